@@ -1,0 +1,1 @@
+"""The LLVM backend: kernel records to machine code for the host CPU."""

@@ -1,0 +1,401 @@
+"""The JIT engine: LLVM IR text to machine code in this process, and object code to and from the disk cache.
+
+Code is emitted to an object file first and the object file is linked into the process, so that a kernel that
+comes from the disk cache and one compiled just now take the same way in. llvmlite is imported at the first
+compile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib.util
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lazyarray.runtime.cache import KernelCache
+
+__all__ = [
+    "Counters",
+    "Engine",
+    "EngineError",
+    "Host",
+    "JitModule",
+    "add_symbol",
+    "compile_ir",
+    "counters",
+    "engine",
+    "host",
+    "load",
+    "narrow",
+    "warm",
+]
+
+# Raise it whenever the same IR text would give other code: it is part of every disk entry's fingerprint.
+_CODEGEN_VERSION = 1
+
+_UNARY = (
+    "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p cbrt "
+    "sqrt floor ceil trunc rint round nearbyint fabs erf erfc lgamma tgamma"
+)
+_OTHER = "pow atan2 hypot fmod remainder fma fmin fmax copysign ldexp frexp modf nextafter sincos"
+_MEMORY = "memcpy memmove memset memcmp"
+# What instruction selection may call for operations that the CPU lacks (compiler-rt and libgcc names).
+_COMPILER_RT = (
+    "__truncdfhf2 __truncsfhf2 __extendhfsf2 __extendhfdf2 __gnu_h2f_ieee __gnu_f2h_ieee "
+    "__udivti3 __divti3 __umodti3 __modti3 __multi3"
+)
+
+
+class EngineError(RuntimeError):
+    """IR that does not parse or verify, or that names a symbol nobody provides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The CPU that code is generated for."""
+
+    cpu: str
+    features: str
+    vector_bytes: int
+    triple: str
+    has_fma: bool
+
+
+@dataclass(slots=True)
+class Counters:
+    """What the engine did in this process."""
+
+    compiles: int = 0
+    disk_hits: int = 0
+    memory_hits: int = 0
+    compile_seconds: float = 0.0
+    link_seconds: float = 0.0
+
+
+@dataclass(slots=True, eq=False)
+class JitModule:
+    """Machine code linked into this process; the engine keeps it for the life of the process."""
+
+    name: str
+    from_disk: bool
+    object_bytes: int
+    _execution: Any = field(repr=False)
+    _addresses: dict[str, int] = field(default_factory=dict, repr=False)
+
+    def address(self, symbol: str) -> int:
+        """The address of a function or global that the module defines."""
+        found = self._addresses.get(symbol)
+        if found is None:
+            found = int(self._execution.get_function_address(symbol))
+            if not found:
+                raise EngineError(f"module {self.name!r} defines no symbol {symbol!r}")
+            self._addresses[symbol] = found
+        return found
+
+
+def _read_host(binding: Any) -> Host:
+    features = binding.get_host_cpu_features()
+    if features.get("avx512f") and features.get("avx512vl") and features.get("avx512dq"):
+        vector_bytes = 64
+    elif features.get("avx2") and features.get("fma"):
+        vector_bytes = 32
+    else:
+        vector_bytes = 16
+    # LLVM's feature map is empty for some ARM cores, where FMA belongs to the base instruction set.
+    triple = str(binding.get_process_triple())
+    is_arm = triple.startswith(("arm64", "aarch64"))
+    return Host(
+        cpu=str(binding.get_host_cpu_name()),
+        features=str(features.flatten()),
+        vector_bytes=vector_bytes,
+        triple=triple,
+        has_fma=bool(is_arm or features.get("fma")),
+    )
+
+
+def narrow(wide: Host, vector_bytes: int) -> Host:
+    """The same CPU limited to narrower vectors (x86: 32 is AVX2 and FMA, 16 the SSE2 baseline)."""
+    if vector_bytes >= wide.vector_bytes:
+        return wide
+    x86 = wide.triple.startswith(("x86_64", "i686", "amd64"))
+    if not x86:
+        return Host(wide.cpu, wide.features, vector_bytes, wide.triple, wide.has_fma)
+    cpu = "haswell" if vector_bytes == 32 else "x86-64"
+    return Host(cpu, "", vector_bytes, wide.triple, vector_bytes == 32)
+
+
+def _system_libraries() -> list[ctypes.CDLL]:
+    if sys.platform == "win32":
+        names: list[str | None] = ["ucrtbase", "msvcrt", "vcruntime140", "kernel32"]
+    elif sys.platform == "darwin":
+        names = [None, "/usr/lib/libSystem.B.dylib"]
+    else:
+        names = [None, "libm.so.6", "libgcc_s.so.1"]
+    libraries = []
+    for name in names:
+        try:
+            libraries.append(ctypes.CDLL(name))
+        except OSError:
+            continue
+    return libraries
+
+
+def _register_libraries(binding: Any) -> None:
+    libraries = _system_libraries()
+    names = [variant for name in f"{_UNARY} {_OTHER}".split() for variant in (name, name + "f")]
+    for name in [*names, *_MEMORY.split(), *_COMPILER_RT.split()]:
+        for library in libraries:
+            function = getattr(library, name, None)
+            if function is not None:
+                binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
+                break
+
+
+class Engine:
+    """Compiles and links modules for one host, looking in memory, then on disk, before generating code."""
+
+    def __init__(self, target: Host | None = None, cache_root: Path | None = None) -> None:
+        self.counters = Counters()
+        self._wanted = target
+        self._cache_root = cache_root
+        self._cache: KernelCache | None = None
+        self._host: Host | None = None
+        self._lock = threading.RLock()
+        self._modules: dict[str, JitModule] = {}
+        self._kept: list[JitModule] = []
+        self._binding: Any = None
+        self._target: Any = None
+
+    @property
+    def host(self) -> Host:
+        """The CPU that this engine generates code for."""
+        self._start()
+        assert self._host is not None
+        return self._host
+
+    @property
+    def cache(self) -> KernelCache:
+        """The disk cache of this engine's object code."""
+        self._start()
+        assert self._cache is not None
+        return self._cache
+
+    def _start(self) -> None:
+        if self._target is not None:
+            return
+        with self._lock:
+            if self._target is not None:
+                return
+            import llvmlite
+            import llvmlite.binding as binding
+
+            if tuple(map(int, llvmlite.__version__.split(".")[:2])) < (0, 45):
+                binding.initialize()
+            binding.initialize_native_target()
+            binding.initialize_native_asmprinter()
+            at = self._wanted if self._wanted is not None else _read_host(binding)
+            llvm = ".".join(map(str, binding.llvm_version_info))
+            made_for = f"{_CODEGEN_VERSION}|{llvmlite.__version__}|{llvm}|{at.triple}|{at.cpu}|{at.features}"
+            _register_libraries(binding)
+            self._binding, self._host = binding, at
+            self._cache = KernelCache(self._cache_root, made_for)
+            self._target = binding.Target.from_triple(at.triple)
+
+    def _target_machine(self) -> Any:
+        # The large code model that "jitdefault" means on 64 bits: the sections of a module may lie further
+        # apart than 2 GiB in a process that maps large arrays, and the small model would then link to wrong
+        # addresses. It costs nothing that could be measured in a loop with 60 vector constants.
+        at = self.host
+        return self._target.create_target_machine(
+            cpu=at.cpu, features=at.features, opt=2, codemodel="jitdefault", jit=True
+        )
+
+    def load(self, key: str, name: str = "kernel") -> JitModule | None:
+        """The module compiled under a key by this process, or by any process that shares the disk cache."""
+        known = self._modules.get(key)
+        if known is not None:
+            self.counters.memory_hits += 1
+            return known
+        payload = self.cache.load(key)
+        if payload is None:
+            return None
+        size = int.from_bytes(payload[:4], "little")
+        externals = payload[4 : 4 + size].decode().split()
+        if self._unresolved(externals):
+            return None
+        with self._lock:
+            module = self._link(payload[4 + size :], name, from_disk=True)
+            self.counters.disk_hits += 1
+            return self._modules.setdefault(key, module)
+
+    def compile_ir(self, ir_text: str, name: str, key: str | None = None, passes: bool = False) -> JitModule:
+        """Compile IR text, or find what its key (the text's identity) was compiled to.
+
+        No optimisation pass runs unless asked for: kernels are explicit vector IR already. `passes` is for
+        modules that want inlining, loop invariant motion and the like (LLVM's -O2 without vectorisers).
+        """
+        if key is not None:
+            found = self.load(key, name)
+            if found is not None:
+                return found
+        self._start()
+        with self._lock:
+            if key is not None and key in self._modules:  # by another thread, since the look above
+                self.counters.memory_hits += 1
+                return self._modules[key]
+            started = time.perf_counter()
+            code, externals = self._generate(ir_text, name, passes)
+            self.counters.compiles += 1
+            self.counters.compile_seconds += time.perf_counter() - started
+            module = self._link(code, name, from_disk=False)
+            if key is None:
+                return module
+            self._modules[key] = module
+        listed = " ".join(externals).encode()
+        self.cache.store(key, len(listed).to_bytes(4, "little") + listed + code)
+        return module
+
+    def assembly(self, ir_text: str, passes: bool = False) -> str:
+        """The assembler text that IR compiles to (for dumps; nothing is linked or kept)."""
+        self._start()
+        with self._lock, self._parsed(ir_text, "assembly") as module:
+            machine = self._target_machine()
+            if passes:
+                self._optimise(module, machine)
+            return str(machine.emit_assembly(module))
+
+    @contextlib.contextmanager
+    def _parsed(self, ir_text: str, name: str) -> Iterator[Any]:
+        # A context of its own: types and constants of a shared one stay for the life of the process. The
+        # module must be gone before the context is.
+        with self._binding.create_context() as context:
+            try:
+                module = self._binding.parse_assembly(ir_text, context)
+            except RuntimeError as error:
+                raise EngineError(f"module {name!r}: {error}") from None
+            with module:
+                try:
+                    module.verify()
+                except RuntimeError as error:
+                    raise EngineError(f"module {name!r}: {error}") from None
+                module.triple = self.host.triple
+                yield module
+
+    def _generate(self, ir_text: str, name: str, passes: bool) -> tuple[bytes, list[str]]:
+        with self._parsed(ir_text, name) as module:
+            externals = [
+                value.name
+                for value in (*module.functions, *module.global_variables)
+                if value.is_declaration and not value.name.startswith("llvm.")
+            ]
+            missing = self._unresolved(externals)
+            if missing:  # LLVM ends the process at an unresolved symbol
+                raise EngineError(f"module {name!r} names unknown symbols: {', '.join(missing)}")
+            machine = self._target_machine()
+            if passes:
+                self._optimise(module, machine)
+            code: bytes = machine.emit_object(module)
+        return code, externals
+
+    def _unresolved(self, names: list[str]) -> list[str]:
+        return [name for name in names if not self._binding.address_of_symbol(name)]
+
+    def _optimise(self, module: Any, machine: Any) -> None:
+        tuning = self._binding.create_pipeline_tuning_options(speed_level=2)
+        tuning.loop_vectorization = False
+        tuning.slp_vectorization = False
+        builder = self._binding.create_pass_builder(machine, tuning)
+        builder.getModulePassManager().run(module, builder)
+
+    def _link(self, code: bytes, name: str, from_disk: bool) -> JitModule:
+        started = time.perf_counter()
+        binding = self._binding
+        execution = binding.create_mcjit_compiler(binding.parse_assembly(""), self._target_machine())
+        execution.add_object_file(binding.ObjectFileRef.from_data(code))
+        execution.finalize_object()
+        module = JitModule(name, from_disk, len(code), execution)
+        # Kept for ever: addresses are handed out as integers, so no count of their users exists.
+        self._kept.append(module)
+        self.counters.link_seconds += time.perf_counter() - started
+        return module
+
+
+_engine: Engine | None = None
+_engine_lock = threading.Lock()
+
+
+def engine() -> Engine:
+    """The engine for this machine's CPU; every kernel of the process goes through it."""
+    global _engine
+    if _engine is None:
+        with _engine_lock:
+            if _engine is None:
+                made = Engine()
+                if hasattr(
+                    os, "register_at_fork"
+                ):  # a child must not inherit LLVM in the middle of a compile
+                    release = made._lock.release
+                    os.register_at_fork(
+                        before=made._lock.acquire, after_in_parent=release, after_in_child=release
+                    )
+                _engine = made
+    return _engine
+
+
+def host() -> Host:
+    """The CPU that kernels are compiled for."""
+    return engine().host
+
+
+def counters() -> Counters:
+    """What the process's engine did so far."""
+    return engine().counters
+
+
+def load(key: str, name: str = "kernel") -> JitModule | None:
+    """The module of a key from memory or disk; None when it must be compiled."""
+    return engine().load(key, name)
+
+
+def compile_ir(ir_text: str, name: str, key: str | None = None, passes: bool = False) -> JitModule:
+    """Compile IR text with the process's engine, or find what its key was compiled to."""
+    return engine().compile_ir(ir_text, name, key, passes)
+
+
+def add_symbol(name: str, address: int) -> None:
+    """Give a C symbol to modules compiled or loaded from now on."""
+    import llvmlite.binding as binding
+
+    host()
+    binding.add_symbol(name, address)
+
+
+def _load_llvm() -> None:
+    """Load llvmlite's library with the interpreter's lock released, which its own import does not do."""
+    spec = importlib.util.find_spec("llvmlite")
+    if spec is None or not spec.origin or os.name != "posix":
+        return
+    suffix = "dylib" if sys.platform == "darwin" else "so"
+    path = os.path.join(os.path.dirname(spec.origin), "binding", "libllvmlite." + suffix)
+    dlopen = ctypes.CDLL(None).dlopen
+    dlopen.argtypes, dlopen.restype = [ctypes.c_char_p, ctypes.c_int], ctypes.c_void_p
+    dlopen(os.fsencode(path), os.RTLD_NOW)
+
+
+def _start_engine() -> None:
+    with contextlib.suppress(Exception):  # the first compile meets the same failure and words it
+        _load_llvm()
+        host()
+
+
+def warm() -> None:
+    """Start loading LLVM on another thread, so that the first compile finds it done."""
+    if engine()._target is None and "llvmlite.binding" not in sys.modules:
+        threading.Thread(target=_start_engine, name="lazyarray-llvm-start", daemon=True).start()

@@ -1,0 +1,217 @@
+"""Owns the evaluation of instructions: at which loop level a value is computed, and its register at a point.
+
+Levels: 0 once per call, 1 once per point of the outer parallel axes, 2 once per point of the outer reduction axes too,
+3 for every vector of the last axis.  Values below level 3 are one-lane registers; where a vector needs them they are
+splatted once, before the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from lazyarray.schedule.kernel import Instruction, Kernel, Stage
+from lazyarray_llvm import elementwise
+from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, is_complex, itemsize
+from lazyarray_llvm.lower import memory
+from lazyarray_llvm.lower.frame import Frame, Pointer, Scope
+from lazyarray_llvm.lower.memory import Point
+
+_ROW = -1  # stands for "known once per row" among the axes that a value depends on
+
+
+def part_size(code: str) -> int:
+    """Bytes of one lane in a register."""
+    return itemsize(COMPLEX_PARTS.get(code, code))
+
+
+class Levels:
+    """The loop level of every value of a kernel."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.last = len(kernel.roles) - 1
+        self._axes: dict[int, frozenset[int]] = {}
+        every = frozenset(range(len(kernel.roles)))
+        result = frozenset((_ROW,)) if kernel.vector_reduced else frozenset((self.last,))
+        for stage in kernel.stages:
+            for instruction in stage.body:
+                self._axes[instruction.target] = self._depends(instruction, every)
+            for reduction in stage.reductions:
+                self._axes[reduction.target] = result
+            if stage.scan is not None:
+                self._axes[stage.scan.target] = every
+            for instruction in stage.after:
+                self._axes[instruction.target] = self._depends(instruction, every)
+
+    def _depends(self, instruction: Instruction, every: frozenset[int]) -> frozenset[int]:
+        if instruction.op == "load":
+            assert isinstance(instruction.attr, int)
+            steps = self.kernel.accesses[instruction.attr].steps
+            return frozenset(axis for axis, step in enumerate(steps) if step != "0")
+        if instruction.op == "index":
+            assert isinstance(instruction.attr, int)
+            return frozenset((instruction.attr,))
+        if instruction.op == "recall":
+            return every
+        return frozenset().union(*(self._axes[a] for a in instruction.args))
+
+    def of(self, value: int) -> int:
+        axes = self._axes[value]
+        if self.last in axes:
+            return 3
+        if any(axis >= 0 and self.kernel.roles[axis] == "r" for axis in axes):
+            return 2
+        return 1 if axes else 0
+
+
+class Body:
+    """Computes values of one kernel in one function; registers are kept by value number."""
+
+    def __init__(self, frame: Frame, levels: Levels) -> None:
+        self.frame = frame
+        self.levels = levels
+        self.registers: dict[int, AnyValue] = {}  # one-lane values, levels 0 to 2
+        self.literals: dict[int, Instruction] = {}
+        self.scopes: dict[str, Scope] = {}
+        # Set by the nest before instructions are evaluated:
+        self.rows: list[Pointer] = []  # per access: where the current row begins
+        self.indices: dict[int, Value] = {}  # per outer axis
+        self.recall: Callable[[int, Point], AnyValue] = _no_recall
+
+    # -- one-lane values -----------------------------------------------------------------------------------------
+    def compute(self, instructions: Iterable[Instruction], level: int) -> None:
+        """Evaluates the one-lane values of a level, at the current place."""
+        for instruction in instructions:
+            if self.levels.of(instruction.target) == level and level < 3:
+                self.registers[instruction.target] = self._evaluate(instruction, self.registers, None)
+                if instruction.op == "const":
+                    self.literals[instruction.target] = instruction
+
+    def settle(self) -> None:
+        """Splats of the values known so far may be made at the place where the current scope begins."""
+        for value in self.registers.values():
+            for part in (value.re, value.im) if isinstance(value, Complex) else (value,):
+                self.scopes.setdefault(part.ref, self.frame.open[-1])
+
+    # -- vectors -------------------------------------------------------------------------------------------------
+    def vectors(
+        self, instructions: Iterable[Instruction], point: Point, known: Mapping[int, AnyValue] | None = None
+    ) -> dict[int, AnyValue]:
+        """Evaluates the values of level 3 at a point."""
+        env: dict[int, AnyValue] = dict(known or {})
+        for instruction in instructions:
+            if self.levels.of(instruction.target) == 3:
+                env[instruction.target] = self._evaluate(instruction, env, point)
+        return env
+
+    def value(self, number: int, env: Mapping[int, AnyValue], lanes: int) -> AnyValue:
+        """A value as a register of `lanes` lanes."""
+        found = env.get(number)
+        if found is not None and found.lanes == lanes:
+            return found
+        literal = self.literals.get(number)
+        if literal is not None:
+            return constant(self.frame, literal, lanes)
+        one = self.registers[number] if found is None else found
+        if one.lanes == lanes:
+            return one
+        return self.frame.splat(one, lanes, self._scope(one))
+
+    def _scope(self, one: AnyValue) -> Scope:
+        refs = [one.re.ref, one.im.ref] if isinstance(one, Complex) else [one.ref]
+        if all(self.frame.is_argument(ref) for ref in refs):
+            return self.frame.entry
+        found = self.scopes.get(refs[0])
+        return found if found is not None and found in self.frame.open else self.frame.open[-1]
+
+    def _evaluate(
+        self, instruction: Instruction, env: Mapping[int, AnyValue], point: Point | None
+    ) -> AnyValue:
+        frame, op, attr = self.frame, instruction.op, instruction.attr
+        lanes = 1 if point is None else point.lanes
+        if op == "const":
+            return constant(frame, instruction, lanes)
+        if op == "scalar":
+            assert isinstance(attr, int)
+            return frame.scalar(attr)
+        if op == "load":
+            assert isinstance(attr, int)
+            if point is None:
+                return memory.load_scalar(
+                    frame, frame.kernel.accesses[attr].code, self.rows[attr], f"in{attr}"
+                )
+            return memory.load(frame, attr, self.rows[attr], point)
+        if op == "index":
+            assert isinstance(attr, int)
+            return self.indices[attr] if point is None or attr != self.levels.last else lane_index(point)
+        if op == "recall":
+            assert isinstance(attr, int)
+            assert point is not None
+            return self.recall(attr, point)
+        arguments = [self.value(a, env, lanes) for a in instruction.args]
+        if op == "gather":
+            assert isinstance(attr, int)
+            offsets = arguments[0]
+            assert isinstance(offsets, Value)
+            return memory.gather_bytes(
+                frame, attr, self.rows[attr], offsets, point or Point(frame, frame.number(0), 1)
+            )
+        if op == "cast":
+            return elementwise.cast(frame.b, arguments[0], instruction.code)
+        return elementwise.lower(frame.b, op, arguments, instruction.code)
+
+
+def _no_recall(value: int, point: Point) -> AnyValue:
+    raise ValueError(f"value {value} is recalled but no stage keeps it")
+
+
+def constant(frame: Frame, instruction: Instruction, lanes: int) -> AnyValue:
+    """The literal of a const instruction in every lane."""
+    number = instruction.attr if instruction.attr is not None else 0
+    if is_complex(instruction.code):
+        part = COMPLEX_PARTS[instruction.code]
+        return Complex(frame.b.const(part, number, lanes), frame.b.const(part, 0.0, lanes))
+    return frame.b.const(instruction.code, number, lanes)
+
+
+def lane_index(point: Point) -> Value:
+    """The loop index of every lane; lanes outside the row repeat lane 0's."""
+    b = point.frame.b
+    return b.add(b.splat(point.index, point.lanes), point.clamped()) if point.lanes > 1 else point.index
+
+
+# -- what a stage needs ----------------------------------------------------------------------------------------------
+def stage_instructions(stage: Stage) -> list[Instruction]:
+    return [*stage.body, *stage.after]
+
+
+def widest(kernel: Kernel, stages: Sequence[Stage], levels: Levels) -> int:
+    """Bytes of the widest lane among the vector values of some stages."""
+    sizes = [1]
+    for stage in stages:
+        sizes += [part_size(i.code) for i in stage_instructions(stage) if levels.of(i.target) == 3]
+        sizes += [part_size(kernel.accesses[s.access].code) for s in stage.stores]
+        sizes += [part_size(r.code) for r in stage.reductions]
+        if stage.scan is not None:
+            sizes.append(part_size(stage.scan.code))
+    return max(sizes)
+
+
+_LONG = frozenset(
+    "power float_power exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh "
+    "arccosh arctanh arctan2 hypot logaddexp logaddexp2 cbrt fmod remainder floor_divide gcd lcm spacing nextafter "
+    "frexp_mantissa frexp_exponent ldexp modf_fraction modf_integer".split()
+)
+
+
+def cost(stages: Sequence[Stage], levels: Levels) -> int:
+    """Roughly how many machine instructions one vector of the stages takes."""
+    total = 0
+    for stage in stages:
+        for instruction in stage_instructions(stage):
+            if levels.of(instruction.target) == 3 and instruction.op not in ("const", "scalar"):
+                total += 30 if instruction.op in _LONG else 3 if is_complex(instruction.code) else 1
+                if instruction.op == "divide" and instruction.code[0] == "c":
+                    total += 20
+        total += len(stage.stores)
+    return total

@@ -1,0 +1,229 @@
+"""Owns one function under construction: entry block, argument loads, loops with carried registers, hoisting.
+
+Lines can be added to the entry block or to the block before a loop while the loop's body is being emitted: that is
+how invariant values (arguments, splats) reach the place where they cost nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from lazyarray.schedule.kernel import Kernel
+from lazyarray_llvm.builder import AnyValue, Builder, Complex, Module, Value, llvm_type
+from lazyarray_llvm.engine import Host
+from lazyarray_llvm.lower.signature import Signature
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """A register that holds an address."""
+
+    ref: str
+    type: str = "ptr"
+
+
+Register: TypeAlias = Value | Pointer
+
+
+class Scope:
+    """A place before a loop: lines added to it run once per entry of that loop."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        self.splats: dict[tuple[str, int], AnyValue] = {}
+
+
+class Frame:
+    """One function `void name(ptr args, i64 begin, i64 end, i64 worker)` under construction."""
+
+    def __init__(self, module: Module, kernel: Kernel, signature: Signature, host: Host) -> None:
+        self.kernel = kernel
+        self.signature = signature
+        self.host = host
+        self.b = Builder(module, has_fma=host.has_fma)
+        for taken in ("args", "begin", "end", "worker", "entry", "start"):
+            self.b.fresh(taken)
+        self.entry = Scope([])
+        self.open = [self.entry]  # innermost last
+        self._arguments: dict[str, Value | Pointer] = {}
+        self.b.block = "start"
+
+    # -- text ----------------------------------------------------------------------------------------------------
+    def function(self, name: str) -> str:
+        """The finished function."""
+        head = f"define void @{name}(ptr noundef %args, i64 %begin, i64 %end, i64 %worker) nounwind {{"
+        body = [
+            head,
+            "entry:",
+            *self.entry.lines,
+            "  br label %start",
+            "start:",
+            *self.b.lines,
+            "  ret void",
+            "}",
+        ]
+        return "\n".join(body)
+
+    @contextmanager
+    def hoisted(self, scope: Scope) -> Iterator[None]:
+        """Lines emitted inside go to `scope`; they must not open blocks."""
+        saved, self.b.lines = self.b.lines, scope.lines
+        yield
+        self.b.lines = saved
+
+    @contextmanager
+    def scope(self) -> Iterator[Scope]:
+        """Begins a scope at the current place."""
+        outer = self.b.lines
+        here = Scope([])
+        self.open.append(here)
+        self.b.lines = []
+        yield here
+        outer.extend(here.lines)
+        outer.extend(self.b.lines)
+        self.b.lines = outer
+        self.open.pop()
+
+    # -- arguments -----------------------------------------------------------------------------------------------
+    def argument(self, name: str, code: str = "i8") -> Value:
+        """The register of an argument of the block, loaded in the entry block."""
+        found = self._arguments.get(name)
+        if found is None:
+            with self.hoisted(self.entry):
+                at = self._slot(name)
+                if code == "b1":
+                    byte = self.b.emit(f"load i8, ptr {at}", "u1", 1, name)
+                    found = self.b.compare("ne", byte, self.b.const("u1", 0, 1))
+                else:
+                    found = self.b.emit(f"load {llvm_type(code, 1)}, ptr {at}", code, 1, name)
+            self._arguments[name] = found
+        assert isinstance(found, Value)
+        return found
+
+    def address(self, name: str) -> Pointer:
+        """The register of a pointer of the block."""
+        found = self._arguments.get(name)
+        if found is None:
+            with self.hoisted(self.entry):
+                found = self.pointer(f"load ptr, ptr {self._slot(name)}", name)
+            self._arguments[name] = found
+        assert isinstance(found, Pointer)
+        return found
+
+    def _slot(self, name: str) -> str:
+        slot = self.signature.slots[name]
+        return self.pointer(f"getelementptr i64, ptr %args, i64 {slot}", "slot").ref if slot else "%args"
+
+    def scalar(self, number: int) -> AnyValue:
+        """A runtime scalar argument."""
+        code = self.kernel.scalars[number]
+        if code[0] == "c":
+            part = "f4" if code == "c8" else "f8"
+            return Complex(
+                self.argument(f"scalar{number}.re", part), self.argument(f"scalar{number}.im", part)
+            )
+        return self.argument(f"scalar{number}", code)
+
+    # -- addresses, integers -------------------------------------------------------------------------------------
+    def pointer(self, instruction: str, hint: str) -> Pointer:
+        name = "%" + self.b.fresh(hint)
+        self.b.line(f"{name} = {instruction}")
+        return Pointer(name)
+
+    def offset(self, base: Pointer, distance: Value, unit: int = 1, hint: str = "at") -> Pointer:
+        """base + distance * unit bytes."""
+        if distance.ref == "0":
+            return base
+        element = "i8" if unit == 1 else f"[{unit} x i8]"
+        return self.pointer(f"getelementptr {element}, ptr {base.ref}, i64 {distance.ref}", hint)
+
+    def number(self, value: int) -> Value:
+        return self.b.const("i8", value, 1)
+
+    def minimum(self, a: Value, b: Value) -> Value:
+        return self.b.intrinsic("smin", [a, b])
+
+    def alloca(self, type_: str, hint: str, align: int = 8) -> Pointer:
+        with self.hoisted(self.entry):
+            return self.pointer(f"alloca {type_}, align {align}", hint)
+
+    def splat(self, value: AnyValue, lanes: int, scope: Scope) -> AnyValue:
+        """A one-lane register in every lane, made once in `scope`."""
+        if isinstance(value, Complex):
+            re, im = self.splat(value.re, lanes, scope), self.splat(value.im, lanes, scope)
+            assert isinstance(re, Value) and isinstance(im, Value)
+            return Complex(re, im)
+        if value.lanes == lanes:
+            return value
+        key = (value.ref, lanes)
+        found = scope.splats.get(key)
+        if found is None:
+            with self.hoisted(scope):
+                found = scope.splats[key] = self.b.splat(value, lanes)
+        return found
+
+    # -- control flow --------------------------------------------------------------------------------------------
+    def loop(
+        self,
+        start: Value,
+        stop: Value,
+        step: int,
+        carried: Sequence[Register],
+        body: Callable[[Value, list[Register]], Sequence[Register]],
+        hint: str = "j",
+    ) -> list[Register]:
+        """`for index in range(start, stop, step)` with carried registers; returns the index reached and them."""
+        b = self.b
+        top, done, before = b.fresh(f"{hint}.loop"), b.fresh(f"{hint}.done"), b.block
+        b.branch(b.compare("slt", start, stop), top, done)
+        b.start(top)
+        names = ["%" + b.fresh(hint), *("%" + b.fresh("carry") for _ in carried)]
+        place = len(b.lines)
+        b.lines.append("")
+        index = Value(names[0], "i8", 1)
+        inner: list[Register] = [
+            dataclasses.replace(c, ref=n) for c, n in zip(carried, names[1:], strict=True)
+        ]
+        after = [b.emit(f"add nsw i64 {index.ref}, {step}", "i8", 1, f"{hint}.next")]
+        following = body(index, inner)
+        latch = b.block
+        final: list[Register] = [*after, *following]
+        initial: list[Register] = [start, *carried]
+        b.branch(b.compare("slt", after[0], stop), top, done)
+        b.lines[place] = "\n".join(
+            f"  {name} = phi {first.type} [ {first.ref}, %{before} ], [ {last.ref}, %{latch} ]"
+            for name, first, last in zip(names, initial, final, strict=True)
+        )
+        b.start(done)
+        return [self._join(first, before, last, latch) for first, last in zip(initial, final, strict=True)]
+
+    def _join(self, first: Register, before: str, last: Register, latch: str) -> Register:
+        if first.ref == last.ref:
+            return first
+        name = "%" + self.b.fresh("out")
+        self.b.line(f"{name} = phi {first.type} [ {first.ref}, %{before} ], [ {last.ref}, %{latch} ]")
+        return dataclasses.replace(first, ref=name)
+
+    def when(
+        self, condition: Value, body: Callable[[], Sequence[Register]], otherwise: Sequence[Register] = ()
+    ) -> list[Register]:
+        """Runs `body` only if `condition`; the results are those of the body or `otherwise`."""
+        b = self.b
+        then, done, before = b.fresh("then"), b.fresh("endif"), b.block
+        b.branch(condition, then, done)
+        b.start(then)
+        results = list(body())
+        latch = b.block
+        b.jump(done)
+        b.start(done)
+        return [
+            self._join(first, before, last, latch) for first, last in zip(otherwise, results, strict=True)
+        ]
+
+    def is_argument(self, ref: str) -> bool:
+        """Whether a register is loaded in the entry block."""
+        return any(found.ref == ref for found in self._arguments.values())

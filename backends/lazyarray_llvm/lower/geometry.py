@@ -1,0 +1,156 @@
+"""Owns how one launch is cut into tasks: a function of the kernel and the extents; results never depend on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from lazyarray.schedule.kernel import Kernel
+from lazyarray_llvm.builder import itemsize
+from lazyarray_llvm.lower.phases import PARTIAL_BYTES, VALUE_BYTES, crossing, is_buffered, phase_names
+from lazyarray_llvm.lower.scratch import layout
+from lazyarray_llvm.reduce_library import BUFFER_ELEMENTS
+
+_BLOCK_ELEMENTS = 1 << 14  # elements of one task of a streaming kernel
+_TILE = 256  # block of the last axis where some access walks it with a large stride
+_TILE_ROWS = 64
+_SERIAL_BYTES = (
+    96 << 10
+)  # launches that move less run on the calling thread (waking a worker costs some 5 us)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One call of one of the kernel's functions over tasks."""
+
+    function: int
+    tasks: int
+    parallel: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """What a launch adds to the argument block besides extents, pointers, strides and scalars."""
+
+    rows: int
+    run: int
+    blocks: int
+    block: int
+    phases: tuple[Phase, ...]
+    scratch: int = 0  # bytes per worker
+    plane: int = 0
+    strip: int = 0
+    depth: int = 0
+    partials: int = 0  # bytes
+    values: int = 0  # bytes
+    split: bool = False  # phases are those of the split form of the kernel
+    shared: bool = False  # scratch is one for all workers
+
+
+def point_bytes(kernel: Kernel) -> int:
+    """Bytes moved per point of the nest by accesses that move along the last axis, at least 1."""
+    return max(1, sum(itemsize(a.code) for a in kernel.accesses if a.steps[-1] != "0"))
+
+
+def cut_elementwise(kernel: Kernel, extents: tuple[int, ...], work: int) -> Geometry:
+    """Tasks of a kernel without reduction axes; `work`: rough machine instructions per vector."""
+    rows, length = prod(extents[:-1]), extents[-1]
+    total = rows * length
+    # An instruction of a vector counts as much as moving two bytes per element.
+    serial = total * (point_bytes(kernel) + 2 * work // 8) < _SERIAL_BYTES
+    tiled = rows > 1 and any(a.steps[-1] == "s" for a in kernel.accesses)
+    if tiled:
+        block, run = min(length, _TILE), min(rows, _TILE_ROWS)
+    elif serial:
+        block, run = length, rows
+    else:
+        block = min(length, _BLOCK_ELEMENTS)
+        run = max(1, min(rows, _BLOCK_ELEMENTS // max(1, length)))
+    blocks = -(-length // block) if block else 0
+    tasks = -(-rows // run) * blocks if run else 0
+    return Geometry(rows, run, blocks, block, (Phase(0, tasks, not serial),) if total else ())
+
+
+def reduced_elements(kernel: Kernel, extents: tuple[int, ...]) -> int:
+    """Points of the reduction axes."""
+    return prod(n for n, role in zip(extents, kernel.roles, strict=True) if role == "r")
+
+
+def cut_rows(kernel: Kernel, extents: tuple[int, ...], work: int) -> Geometry:
+    """Tasks of a kernel whose last axis is reduced: some rows each."""
+    rows = prod(n for n, role in zip(extents, kernel.roles, strict=True) if role == "p")
+    reduced = reduced_elements(kernel, extents)
+    total = rows * max(1, reduced)
+    serial = total * (point_bytes(kernel) + 2 * work // 8) < _SERIAL_BYTES
+    run = rows if serial else max(1, min(rows, _BLOCK_ELEMENTS // max(1, reduced)))
+    plane, strip, scratch = layout(kernel).sizes(reduced, 0)
+    phases = (Phase(0, -(-rows // run), not serial),) if rows else ()
+    return Geometry(rows, run, 1, 1, phases, scratch=scratch, plane=plane, strip=strip)
+
+
+_SPLIT_ROWS = 256  # from so many rows on, rows alone occupy the workers
+_SPLIT_ROWS_KEPT = 4  # where scratch must hold the kept values of all rows
+_SPLIT_ELEMENTS = 1 << 15  # rows shorter than this are not worth splitting
+_SEGMENT = 1 << 16  # most elements of one segment
+
+
+def splits(kernel: Kernel, extents: tuple[int, ...]) -> bool:
+    """Whether a launch of a kernel that can be split runs in phases: never depends on the number of workers."""
+    rows = prod(n for n, role in zip(extents, kernel.roles, strict=True) if role == "p")
+    if "p" not in kernel.roles:
+        return True
+    most = _SPLIT_ROWS_KEPT if any(s.kept for s in kernel.stages) else _SPLIT_ROWS
+    return 0 < rows < most and reduced_elements(kernel, extents) >= _SPLIT_ELEMENTS
+
+
+def cut_split(kernel: Kernel, extents: tuple[int, ...], work: int) -> Geometry:
+    """Phases of a kernel over few long rows: segments of rows in parallel, then joins."""
+    rows = prod(n for n, role in zip(extents, kernel.roles, strict=True) if role == "p")
+    reduced, length = reduced_elements(kernel, extents), extents[-1]
+    units = rows * (reduced // length if length else 0)
+    depth, segments = 0, 1
+    if is_buffered(kernel):
+        segments = max(1, -(-length // BUFFER_ELEMENTS))
+    else:
+        while length >> depth > _SEGMENT:
+            depth += 1
+        segments = 1 << depth
+    total = rows * reduced
+    serial = total * (point_bytes(kernel) + 2 * work // 8) < _SERIAL_BYTES
+    run = max(1, units) if serial else max(1, min(units, _BLOCK_ELEMENTS // max(1, length // segments)))
+    plane, strip, scratch = layout(kernel).sizes(total, 0)
+    phases = []
+    for number, name in enumerate(phase_names(kernel)):
+        if name.startswith("part"):
+            phases.append(Phase(number, -(-units // run) * segments, not serial, units, run))
+        else:
+            phases.append(Phase(number, rows, False, rows, 1))
+    most = max(len(s.reductions) for s in kernel.stages)
+    return Geometry(
+        units, run, segments, 1, tuple(phases), scratch=scratch, plane=plane, strip=strip, depth=depth,
+        partials=units * segments * most * PARTIAL_BYTES, values=rows * len(crossing(kernel)) * VALUE_BYTES,
+        split=True, shared=True,
+    )  # fmt: skip
+
+
+_COLUMNS = 2048  # the most columns of one task
+_KEPT_BYTES = 256 << 10  # long planes of one block of columns should stay in cache
+
+
+def cut_columns(kernel: Kernel, extents: tuple[int, ...], work: int) -> Geometry:
+    """Tasks of a kernel that reduces outer axes: blocks of columns."""
+    rows = prod(n for n, role in zip(extents[:-1], kernel.roles, strict=False) if role == "p")
+    reduced, length = reduced_elements(kernel, extents), extents[-1]
+    planes = layout(kernel)
+    total = rows * length
+    serial = total * max(1, reduced) * (point_bytes(kernel) + 2 * work // 8) < _SERIAL_BYTES
+    block = length if serial else max(64, min(_COLUMNS, -(-length // 8 // 64) * 64))
+    if planes.long:
+        kept = sum(itemsize(code) for codes in planes.long.values() for code in codes)
+        block = min(block, max(64, _KEPT_BYTES // max(1, reduced * kept) // 64 * 64))
+    block = min(block, length)
+    blocks = -(-length // block) if block else 0
+    run = rows if serial else max(1, min(rows, _BLOCK_ELEMENTS // max(1, reduced * block)))
+    plane, strip, scratch = planes.sizes(reduced * block, block)
+    phases = (Phase(0, -(-rows // run) * blocks, not serial),) if total else ()
+    return Geometry(rows, run, blocks, block, phases, scratch=scratch, plane=plane, strip=strip)

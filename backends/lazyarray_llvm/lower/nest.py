@@ -1,0 +1,242 @@
+"""Owns the outer loops of a kernel: tasks, rows of the outer axes, and spans of vectors along the last axis.
+
+A task is a number of rows (points of the outer axes, flattened) times a block of the last axis; both sizes are
+arguments, so that one compiled kernel serves every extent and every cut into tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from lazyarray_llvm.builder import Value
+from lazyarray_llvm.lower.body import Body
+from lazyarray_llvm.lower.frame import Frame, Pointer, Register
+from lazyarray_llvm.lower.memory import Point
+
+
+class Cell:
+    """What the row loop gives to the code of one row."""
+
+    def __init__(self, row: Value, start: Value, stop: Value) -> None:
+        self.row = row  # flattened outer index
+        self.start = start  # range of the last axis
+        self.stop = stop
+
+
+def for_each_row(
+    body: Body,
+    outer: Sequence[int],
+    last: int | None,
+    emit: Callable[[Cell], None],
+    used: Sequence[int],
+    *,
+    segments: bool = False,
+) -> None:
+    """The task and row loops over the axes `outer`; `used`: accesses whose rows move.
+
+    `last` is cut into blocks, if given; with `segments` a cell has the number of its segment as start.
+    """
+    frame = body.frame
+    b = frame.b
+
+    def task(t: Value, _: list[Register]) -> list[Register]:
+        zero = frame.number(0)
+        if last is None and not segments:
+            group, start, stop = t, zero, zero
+        else:
+            blocks, block = frame.argument("blocks"), frame.argument("block")
+            group = b.binary("udiv", t, blocks, "group")
+            start = stop = b.sub(t, b.mul(group, blocks))
+            if last is not None:
+                start = b.mul(start, block)
+                stop = frame.minimum(b.add(start, block), frame.argument(f"extent{last}"))
+        if not outer:
+            body.rows = [frame.address(f"pointer{n}") for n in range(len(frame.kernel.accesses))]
+            emit(Cell(zero, start, stop))
+            return []
+        first = b.mul(group, frame.argument("run"))
+        left = frame.minimum(frame.argument("run"), b.sub(frame.argument("rows"), first))
+        _rows(body, outer, first, left, Cell(zero, start, stop), emit, used)
+        return []
+
+    frame.loop(Value("%begin", "i8", 1), Value("%end", "i8", 1), 1, [], task, "task")
+
+
+def _rows(
+    body: Body,
+    outer: Sequence[int],
+    first: Value,
+    count: Value,
+    cell: Cell,
+    emit: Callable[[Cell], None],
+    used: Sequence[int],
+) -> None:
+    """Rows `first` to `first + count`: the innermost outer axis is a loop of pointer steps, the others an odometer."""
+    frame = body.frame
+    b = frame.b
+    slow, fast = outer[:-1], outer[-1]
+    extent = frame.argument(f"extent{fast}")
+    place, counters = first, {}
+    inner = first
+    if slow:
+        place = b.binary("udiv", first, extent, "outer")
+        inner = b.sub(first, b.mul(place, extent))
+        for axis in reversed(slow):
+            counters[axis] = frame.alloca("i64", f"i{axis}.cell")
+            if axis == slow[0]:
+                index = place
+            else:
+                size = frame.argument(f"extent{axis}")
+                above = b.binary("udiv", place, size, "outer")
+                index = b.sub(place, b.mul(above, size))
+                place = above
+            b.line(f"store {index}, ptr {counters[axis].ref}")
+
+    def segment(done: Value, carried: list[Register]) -> list[Register]:
+        start = carried[0]
+        assert isinstance(start, Value)
+        indices = {axis: b.emit(f"load i64, ptr {counters[axis].ref}", "i8", 1, f"i{axis}") for axis in slow}
+        indices[fast] = start
+        run = frame.minimum(b.sub(count, done), b.sub(extent, start))
+        bases = [row_pointer(frame, n, indices) for n in used]
+
+        def row(r: Value, moving: list[Register]) -> list[Register]:
+            body.rows = [frame.address(f"pointer{n}") for n in range(len(frame.kernel.accesses))]
+            for n, pointer in zip(used, moving, strict=True):
+                assert isinstance(pointer, Pointer)
+                body.rows[n] = pointer
+            body.indices = {**indices, fast: b.add(start, r)}
+            emit(Cell(b.add(b.add(first, done), r), cell.start, cell.stop))
+            return [
+                frame.offset(p, frame.argument(f"stride{n}.{fast}"), hint=f"row{n}.next")
+                if frame.kernel.accesses[n].steps[fast] != "0" and isinstance(p, Pointer)
+                else p
+                for n, p in zip(used, moving, strict=True)
+            ]
+
+        frame.loop(frame.number(0), run, 1, bases, row, "row")
+        _advance(frame, slow, counters)
+        return [frame.number(0), b.add(done, run)]
+
+    if not slow:
+        segment(frame.number(0), [inner])
+        return
+    _while_below(frame, count, inner, segment)
+
+
+def _while_below(
+    frame: Frame, count: Value, inner: Value, segment: Callable[[Value, list[Register]], list[Register]]
+) -> None:
+    """Segments until `count` rows are done; a segment returns the next inner index and the rows done."""
+    b = frame.b
+    top, end, before = b.fresh("segment"), b.fresh("segment.done"), b.block
+    b.branch(b.compare("slt", frame.number(0), count), top, end)
+    b.start(top)
+    done, index = "%" + b.fresh("rows"), "%" + b.fresh("first")
+    place = len(b.lines)
+    b.lines.append("")
+    following = segment(Value(done, "i8", 1), [Value(index, "i8", 1)])
+    b.lines[place] = (
+        f"  {done} = phi i64 [ 0, %{before} ], [ {following[1].ref}, %{b.block} ]\n"
+        f"  {index} = phi i64 [ {inner.ref}, %{before} ], [ {following[0].ref}, %{b.block} ]"
+    )
+    assert isinstance(following[1], Value)
+    b.branch(b.compare("slt", following[1], count), top, end)
+    b.start(end)
+
+
+def row_pointer(frame: Frame, number: int, indices: dict[int, Value], base: Pointer | None = None) -> Pointer:
+    """The address of access `number` at some outer indices."""
+    b = frame.b
+    pointer = base if base is not None else frame.address(f"pointer{number}")
+    for axis, index in indices.items():
+        if frame.kernel.accesses[number].steps[axis] != "0" and index.ref != "0":
+            distance = b.mul(index, frame.argument(f"stride{number}.{axis}"))
+            pointer = frame.offset(pointer, distance, hint=f"row{number}")
+    return pointer
+
+
+def _advance(frame: Frame, axes: Sequence[int], counters: dict[int, Pointer]) -> None:
+    """Adds one to the odometer."""
+    b = frame.b
+    carry = frame.number(1)
+    for axis in reversed(axes):
+        index = b.emit(f"load i64, ptr {counters[axis].ref}", "i8", 1, f"i{axis}")
+        after = b.add(index, carry)
+        wraps = b.compare("eq", after, frame.argument(f"extent{axis}"))
+        b.line(f"store {b.select(wraps, frame.number(0), after)}, ptr {counters[axis].ref}")
+        carry = b.convert("zext", wraps, "i8")
+
+
+def reduced_loops(
+    body: Body,
+    axes: Sequence[int],
+    carried: Sequence[Register],
+    emit: Callable[[Value | None, list[Register]], Sequence[Register]],
+) -> list[Register]:
+    """Nested loops over reduction axes in logical order; `emit` gets the flattened index (None without axes)."""
+    frame = body.frame
+    rows, indices = list(body.rows), dict(body.indices)
+
+    def nest(
+        left: Sequence[int], position: Value | None, inner: dict[int, Value], registers: list[Register]
+    ) -> list[Register]:
+        if not left:
+            body.indices = {**indices, **inner}
+            body.rows = [row_pointer(frame, n, inner, row) for n, row in enumerate(rows)]
+            return list(emit(position, registers))
+        size = frame.argument(f"extent{left[0]}")
+
+        def step(i: Value, moving: list[Register]) -> list[Register]:
+            here = i if position is None else frame.b.add(frame.b.mul(position, size), i)
+            return nest(left[1:], here, {**inner, left[0]: i}, moving)
+
+        return frame.loop(frame.number(0), size, 1, registers, step, f"i{left[0]}")[1:]
+
+    return nest(axes, None, {}, list(carried))
+
+
+class Span:
+    """How a range of the last axis is walked in vectors."""
+
+    def __init__(self, lanes: int, wide: int, *, single: bool, strict: bool) -> None:
+        self.lanes = lanes
+        self.wide = wide  # lanes of the loop over whole vectors
+        self.single = single  # one loop of vectors cut to the range, instead of whole ones and a rest
+        self.strict = strict  # whole vectors leave at least one element to the rest
+
+    def walk(
+        self,
+        frame: Frame,
+        start: Value,
+        stop: Value,
+        carried: Sequence[Register],
+        emit: Callable[[Point, list[Register]], Sequence[Register]],
+    ) -> list[Register]:
+        """Runs `emit` for every vector of [start, stop)."""
+        b = frame.b
+        state: list[Register] = [start, *carried]
+        if not self.single:
+            limit = b.binary("sub nsw", stop, frame.number(self.wide - (0 if self.strict else 1)), "limit")
+
+            def whole(j: Value, inner: list[Register]) -> Sequence[Register]:
+                return emit(Point(frame, j, self.wide), inner)
+
+            state = frame.loop(start, limit, self.wide, carried, whole)
+            if self.lanes == 1 and self.wide == 1:
+                return state[1:]
+        first = state[0]
+        assert isinstance(first, Value)
+
+        def rest(j: Value, inner: list[Register]) -> Sequence[Register]:
+            left = b.binary("sub nsw", stop, j, "left")
+            active = frame.minimum(left, frame.number(self.lanes)) if self._repeats else left
+            return emit(Point(frame, j, self.lanes, active), inner)
+
+        if self._repeats:
+            return frame.loop(first, stop, self.lanes, state[1:], rest)[1:]
+        return frame.when(b.compare("slt", first, stop), lambda: rest(first, state[1:]), state[1:])
+
+    @property
+    def _repeats(self) -> bool:
+        return self.single or self.wide + (1 if self.strict else 0) > self.lanes

@@ -1,0 +1,315 @@
+"""Owns kernels whose last axis is a reduction axis: a row is one unit of work, its values stay in cache.
+
+A kernel runs whole, row by row, or split into phases when it has too few rows to occupy the workers (see `split`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from lazyarray.schedule.kernel import Kernel, Reduction, Stage
+from lazyarray_llvm import elementwise
+from lazyarray_llvm import reduce_library as ops
+from lazyarray_llvm.builder import AnyValue, Value, is_complex
+from lazyarray_llvm.lower.body import Body, Levels, cost, widest
+from lazyarray_llvm.lower.frame import Frame, Register
+from lazyarray_llvm.lower.memory import Point, fixed_step, store, store_scalar
+from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops
+from lazyarray_llvm.lower.rowpass import Cells, Pass
+from lazyarray_llvm.lower.scratch import Planes, value_codes
+
+_SHORT_BODY = 14
+_SINGLE_BODY = 40
+
+
+def tree_class(reduction: Reduction, codes: dict[int, str]) -> tuple[int, bool] | None:
+    """What two tree sums must share to run in one walk: the lanes of their order, and whether input is buffered."""
+    code = ops.operand_code(reduction, codes[reduction.value])
+    if ops.kind_of(reduction, code) != "tree":
+        return None
+    return ops.unit_elements(code), reduction.op == "buffered_sum"
+
+
+def group_reductions(stage: Stage, codes: dict[int, str]) -> list[list[Reduction]]:
+    """The reductions of a stage by walk: one per class of tree sums, the others with the first."""
+    groups: dict[tuple[int, bool], list[Reduction]] = {}
+    others = []
+    for reduction in stage.reductions:
+        found = tree_class(reduction, codes)
+        if found is None:
+            others.append(reduction)
+        else:
+            groups.setdefault(found, []).append(reduction)
+    walks = list(groups.values()) or [[]]
+    walks[0] = [*walks[0], *others]
+    return walks
+
+
+def row_span(
+    frame: Frame, stage: Stage, levels: Levels, walk: Sequence[Reduction], codes: dict[int, str]
+) -> Span:
+    """Lanes and loops for one walk of a full stage."""
+    kernel, width = frame.kernel, frame.host.vector_bytes
+    lanes = max(1, min(64, width // widest(kernel, [stage], levels)))
+    work = cost([stage], levels)
+    kinds = [ops.kind_of(r, ops.operand_code(r, codes[r.value])) for r in walk]
+    units = [ops.unit_elements(codes[r.value]) for r, kind in zip(walk, kinds, strict=True) if kind == "tree"]
+    numbers = {i.attr for i in stage.body if i.op == "load"} | {s.access for s in stage.stores}
+    steps = [fixed_step(kernel.accesses[n]) for n in numbers if isinstance(n, int)]
+    if units:
+        lanes = max(lanes, units[0])
+    elif stage.scan is None and "ordered" not in kinds and work < _SHORT_BODY and None not in steps:
+        lanes = min(64, 2 * lanes) if stage.stores else min(64, 4 * lanes)
+    single = width == 64 and work >= _SINGLE_BODY and all(step in (0, 1) for step in steps)
+    strict = any(step is not None and step > 1 for step in steps)
+    return Span(lanes, lanes, single=single, strict=strict)
+
+
+class Rows:
+    """One function over rows of a kernel whose last axis is reduced."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.kernel: Kernel = frame.kernel
+        self.levels = Levels(self.kernel)
+        self.codes = value_codes(self.kernel)
+        self.body = Body(frame, self.levels)
+        self.planes = Planes(frame)
+        self.last = len(self.kernel.roles) - 1
+        self.parallel = [axis for axis, role in enumerate(self.kernel.roles) if role == "p"]
+        self.outer = [axis for axis, role in enumerate(self.kernel.roles) if role == "r"][:-1]
+        self.used = range(len(self.kernel.accesses))
+        self.flat: Value | None = None
+        self._current: Stage | None = None
+        self.body.recall = self._recall
+
+    def begin(self) -> None:
+        """Values that are the same for the whole call."""
+        self.body.rows = [self.frame.address(f"pointer{n}") for n in self.used]
+        for stage in self.kernel.stages:
+            self.body.compute([*stage.body, *stage.after], 0)
+
+    def whole(self, name: str) -> str:
+        """The function that runs all stages row by row."""
+        self.begin()
+        with self.frame.scope():
+            self.body.settle()
+            for_each_row(self.body, self.parallel, None, self._row, self.used)
+        return self.frame.function(name)
+
+    def _row(self, cell: Cell) -> None:
+        for stage in self.kernel.stages:
+            if stage.level == "row":
+                self.row_stage(stage)
+            else:
+                self.full_stage(stage)
+
+    def row_stage(self, stage: Stage) -> None:
+        """One-lane code, once per row."""
+        self.body.compute([*stage.body, *stage.after], 1)
+        for target in stage.stores:
+            value = self.body.value(target.value, {}, 1)
+            at = self.body.rows[target.access]
+            if target.mask is None:
+                store_scalar(self.frame, value, at)
+            else:
+                mask = self.body.value(target.mask, {}, 1)
+                assert isinstance(mask, Value)
+                self.frame.when(mask, lambda v=value, a=at: (store_scalar(self.frame, v, a), [])[1])
+
+    def full_stage(self, stage: Stage) -> None:
+        """All walks of a stage; its reductions become one-lane registers."""
+        self._current = stage
+        self.body.compute([*stage.body, *stage.after], 1)
+        for number, walk in enumerate(group_reductions(stage, self.codes)):
+            pass_ = self.make_pass(stage, walk, effects=number == 0)
+            values = self._run(pass_)
+            for reduction in walk:
+                self.body.registers[reduction.target] = values[reduction.target]
+
+    def make_pass(self, stage: Stage, walk: Sequence[Reduction], *, effects: bool) -> Pass:
+        span = row_span(self.frame, stage, self.levels, walk, self.codes)
+        made = Pass(
+            self.body,
+            stage,
+            walk,
+            self.codes,
+            span,
+            (lambda p, e: self._effects(stage, p, e)) if effects else None,
+        )
+        made.stretches = self._stretch
+        return made
+
+    # -- effects -----------------------------------------------------------------------------------------------------
+    def element(self, index: Value) -> Value:
+        """The number of an element of the last axis among all reduced elements of the row."""
+        return index if self.flat is None else self.frame.b.add(index, self.flat)
+
+    def _effects(self, stage: Stage, point: Point, env: dict[int, AnyValue]) -> None:
+        for target in stage.stores:
+            mask = None if target.mask is None else self.body.value(target.mask, env, point.lanes)
+            assert mask is None or isinstance(mask, Value)
+            value = self.body.value(target.value, env, point.lanes)
+            store(self.frame, target.access, self.body.rows[target.access], point, value, mask)
+        for kept in stage.kept:
+            value = self.body.value(kept, env, point.lanes)
+            self.planes.write(("kept", kept), self.element(point.index), ops.parts(value))
+
+    def _recall(self, value: int, point: Point) -> AnyValue:
+        return self.planes.recall(("kept", value), self.codes[value], self.element(point.index), point)
+
+    def _stretch(self, reduction: Reduction, point: Point, mask: Value, value: AnyValue) -> None:
+        self.planes.write(("stretch", reduction.target), point.index, [*ops.parts(value), mask])
+
+    # -- reductions of a row -----------------------------------------------------------------------------------------
+    def _run(self, pass_: Pass) -> dict[int, AnyValue]:
+        """Runs a walk over all reduced elements of the current row."""
+        frame = self.frame
+        zero, length = frame.number(0), frame.argument(f"extent{self.last}")
+        simple = not pass_.trees and not pass_.masked and not self.outer
+        initial = pass_.initial()
+        if simple:
+            with frame.scope():
+                self.body.settle()
+                carried = pass_.walk(zero, length, initial)
+            return self._finished(pass_, carried, [])
+        cells = Cells(frame, pass_.shape())
+        cells.store(initial)
+        sums = [*pass_.trees, *pass_.masked]
+        totals = [self._begin_total(r) for r in sums]
+        boxes = Cells(frame, [(p.code, 1) for total in totals for p in ops.parts(total)])
+        direct = not self.outer and not pass_.masked and not any(r.op == "buffered_sum" for r in pass_.trees)
+        if direct:
+            with frame.scope():
+                self.body.settle()
+                runs = pass_.walk_tree(zero, length, cells)
+            totals = [self._add_run(r, t, s) for r, t, s in zip(sums, totals, runs, strict=True)]
+        else:
+            boxes.store([p for total in totals for p in ops.parts(total)])
+            self.for_each_reduced(lambda: self._one_row(pass_, cells, boxes, totals, sums))
+            totals = self._unbox(boxes, totals)
+        return self._finished(pass_, cells.load(), totals)
+
+    def _unbox(self, boxes: Cells, like: Sequence[AnyValue]) -> list[AnyValue]:
+        loaded = [v for v in boxes.load() if isinstance(v, Value)]
+        totals, at = [], 0
+        for value in like:
+            width = len(ops.parts(value))
+            totals.append(ops.whole(loaded[at : at + width]))
+            at += width
+        return totals
+
+    def _one_row(
+        self, pass_: Pass, cells: Cells, boxes: Cells, like: Sequence[AnyValue], sums: Sequence[Reduction]
+    ) -> None:
+        """One point of the outer reduction axes: a walk of the last axis, its sums added to the totals."""
+        frame, b = self.frame, self.frame.b
+        zero, length = frame.number(0), frame.argument(f"extent{self.last}")
+        pass_.flat = self.flat
+
+        def run(start: Value, count: Value) -> None:
+            runs = pass_.walk_tree(start, count, cells)
+            totals = self._unbox(boxes, like)
+            after = [self._add_run(r, t, s) for r, t, s in zip(pass_.trees, totals, runs, strict=False)]
+            boxes.store([p for t in [*after, *totals[len(after) :]] for p in ops.parts(t)])
+
+        if not pass_.trees:
+            cells.store(self._rounded(pass_, pass_.walk(zero, length, cells.load())))
+        elif any(r.op == "buffered_sum" for r in pass_.trees):
+            size = ops.BUFFER_ELEMENTS
+
+            def buffer(start: Value, _: list[Register]) -> list[Register]:
+                run(start, frame.minimum(b.sub(length, start), frame.number(size)))
+                return []
+
+            frame.loop(zero, length, size, [], buffer, "buffer")
+        else:
+            run(zero, length)
+        if pass_.masked:
+            totals = self._unbox(boxes, like)
+            done = len(pass_.trees)
+            after = [
+                *totals[:done],
+                *(self._stretches(r, t) for r, t in zip(pass_.masked, totals[done:], strict=True)),
+            ]
+            boxes.store([p for t in after for p in ops.parts(t)])
+
+    def _rounded(self, pass_: Pass, carried: Sequence[Register]) -> list[Register]:
+        """Products of half floats run in float32 and are rounded once per row."""
+        b, after, at = self.frame.b, list(carried), 0
+        for r in pass_.running:
+            if isinstance(r.reduction, Reduction) and r.reduction.code == "f2" and r.code == "f4":
+                register = after[at]
+                assert isinstance(register, Value)
+                half = elementwise.cast(b, register, "f2")
+                wide = elementwise.cast(b, half, "f4")
+                assert isinstance(wide, Value)
+                after[at] = wide
+            at += len(r.shape(pass_.lanes))
+        return after
+
+    def _begin_total(self, reduction: Reduction) -> AnyValue:
+        if reduction.start is not None:
+            return self.body.value(reduction.start, {}, 1)
+        return ops.start(self.frame.b, reduction.op, reduction.code)
+
+    def _add_run(self, reduction: Reduction, total: AnyValue, run: AnyValue) -> AnyValue:
+        b = self.frame.b
+        if reduction.code != "f2":
+            return ops.combine(b, "sum", total, run)
+        wide = elementwise.cast(b, total, "f4")
+        return elementwise.cast(b, ops.combine(b, "sum", wide, run), "f2")
+
+    def _stretches(self, reduction: Reduction, total: AnyValue) -> AnyValue:
+        frame, b = self.frame, self.frame.b
+        zero, length = frame.number(0), frame.argument(f"extent{self.last}")
+        width = 2 if is_complex(reduction.code) else 1
+        mask = self.planes.at(("stretch", reduction.target), width, zero)
+        found = []
+        for part, piece in enumerate(ops.parts(total)):
+            name = ops.define_stretches(b.module, piece.code, ops.unit_elements(reduction.code))
+            values = self.planes.at(("stretch", reduction.target), part, zero)
+            text = f"call {piece.type} @{name}({piece}, ptr {values.ref}, ptr {mask.ref}, {length})"
+            found.append(b.emit(text, piece.code, 1, "stretches"))
+        return ops.whole(found)
+
+    def _finished(
+        self, pass_: Pass, carried: Sequence[Register], totals: Sequence[AnyValue]
+    ) -> dict[int, AnyValue]:
+        """One-lane results per reduction target."""
+        values: dict[int, AnyValue] = {}
+        for r, total in zip([*pass_.trees, *pass_.masked], totals, strict=False):
+            values[r.target] = total
+        results = pass_.results(carried)
+        for running in pass_.running:
+            reduction = running.reduction
+            if isinstance(reduction, Reduction):
+                values[reduction.target] = self.finish(reduction, running.kind, results[reduction.target])
+        return values
+
+    def finish(self, reduction: Reduction, kind: ops.Kind, registers: list[Value]) -> AnyValue:
+        """The final value of a reduction: initial value, rounding, dtype."""
+        b = self.frame.b
+        if reduction.op in ("argmin", "argmax"):
+            return registers[-1]
+        value = ops.whole(registers)
+        if kind == "free" and reduction.start is not None:
+            value = ops.combine(b, reduction.op, self.body.value(reduction.start, {}, 1), value)
+        return value if value.code == reduction.code else elementwise.cast(b, value, reduction.code)
+
+    def for_each_reduced(self, emit: Callable[[], None]) -> None:
+        """Loops over the outer reduction axes around `emit`."""
+        rows, indices = self.body.rows, self.body.indices
+        length = self.frame.argument(f"extent{self.last}")
+
+        def inside(position: Value | None, _: list[Register]) -> list[Register]:
+            self.flat = None if position is None else self.frame.b.mul(position, length)
+            assert self._current is not None
+            self.body.compute([*self._current.body, *self._current.after], 2)
+            with self.frame.scope():
+                self.body.settle()
+                emit()
+            return []
+
+        reduced_loops(self.body, self.outer, [], inside)
+        self.body.rows, self.body.indices, self.flat = rows, indices, None

@@ -1,0 +1,152 @@
+"""Owns the scratch planes of a worker: arrays that hold values of a row, or of a block of columns, between stages.
+
+Long planes have an element per reduced element (of every column of the block); strips have one per column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from lazyarray.schedule.kernel import Kernel, Stage
+from lazyarray_llvm import reduce_library as ops
+from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Value, is_complex, itemsize, llvm_type
+from lazyarray_llvm.lower.frame import Frame, Pointer
+from lazyarray_llvm.lower.memory import Point, memory_code
+
+SLACK = 64  # elements after a plane's end that vectors cut short may touch
+
+# kept: value of a full stage; stretch: summands and mask of a sum with `where` (the reduction's target);
+# total: accumulator of a reduction or scan of columns (its target); row: value of a row stage.
+Use: TypeAlias = Literal["kept", "stretch", "total", "row"]
+Key: TypeAlias = tuple[Use, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The planes of a kernel: dtypes per key; strips come first in memory."""
+
+    strips: dict[Key, list[str]]
+    long: dict[Key, list[str]]
+
+    def sizes(self, elements: int, block: int) -> tuple[int, int, int]:
+        """Bytes of a long plane, of a strip, and of all of a worker."""
+        sizes = []
+        for planes, count in ((self.long, elements), (self.strips, block)):
+            widths = [itemsize(code) for codes in planes.values() for code in codes]
+            one = -(-(count + SLACK) * max(widths) // 64) * 64 if widths else 0
+            sizes.append((one, one * len(widths)))
+        return sizes[0][0], sizes[1][0], sizes[0][1] + sizes[1][1]
+
+
+def value_codes(kernel: Kernel) -> dict[int, str]:
+    """The dtype of every value of a kernel."""
+    codes: dict[int, str] = {}
+    for stage in kernel.stages:
+        codes.update((i.target, i.code) for i in (*stage.body, *stage.after))
+        codes.update((r.target, r.code) for r in stage.reductions)
+        if stage.scan is not None:
+            codes[stage.scan.target] = stage.scan.code
+    return codes
+
+
+def used_values(stage: Stage) -> set[int]:
+    """Every value number that a stage reads."""
+    used = {a for i in (*stage.body, *stage.after) for a in i.args}
+    used |= {t.value for t in stage.stores} | {t.mask for t in stage.stores if t.mask is not None}
+    for r in stage.reductions:
+        used |= {v for v in (r.value, r.where, r.start) if v is not None}
+    if stage.scan is not None:
+        used.add(stage.scan.value)
+    return used | set(stage.kept)
+
+
+def layout(kernel: Kernel) -> Layout:
+    """The planes that a kernel needs."""
+    codes = value_codes(kernel)
+    strips: dict[Key, list[str]] = {}
+    long: dict[Key, list[str]] = {}
+    for number, stage in enumerate(kernel.stages):
+        for value in stage.kept:
+            long["kept", value] = _parts(codes[value])
+        for r in stage.reductions:
+            code = ops.operand_code(r, codes[r.value])
+            if not kernel.vector_reduced:
+                strips["total", r.target] = _parts(code) + (["i8"] if r.op in ("argmin", "argmax") else [])
+            elif ops.kind_of(r, code) == "stretches":
+                long["stretch", r.target] = [*_parts(ops.sum_code(r.code)), "u1"]
+        if kernel.vector_reduced:
+            continue
+        if stage.scan is not None:
+            strips["total", stage.scan.target] = _parts(stage.scan.code)
+        later = {v for s in kernel.stages[number + 1 :] for v in used_values(s)}
+        if stage.level == "row":
+            for i in (*stage.body, *stage.after):
+                if i.target in later:
+                    strips["row", i.target] = _parts(i.code)
+    return Layout(strips, long)
+
+
+def _parts(code: str) -> list[str]:
+    return [memory_code(COMPLEX_PARTS.get(code, code))] * (2 if is_complex(code) else 1)
+
+
+class Planes:
+    """Addresses of a worker's planes in one function."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        made = layout(frame.kernel)
+        self.codes = {**made.strips, **made.long}
+        self._strips = sum(len(codes) for codes in made.strips.values())
+        self._first: dict[Key, int] = {}
+        at = 0
+        for key, codes in self.codes.items():
+            self._first[key] = at
+            at += len(codes)
+        self._bases: dict[int, Pointer] = {}
+
+    def _base(self, number: int) -> Pointer:
+        found = self._bases.get(number)
+        if found is None:
+            frame, b = self.frame, self.frame.b
+            scratch, stride = frame.address("scratch"), frame.argument("stride")
+            strip, plane = frame.argument("strip"), frame.argument("plane")
+            with frame.hoisted(frame.entry):
+                at = b.mul(Value("%worker", "i8", 1), stride)
+                at = b.add(at, b.mul(strip, frame.number(min(number, self._strips))))
+                if number > self._strips:
+                    at = b.add(at, b.mul(plane, frame.number(number - self._strips)))
+                found = self._bases[number] = frame.offset(scratch, at, hint="plane")
+        return found
+
+    def at(self, key: Key, part: int, index: Value) -> Pointer:
+        """The address of an element of one part of a value's planes."""
+        base = self._base(self._first[key] + part)
+        return self.frame.offset(base, index, itemsize(self.codes[key][part]), key[0])
+
+    def write(self, key: Key, index: Value, pieces: list[Value]) -> None:
+        """Writes a vector (all its lanes: what lies beyond its end is written again, or slack)."""
+        for part, piece in enumerate(pieces):
+            if piece.code == "b1":
+                piece = self.frame.b.convert("zext", piece, "u1")
+            place = self.at(key, part, index)
+            self.frame.b.line(f"store {piece}, ptr {place.ref}, align {itemsize(piece.code)}")
+
+    def read(self, key: Key, code: str, index: Value, point: Point) -> list[Value]:
+        """Reads a vector of `code`; lanes outside the row repeat lane 0."""
+        b = self.frame.b
+        pieces = []
+        for part, inside in enumerate(self.codes[key]):
+            place = self.at(key, part, index)
+            text = f"load {llvm_type(inside, point.lanes)}, ptr {place.ref}, align {itemsize(inside)}"
+            piece = b.emit(text, inside, point.lanes, key[0])
+            if not point.whole and point.lanes > 1:
+                piece = b.select(point.mask(inside), piece, b.shuffle(piece, None, [0] * point.lanes))
+            is_bool = code == "b1" and inside == "u1"
+            pieces.append(b.compare("ne", piece, b.like(piece, 0)) if is_bool else piece)
+        return pieces
+
+    def recall(self, key: Key, code: str, index: Value, point: Point) -> AnyValue:
+        """A value of a plane as a register."""
+        return ops.whole(self.read(key, code, index, point))

@@ -1,0 +1,84 @@
+"""Owns the argument block of a kernel: which 8-byte slot holds what, and how a launch packs it.
+
+The block is one array of slots.  First the geometry of the launch (how work is cut into tasks, scratch memory), then
+extents, pointers, strides of the steps that are not fixed, and scalars (complex ones take two slots).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from lazyarray.schedule.kernel import Binding, Kernel
+
+# rows: points of the outer axes; run: rows of one task; blocks, block: pieces of the last axis and their length;
+# scratch, stride: first byte of worker 0's scratch memory, bytes per worker; plane, strip: bytes of a plane that is
+# as long as all reduced elements, or one block; depth: log2 of the segments of a row; partials: their results.
+GEOMETRY = ("rows", "run", "blocks", "block", "scratch", "stride", "plane", "strip", "depth", "partials", "values")
+_FORMATS = {"f2": "e6x", "f4": "f4x", "f8": "d", "b1": "?7x"}
+_PARTS = {"c8": "f4", "c16": "f8"}
+
+
+class Signature:
+    """The slots of one kernel's argument block."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.slots: dict[str, int] = {}
+        self._formats: list[str] = []
+        self._strides: list[tuple[int, int]] = []
+        self._scalars = kernel.scalars
+        self._masks = [(1 << 8 * int(code[1:])) - 1 if code[0] in "iu" else None for code in kernel.scalars]
+        for name in GEOMETRY:
+            self._add(name)
+        for axis in range(len(kernel.roles)):
+            self._add(f"extent{axis}")
+        for number in range(len(kernel.accesses)):
+            self._add(f"pointer{number}")
+        last = len(kernel.roles) - 1
+        for number, access in enumerate(kernel.accesses):
+            for axis, step in enumerate(access.steps):
+                if step == "s" or (step != "0" and axis != last):
+                    self._add(f"stride{number}.{axis}")
+                    self._strides.append((number, axis))
+        for number, code in enumerate(kernel.scalars):
+            if code in _PARTS:
+                for part in ("re", "im"):
+                    self._add(f"scalar{number}.{part}", _FORMATS[_PARTS[code]])
+            else:
+                self._add(f"scalar{number}", _FORMATS.get(code, "Q"))
+        self.packer = struct.Struct("<" + "".join(self._formats))
+        self.pointer_slot = self.slots.get("pointer0", 0)
+
+    def _add(self, name: str, spelled: str = "q") -> None:
+        self.slots[name] = len(self._formats)
+        self._formats.append("Q" if name.startswith("pointer") else spelled)
+
+    def pack(self, block: bytearray, geometry: Sequence[int], binding: Binding) -> None:
+        """Writes the whole argument block of one launch."""
+        strides = binding.strides
+        values: list[object] = [*geometry, *binding.extents, *binding.pointers]
+        values += [strides[number][axis] for number, axis in self._strides]
+        for code, mask, value in zip(self._scalars, self._masks, binding.scalars, strict=True):
+            if mask is not None:
+                values.append(int(value) & mask)  # type: ignore[arg-type]
+            elif code[0] == "c":
+                number = complex(value)
+                values += (
+                    [number.real, number.imag]
+                    if code == "c16"
+                    else [narrow(number.real), narrow(number.imag)]
+                )
+            elif code == "b1":
+                values.append(bool(value))
+            else:
+                values.append(float(value) if code == "f8" else narrow(float(value), code))  # type: ignore[arg-type]
+        self.packer.pack_into(block, 0, *values)
+
+
+def narrow(value: float, code: str = "f4") -> float:
+    """The value that C's conversion to float32 or float16 gives: infinite where struct would refuse."""
+    try:
+        struct.pack("<f" if code == "f4" else "<e", value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+    return value

@@ -1,0 +1,365 @@
+"""The LLVM IR of the thread pool: its memory's layout, the worker loop, the launch."""
+
+from __future__ import annotations
+
+from lazyarray_llvm.pool_fragments import (
+    CONDITION_IR,
+    FUTEX_IR,
+    NO_SPREAD_IR,
+    PYTHON_IR,
+    PYTHON_RUN_IR,
+    SPREAD_IR,
+)
+
+__all__ = [
+    "ALLOWED_OFFSET",
+    "COUNT_OFFSET",
+    "FUTEX_CALLS",
+    "PYTHON_SYMBOLS",
+    "RECORDS_OFFSET",
+    "RECORD_BYTES",
+    "SPIN_OFFSET",
+    "SYSTEM_SYMBOLS",
+    "pool_ir",
+]
+
+# Offsets into a pool's memory; words that different threads write lie on different cache lines (128 bytes:
+# adjacent lines are fetched in pairs on x86, and Apple's lines are that long).
+_EPOCH, _DONE, _JOB, _LOCK, _SLEEPERS, _STATE = (128 * place for place in range(6))
+_WAITING, _STOP, SPIN_OFFSET = _LOCK + 8, _SLEEPERS + 8, _JOB + 32
+_MUTEX, _CONDITION = 128 * 6, 128 * 7  # the largest known: 64 bytes (macOS), 48 bytes
+# The CPUs that workers may use (1024 bits), the same without one, how many workers there are.
+ALLOWED_OFFSET, _MASK, COUNT_OFFSET = 128 * 8, 128 * 9, _JOB + 64
+# One record per worker: its section's counter, its number, its pool's address, the CPU that it went to sleep
+# on (else -1), its pthread_t.
+RECORDS_OFFSET, RECORD_BYTES = 128 * 10, 128
+
+FUTEX_CALLS = {"x86_64": 202, "aarch64": 98, "riscv64": 98, "powerpc64le": 221, "s390x": 238}
+_FUTEX_WAIT_PRIVATE, _FUTEX_WAKE_PRIVATE = 128, 129
+
+
+SYSTEM_SYMBOLS = [
+    "syscall",
+    "pthread_mutex_init",
+    "pthread_mutex_lock",
+    "pthread_mutex_unlock",
+    "pthread_cond_init",
+    "pthread_cond_wait",
+    "pthread_cond_broadcast",
+    "sched_getcpu",
+    "pthread_setaffinity_np",
+]
+PYTHON_SYMBOLS = [
+    "PyLong_AsLongLong",
+    "PyErr_Occurred",
+    "PyErr_BadArgument",
+    "PyEval_SaveThread",
+    "PyEval_RestoreThread",
+    "Py_IncRef",
+    "_Py_NoneStruct",
+]
+
+# State word: generation in bits 33 and up (so that a late join of an old launch fails), bit 32 open, bits
+# 16-31 how many workers may join, bits 0-15 how many have.
+#
+# A launch is cut into one section of chunks per worker. A worker takes the chunks of its own section first so
+# that launches over the same arrays find each section in the cache of the core that had it, and then those
+# left in the others'.
+#
+# Two races are settled by sequentially consistent order: a worker counts itself asleep before it parks on the
+# epoch, and a launch changes the epoch before it looks for sleepers; a worker counts itself done before it
+# looks whether the caller waits, and the caller says that it waits before it reads the count.
+_POOL_IR = """
+define internal void @work(ptr %pool, i64 %worker) nounwind {
+entry:
+  %job = getelementptr i8, ptr %pool, i64 {job}
+  %fn = load ptr, ptr %job, align 8
+  %argp = getelementptr i8, ptr %job, i64 8
+  %arg = load ptr, ptr %argp, align 8
+  %np = getelementptr i8, ptr %job, i64 16
+  %n = load i64, ptr %np, align 8
+  %grainp = getelementptr i8, ptr %job, i64 24
+  %grain = load i64, ptr %grainp, align 8
+  %perp = getelementptr i8, ptr %job, i64 40
+  %per = load i64, ptr %perp, align 8
+  %chunksp = getelementptr i8, ptr %job, i64 48
+  %chunks = load i64, ptr %chunksp, align 8
+  %partsp = getelementptr i8, ptr %job, i64 56
+  %parts = load i64, ptr %partsp, align 8
+  %own = urem i64 %worker, %parts
+  br label %section
+section:
+  %tried = phi i64 [0, %entry], [%tried.next, %empty]
+  %part = phi i64 [%own, %entry], [%part.next, %empty]
+  %first = mul i64 %part, %per
+  %past = add i64 %first, %per
+  %cut = icmp slt i64 %past, %chunks
+  %last = select i1 %cut, i64 %past, i64 %chunks
+  %offset = mul i64 %part, {record}
+  %records = getelementptr i8, ptr %pool, i64 {records}
+  %counter = getelementptr i8, ptr %records, i64 %offset
+  br label %look
+look:
+  %seen = load atomic i64, ptr %counter monotonic, align 8
+  %any = icmp slt i64 %seen, %last
+  br i1 %any, label %take, label %empty
+take:
+  %chunk = atomicrmw add ptr %counter, i64 1 monotonic, align 8
+  %got = icmp slt i64 %chunk, %last
+  br i1 %got, label %some, label %empty
+some:
+  %begin = mul i64 %chunk, %grain
+  %full = add i64 %begin, %grain
+  %over = icmp slt i64 %full, %n
+  %end = select i1 %over, i64 %full, i64 %n
+  call void %fn(ptr %arg, i64 %begin, i64 %end, i64 %worker)
+  br label %look
+empty:
+  %tried.next = add i64 %tried, 1
+  %part.more = add i64 %part, 1
+  %wrap = icmp eq i64 %part.more, %parts
+  %part.next = select i1 %wrap, i64 0, i64 %part.more
+  %again = icmp slt i64 %tried.next, %parts
+  br i1 %again, label %section, label %none
+none:
+  ret void
+}
+
+{spread_ir}
+define ptr @la_worker(ptr %record) nounwind {
+entry:
+  %workerp = getelementptr i8, ptr %record, i64 8
+  %worker = load i64, ptr %workerp, align 8
+  %poolp = getelementptr i8, ptr %record, i64 16
+  %pool = load ptr, ptr %poolp, align 8
+  %placep = getelementptr i8, ptr %record, i64 24
+  %epochp = getelementptr i8, ptr %pool, i64 {epoch}
+  %statep = getelementptr i8, ptr %pool, i64 {state}
+  %donep = getelementptr i8, ptr %pool, i64 {done}
+  %waitingp = getelementptr i8, ptr %pool, i64 {waiting}
+  %sleepersp = getelementptr i8, ptr %pool, i64 {sleepers}
+  %stopp = getelementptr i8, ptr %pool, i64 {stop}
+  %spinp = getelementptr i8, ptr %pool, i64 {spin}
+  %limit = load i64, ptr %spinp, align 8
+  br label %idle
+idle:
+  %seen = phi i32 [0, %entry], [%seen, %idle.next], [%seen, %sleep],
+                  [%now, %missed], [%now, %finish], [%now, %call]
+  %tries = phi i64 [0, %entry], [%more, %idle.next], [0, %sleep], [0, %missed], [0, %finish], [0, %call]
+  %now = load atomic i32, ptr %epochp acquire, align 4
+  %news = icmp ne i32 %now, %seen
+  br i1 %news, label %look, label %idle.wait
+idle.wait:
+  %patient = icmp slt i64 %tries, %limit
+  br i1 %patient, label %idle.next, label %sleep
+idle.next:
+  {pause}
+  %more = add i64 %tries, 1
+  br label %idle
+sleep:
+  %at = call i32 @place()
+  store atomic i32 %at, ptr %placep monotonic, align 4
+  %c0 = atomicrmw add ptr %sleepersp, i32 1 seq_cst, align 4
+  call void @park(ptr %pool, ptr %epochp, i32 %seen)
+  %c1 = atomicrmw sub ptr %sleepersp, i32 1 seq_cst, align 4
+  store atomic i32 -1, ptr %placep monotonic, align 4
+  br label %idle
+look:
+  %stopping = load atomic i32, ptr %stopp acquire, align 4
+  %go = icmp eq i32 %stopping, 0
+  br i1 %go, label %first, label %leave
+first:
+  %s0 = load atomic i64, ptr %statep acquire, align 8
+  br label %join
+join:
+  %s = phi i64 [%s0, %first], [%found, %try]
+  %openbit = and i64 %s, 4294967296
+  %open = icmp ne i64 %openbit, 0
+  %joined = and i64 %s, 65535
+  %most.high = lshr i64 %s, 16
+  %most = and i64 %most.high, 65535
+  %room = icmp ult i64 %joined, %most
+  %may = and i1 %open, %room
+  br i1 %may, label %try, label %missed
+missed:
+  br label %idle
+try:
+  %s.next = add i64 %s, 1
+  %swap = cmpxchg ptr %statep, i64 %s, i64 %s.next acq_rel acquire, align 8
+  %found = extractvalue { i64, i1 } %swap, 0
+  %won = extractvalue { i64, i1 } %swap, 1
+  br i1 %won, label %part, label %join
+part:
+  call void @work(ptr %pool, i64 %worker)
+  %c2 = atomicrmw add ptr %donep, i32 1 seq_cst, align 4
+  %waiting = load atomic i32, ptr %waitingp seq_cst, align 4
+  %awaited = icmp ne i32 %waiting, 0
+  br i1 %awaited, label %call, label %finish
+call:
+  call void @wake(ptr %pool, ptr %donep, i32 1)
+  br label %idle
+finish:
+  br label %idle
+leave:
+  ret ptr null
+}
+
+define i64 @la_run(ptr %pool, ptr %fn, ptr %arg, i64 %n, i64 %grain, i64 %most) nounwind {
+entry:
+  %lockp = getelementptr i8, ptr %pool, i64 {lock}
+  %held = cmpxchg ptr %lockp, i32 0, i32 1 acquire monotonic, align 4
+  %mine = extractvalue { i32, i1 } %held, 1
+  br i1 %mine, label %launch, label %serial
+serial:
+  call void %fn(ptr %arg, i64 0, i64 %n, i64 0)
+  ret i64 1
+launch:
+  %epochp = getelementptr i8, ptr %pool, i64 {epoch}
+  %statep = getelementptr i8, ptr %pool, i64 {state}
+  %donep = getelementptr i8, ptr %pool, i64 {done}
+  %waitingp = getelementptr i8, ptr %pool, i64 {waiting}
+  %sleepersp = getelementptr i8, ptr %pool, i64 {sleepers}
+  %spinp = getelementptr i8, ptr %pool, i64 {spin}
+  %limit = load i64, ptr %spinp, align 8
+  %job = getelementptr i8, ptr %pool, i64 {job}
+  store ptr %fn, ptr %job, align 8
+  %argp = getelementptr i8, ptr %job, i64 8
+  store ptr %arg, ptr %argp, align 8
+  %np = getelementptr i8, ptr %job, i64 16
+  store i64 %n, ptr %np, align 8
+  %grainp = getelementptr i8, ptr %job, i64 24
+  store i64 %grain, ptr %grainp, align 8
+  %parts = add i64 %most, 1
+  %n.up = add i64 %n, %grain
+  %n.less = sub i64 %n.up, 1
+  %chunks = udiv i64 %n.less, %grain
+  %chunks.up = add i64 %chunks, %most
+  %per = udiv i64 %chunks.up, %parts
+  %perp = getelementptr i8, ptr %job, i64 40
+  store i64 %per, ptr %perp, align 8
+  %chunksp = getelementptr i8, ptr %job, i64 48
+  store i64 %chunks, ptr %chunksp, align 8
+  %partsp = getelementptr i8, ptr %job, i64 56
+  store i64 %parts, ptr %partsp, align 8
+  %records = getelementptr i8, ptr %pool, i64 {records}
+  br label %deal
+deal:
+  %part = phi i64 [0, %launch], [%part.next, %deal]
+  %offset = mul i64 %part, {record}
+  %counter = getelementptr i8, ptr %records, i64 %offset
+  %first = mul i64 %part, %per
+  store atomic i64 %first, ptr %counter monotonic, align 8
+  %part.next = add i64 %part, 1
+  %deal.more = icmp slt i64 %part.next, %parts
+  br i1 %deal.more, label %deal, label %announce
+announce:
+  store atomic i32 0, ptr %donep monotonic, align 4
+  %s = load i64, ptr %statep, align 8
+  %generation = lshr i64 %s, 33
+  %generation.next = add i64 %generation, 1
+  %s1 = shl i64 %generation.next, 33
+  %s2 = shl i64 %most, 16
+  %s3 = or i64 %s1, %s2
+  %s4 = or i64 %s3, 4294967296
+  store atomic i64 %s4, ptr %statep release, align 8
+  %e = atomicrmw add ptr %epochp, i32 1 seq_cst, align 4
+  %sleeping = load atomic i32, ptr %sleepersp seq_cst, align 4
+  %parked = icmp sgt i32 %sleeping, 0
+  br i1 %parked, label %rouse, label %join
+rouse:
+  call void @spread(ptr %pool)
+  %most32 = trunc i64 %most to i32
+  call void @wake(ptr %pool, ptr %epochp, i32 %most32)
+  br label %join
+join:
+  call void @work(ptr %pool, i64 0)
+  %s5 = atomicrmw and ptr %statep, i64 -4294967297 acq_rel, align 8
+  %joined64 = and i64 %s5, 65535
+  %joined = trunc i64 %joined64 to i32
+  br label %spin
+spin:
+  %tries = phi i64 [0, %join], [%more, %spin.next]
+  %d0 = load atomic i32, ptr %donep acquire, align 4
+  %all0 = icmp eq i32 %d0, %joined
+  br i1 %all0, label %finish, label %spin.wait
+spin.wait:
+  %patient = icmp slt i64 %tries, %limit
+  br i1 %patient, label %spin.next, label %doze
+spin.next:
+  {pause}
+  %more = add i64 %tries, 1
+  br label %spin
+doze:
+  store atomic i32 1, ptr %waitingp seq_cst, align 4
+  br label %await
+await:
+  %d1 = load atomic i32, ptr %donep seq_cst, align 4
+  %all1 = icmp eq i32 %d1, %joined
+  br i1 %all1, label %awake, label %await.park
+await.park:
+  call void @park(ptr %pool, ptr %donep, i32 %d1)
+  br label %await
+awake:
+  store atomic i32 0, ptr %waitingp seq_cst, align 4
+  br label %finish
+finish:
+  store atomic i32 0, ptr %lockp release, align 4
+  ret i64 0
+}
+
+define void @la_stop(ptr %pool) nounwind {
+  %stopp = getelementptr i8, ptr %pool, i64 {stop}
+  store atomic i32 1, ptr %stopp release, align 4
+  %epochp = getelementptr i8, ptr %pool, i64 {epoch}
+  %e = atomicrmw add ptr %epochp, i32 1 seq_cst, align 4
+  call void @wake(ptr %pool, ptr %epochp, i32 65535)
+  ret void
+}
+
+define void @la_spin(i64 %n) nounwind {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%more, %loop]
+  {pause}
+  %more = add i64 %i, 1
+  %again = icmp slt i64 %more, %n
+  br i1 %again, label %loop, label %leave
+leave:
+  ret void
+}
+"""
+
+
+def _pause(architecture: str) -> tuple[str, str]:
+    if architecture in ("x86_64", "i686", "amd64"):
+        return "declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"
+    if architecture in ("aarch64", "arm64"):
+        # ISB: the YIELD hint is a no-op on most cores, and spinning would then hammer the awaited line.
+        return "declare void @llvm.aarch64.isb(i32)", "call void @llvm.aarch64.isb(i32 15)"
+    return "", "fence seq_cst"
+
+
+def pool_ir(parking: str, architecture: str, for_python: bool, spread: bool) -> str:
+    """The module's text for one way of parking ("python": only the entry that calls a kernel directly).
+
+    `spread`: the system has Linux's calls for thread affinity.
+    """
+    declare, pause = _pause(architecture)
+    values: dict[str, object] = {
+        "epoch": _EPOCH, "done": _DONE, "job": _JOB, "lock": _LOCK, "sleepers": _SLEEPERS,
+        "state": _STATE, "waiting": _WAITING, "stop": _STOP, "spin": SPIN_OFFSET, "pause": pause,
+        "records": RECORDS_OFFSET, "record": RECORD_BYTES, "count": COUNT_OFFSET,
+        "allowed": ALLOWED_OFFSET, "mask": _MASK, "mutex": _MUTEX, "condition": _CONDITION,
+        "call": FUTEX_CALLS.get(architecture, 0),
+        "wait": _FUTEX_WAIT_PRIVATE, "wake": _FUTEX_WAKE_PRIVATE,
+    }  # fmt: skip
+    parts = [PYTHON_IR] if for_python else []
+    if parking != "python":
+        parts += [declare, FUTEX_IR if parking == "futex" else CONDITION_IR, _POOL_IR]
+        parts += [PYTHON_RUN_IR] if for_python else []
+    text = "\n".join(parts)
+    text = text.replace("{spread_ir}", SPREAD_IR if spread else NO_SPREAD_IR)
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", str(value))
+    return text

@@ -1,0 +1,156 @@
+"""Owns arctan, arctan2, arcsin, arccos."""
+
+from __future__ import annotations
+
+from lazyarray_llvm.vecmath import polynomial as poly
+from lazyarray_llvm.vecmath.real import INF, NAN, Mask, Real, fast_two_sum, horner, residual
+
+PI = 3.141592653589793
+PI_REST = 1.2246467991473532e-16
+PI_2 = PI / 2
+PI_2_REST = PI_REST / 2
+PI_4 = PI / 4
+PI_4_REST = PI_REST / 4
+PI_3_4 = 2.356194490192345
+PI_3_4_REST = 9.184850993605148e-17
+
+
+def _octant(small: Real, large: Real) -> tuple[Mask, Real, Real, Real]:
+    """(mid, n, d, what d leaves out): arctan(small / large) = arctan(n / d), plus pi/4 if mid.
+
+    |n / d| <= 1/2, for 0 <= small <= large.
+    """
+    mid = small + small > large
+    # Exact in the lanes that take it (Sterbenz).
+    difference = small - large
+    total, low = fast_two_sum(large, small)
+    return mid, mid.pick(difference, small), mid.pick(total, large), mid.pick(low, 0.0)
+
+
+def _arctan_tail(t: Real, rest: Real) -> Real:
+    """arctan(t + rest) - t, |t| <= 1/2."""
+    u = t * t
+    # 1 - u + 3/4 u**2 is the derivative of arctan to more bits than `rest` needs.
+    return (t * u).fma(horner(u, poly.ATAN), rest * u.fma(u.fma(0.75, -1.0), 1.0))
+
+
+def arctan(x: Real) -> Real:
+    a = abs(x)
+    steep = a > 1.0
+    bounded = a.at_most(2.0**60)
+    mid, n, d, d_low = _octant(steep.pick(1.0, a), steep.pick(bounded, 1.0))
+    inverse = 1.0 / d
+    quotient = n * inverse
+    rest = (residual(n, quotient, d) - quotient * d_low) * inverse
+    tail = _arctan_tail(quotient, rest)
+    # steep: pi/2 - (pi/4 + angle) or pi/2 - angle.
+    base = mid.pick(PI_4, steep.pick(PI_2, 0.0))
+    base_rest = mid.pick(PI_4_REST, steep.pick(PI_2_REST, 0.0))
+    total, low = fast_two_sum(base, steep.pick(-quotient, quotient))
+    result = total + (low + (steep.pick(-tail, tail) + base_rest))
+    return (a < 2.0**-28).pick(x, result.copysign(x))
+
+
+def arctan2(y: Real, x: Real) -> Real:
+    a, c = abs(y), abs(x)
+    steep = a > c
+    small, large = steep.pick(c, a), steep.pick(a, c)
+    # Infinite and zero lanes get a quotient of their own: 1 (both infinite) or 0.
+    both = small.equals(INF)
+    none = large.equals(0.0) | (large.equals(INF) & (small < INF))
+    small = both.pick(1.0, none.pick(0.0, small))
+    large = (both | none).pick(1.0, large)
+    # Scaling keeps sums and the quotient's error term in range; a quotient below 2**-300 needs neither.
+    factor = (large < 2.0**-500).pick(2.0**500, (large > 2.0**900).pick(2.0**-600, 1.0))
+    mid, n, d, d_low = _octant(small * factor, large * factor)
+    far = small < large * 2.0**-300
+    quotient = far.pick(small, n) / far.pick(large, d)
+    rest = far.pick(0.0, (residual(n, quotient, d) - quotient * d_low) / d)
+    tail = _arctan_tail(quotient, rest)
+    left = _negative(x)
+    base = mid.pick(left.pick(PI_3_4, PI_4), steep.pick(PI_2, left.pick(PI, 0.0)))
+    base_rest = mid.pick(left.pick(PI_3_4_REST, PI_4_REST), steep.pick(PI_2_REST, left.pick(PI_REST, 0.0)))
+    minus = steep ^ left
+    total, low = fast_two_sum(base, minus.pick(-quotient, quotient))
+    result = total + (low + (minus.pick(-tail, tail) + base_rest))
+    return y.compare("uno", x).pick(NAN, result.copysign(y))
+
+
+def _negative(x: Real) -> Mask:
+    b = x.b
+    return Mask(b, b.compare("slt", x.bits(), b.const("i8", 0, x.v.lanes)))
+
+
+def _arcsin_parts(x: Real) -> tuple[Mask, Real, Real]:
+    """(far, t, tail): arcsin(a) = t + tail, a = |x| or, if far (|x| > 1/2), sqrt((1 - |x|) / 2)."""
+    a = abs(x)
+    far = a > 0.5
+    w = (1.0 - a) * 0.5
+    u = far.pick(w, a * a)
+    root = w.sqrt()
+    divisor = (w > 0.0).pick(root + root, 1.0)
+    rest = far.pick(residual(w, root, root) / divisor, 0.0)
+    t = far.pick(root, a)
+    return far, t, (t * u).fma(horner(u, poly.ASIN), rest)
+
+
+def arcsin(x: Real) -> Real:
+    far, t, tail = _arcsin_parts(x)
+    base, low = fast_two_sum(PI_2, t * -2.0)
+    distant = base + (low + tail.fma(-2.0, PI_2_REST))
+    return (abs(x) < 2.0**-28).pick(x, far.pick(distant, t + tail).copysign(x))
+
+
+def arccos(x: Real) -> Real:
+    far, t, tail = _arcsin_parts(x)
+    left = x < 0.0
+    # near: pi/2 - arcsin(x); far right: 2 arcsin(t); far left: pi - 2 arcsin(t).
+    factor = far.pick(left.pick(-2.0, 2.0), left.pick(1.0, -1.0))
+    base = far.pick(left.pick(PI, 0.0), PI_2)
+    base_rest = far.pick(left.pick(PI_REST, 0.0), PI_2_REST)
+    total, low = fast_two_sum(base, t * factor)
+    return total + (low + tail.fma(factor, base_rest))
+
+
+def _arctan_short(t: Real) -> Real:
+    return t * horner(t * t, poly.ATAN_SHORT)
+
+
+def arctan_float(x: Real) -> Real:
+    a = abs(x)
+    inverted = a > 1.0
+    angle = _arctan_short(inverted.pick(1.0 / inverted.pick(a, 1.0), a))
+    return inverted.pick(PI_2 - angle, angle).copysign(x)
+
+
+def arctan2_float(y: Real, x: Real) -> Real:
+    a, c = abs(y), abs(x)
+    steep = a > c
+    small, large = steep.pick(c, a), steep.pick(a, c)
+    both = small.equals(INF)
+    quotient = both.pick(1.0, small / large.equals(0.0).pick(1.0, both.pick(1.0, large)))
+    angle = _arctan_short(quotient)
+    left = _negative(x)
+    base = steep.pick(PI_2, left.pick(PI, 0.0))
+    result = base + (steep ^ left).pick(-angle, angle)
+    return y.compare("uno", x).pick(NAN, result.copysign(y))
+
+
+def _arcsin_short(x: Real) -> tuple[Mask, Real]:
+    a = abs(x)
+    far = a > 0.5
+    w = (1.0 - a) * 0.5
+    u = far.pick(w, a * a)
+    return far, far.pick(w.sqrt(), a) * horner(u, poly.ASIN_SHORT)
+
+
+def arcsin_float(x: Real) -> Real:
+    far, angle = _arcsin_short(x)
+    return far.pick(angle.fma(-2.0, PI_2), angle).copysign(x)
+
+
+def arccos_float(x: Real) -> Real:
+    far, angle = _arcsin_short(x)
+    left = x < 0.0
+    factor = far.pick(left.pick(-2.0, 2.0), left.pick(1.0, -1.0))
+    return angle.fma(factor, far.pick(left.pick(PI, 0.0), PI_2))

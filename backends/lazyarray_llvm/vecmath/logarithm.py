@@ -1,0 +1,253 @@
+"""Owns log, log2, log10, log1p, logaddexp, logaddexp2.
+
+x = 2**k m with sqrt(1/2) <= m < sqrt(2); log(m) by the series of log((1+s)/(1-s)), s = f / (2 + f) for
+f = m - 1, in the arrangement of FreeBSD's e_log.c, with the two leading terms kept as a sum of two doubles.
+"""
+
+from __future__ import annotations
+
+from lazyarray_llvm.vecmath import polynomial as poly
+from lazyarray_llvm.vecmath.exponential import (
+    LN2,
+    LN2_FLOAT,
+    LN2_FLOAT_REST,
+    LN2_HEAD,
+    LN2_REST,
+    LN2_TAIL,
+    LOG2E,
+    exp_pair,
+    reduce,
+    scale,
+)
+from lazyarray_llvm.vecmath.real import (
+    INF,
+    MAGIC,
+    NAN,
+    Real,
+    domain_error,
+    fast_two_sum,
+    horner,
+    mended,
+    pole,
+    rarely,
+    two_product,
+    two_sum,
+)
+
+LOG2E_REST = 2.0355273740931033e-17
+LOG10E = 0.4342944819032518
+LOG10E_REST = 1.098319650216765e-17
+LOG10_2_HEAD = 0.30102999560767785
+LOG10_2_TAIL = 5.630334806675098e-11
+
+_BIAS = MAGIC + 1023.0
+_ONE = 1023 << 52
+_SQRT_HALF = 0x3FE6A09E667F3BCD
+_SQRT_HALF_FLOAT = 0x3F3504F3
+_FRACTION = (1 << 52) - 1
+_EXPONENT_OF_2_52 = 0x433 << 52
+
+
+def split(x: Real) -> tuple[Real, Real]:
+    """(k, m) of a positive normal number: x = 2**k m, sqrt(1/2) <= m < sqrt(2)."""
+    b = x.b
+    moved = b.add(x.bits(), b.const("i8", _ONE - _SQRT_HALF, x.v.lanes))
+    # The biased exponent becomes a double under the exponent of 2**52: AVX2 has no conversion from i64.
+    biased = b.or_(b.binary("lshr", moved, b.like(moved, 52)), b.like(moved, _EXPONENT_OF_2_52))
+    k = Real(b, b.bitcast(biased, "f8")) - (2.0**52 + 1023.0)
+    fraction = b.and_(moved, b.like(moved, _FRACTION))
+    return k, Real(b, b.bitcast(b.add(fraction, b.like(moved, _SQRT_HALF)), "f8"))
+
+
+def mantissa_terms(f: Real) -> tuple[Real, Real, Real, Real]:
+    """(head, tail, rest, s): log(1 + f) = head + (tail + rest), head + tail near f - f**2 / 2."""
+    s = f / (f + 2.0)
+    z = s * s
+    half = f * 0.5
+    square, low = two_product(f, half)
+    head = f - square
+    tail = ((f - head) - square) - low
+    return head, tail, s * z.fma(horner(z, poly.LOG), square), s
+
+
+def _mend(x: Real, result: Real, symbol: str = "") -> Real:
+    """`result`, or log's limits at 0, negative numbers, infinity and nan, all of them rare.
+
+    Subnormal numbers go to the C library's `symbol`, if there can be any.
+    """
+    least = (2.0**-126 if x.v.code == "f4" else 2.0**-1022) if symbol else 0.0
+
+    def mend(kept: Real) -> Real:
+        zero, negative = x.equals(0.0), x < 0.0
+        usual = (x > 0.0) & (x < INF)
+        code = x.v.code
+        value = usual.pick(kept, zero.pick(-pole(zero, x), x, code), code)
+        value = negative.pick(domain_error(negative, x), value, code)
+        return rarely((x > 0.0) & (x < least), value, symbol, [x]) if symbol else value
+
+    above = x >= least if symbol else x > 0.0
+    return mended(~(above & (x < INF)), result, mend)
+
+
+def log(x: Real) -> Real:
+    k, m = split(x)
+    head, tail, rest, _ = mantissa_terms(m - 1.0)
+    total, low = fast_two_sum(k * LN2_HEAD, head)
+    return _mend(x, total + (low + k.fma(LN2_TAIL, tail + rest)), "log")
+
+
+def _log_in_base(x: Real, factor: float, factor_rest: float) -> tuple[Real, Real, Real]:
+    """(k, head, tail): log(m) * factor = head + tail."""
+    k, m = split(x)
+    head, tail, rest, _ = mantissa_terms(m - 1.0)
+    head, tail = fast_two_sum(head, tail + rest)
+    product, low = two_product(head, factor)
+    return k, product, tail.fma(factor, head.fma(factor_rest, low))
+
+
+def log2(x: Real) -> Real:
+    k, head, tail = _log_in_base(x, LOG2E, LOG2E_REST)
+    total, low = fast_two_sum(k, head)
+    return _mend(x, total + (low + tail), "log2")
+
+
+def log10(x: Real) -> Real:
+    k, head, tail = _log_in_base(x, LOG10E, LOG10E_REST)
+    total, low = fast_two_sum(k * LOG10_2_HEAD, head)
+    return _mend(x, total + (low + k.fma(LOG10_2_TAIL, tail)), "log10")
+
+
+def log1p_pair(z: Real, rest: Real | None = None, extra: Real | None = None) -> tuple[Real, Real]:
+    """log(1 + z + rest) + extra * ln 2 as an unrounded sum; 0 < 1 + z < inf, |rest| within an ulp of z."""
+    u = z + 1.0
+    # Knuth's sum, since z may be either side of one.
+    part = u - z
+    low = (1.0 - part) + (z - (u - part))
+    if rest is not None:
+        low = low + rest
+    k, m = split(u)
+    f = m - 1.0
+    # The bits below those of u, brought to the scale of m.
+    low = low * (_BIAS - k).at_least(MAGIC + 1.0).power_of_two()
+    head, tail, remainder, s = mantissa_terms(f)
+    # low / (1 + f), to a few bits more than it contributes.
+    low = low * (s + s).fma(s - 1.0, 1.0)
+    if extra is not None:
+        k = k + extra
+    total, error = fast_two_sum(k * LN2_HEAD, head)
+    return total, error + k.fma(LN2_TAIL, (tail + low) + remainder)
+
+
+def log1p(x: Real) -> Real:
+    head, tail = log1p_pair(x.at_most(1.7976931348623157e308))
+
+    def mend(kept: Real) -> Real:
+        edge, below = x.equals(-1.0), x < -1.0
+        value = edge.pick(-pole(edge, x), (x > -1.0).pick((x < INF).pick(kept, x), x))
+        return below.pick(domain_error(below, x), value)
+
+    result = mended(~((x > -1.0) & (x < INF)), head + tail, mend)
+    # The sum would lose the sign of zero.
+    return (abs(x) < 2.0**-54).pick(x, result)
+
+
+def log_short(x: Real) -> Real:
+    """log to a relative error of 2**-30, of a positive normal finite number."""
+    k, m = split(x)
+    f = m - 1.0
+    return k.fma(LN2, f * horner(f, poly.LOG_SHORT))
+
+
+def _split_float(x: Real) -> tuple[Real, Real]:
+    """`split` for f4."""
+    b = x.b
+    moved = b.add(x.bits(), b.const("i4", (127 << 23) - _SQRT_HALF_FLOAT, x.v.lanes))
+    k = Real(b, b.convert("sitofp", b.binary("lshr", moved, b.like(moved, 23)), "f4")) - 127.0
+    fraction = b.and_(moved, b.like(moved, (1 << 23) - 1))
+    return k, Real(b, b.bitcast(b.add(fraction, b.like(moved, _SQRT_HALF_FLOAT)), "f4"))
+
+
+def log_fused(x: Real) -> Real:
+    """log of f4 in f4; needs FMA."""
+    k, m = _split_float(x)
+    f = m - 1.0
+    u = f * f
+    # f - f**2 / 2 + f**3 P(f); k times the first part of ln 2 is exact inside the FMA.
+    low = (u * f).fma(horner(f, poly.LOG_FLOAT), k * LN2_FLOAT_REST)
+    return _mend(x, k.fma(LN2_FLOAT, f + u.fma(-0.5, low)), "log")
+
+
+def log_float(x: Real) -> Real:
+    return _mend(x, log_short(x))
+
+
+def log2_short(x: Real) -> Real:
+    k, m = split(x)
+    f = m - 1.0
+    return (f * LOG2E).fma(horner(f, poly.LOG_SHORT), k)
+
+
+def log2_float(x: Real) -> Real:
+    return _mend(x, log2_short(x))
+
+
+def log10_float(x: Real) -> Real:
+    k, m = split(x)
+    f = m - 1.0
+    return _mend(x, k.fma(LN2 * LOG10E, (f * LOG10E) * horner(f, poly.LOG_SHORT)))
+
+
+def log1p_short(x: Real) -> Real:
+    """log1p to a relative error of 2**-30; x > -1, finite."""
+    k, m = split(x + 1.0)
+    f = k.equals(0.0).pick(x, m - 1.0)
+    return k.fma(LN2, f * horner(f, poly.LOG_SHORT))
+
+
+def log1p_float(x: Real) -> Real:
+    u = x + 1.0
+    return x.equals(0.0).pick(x, _mend(u, log1p_short(x)))
+
+
+def _add_specials(x: Real, y: Real, large: Real, result: Real) -> Real:
+    """Infinite summands: the larger one, and nan beside nan."""
+    finite = (abs(x) < INF) & (abs(y) < INF)
+    return finite.pick(result, x.compare("uno", y).pick(NAN, large + 0.0))
+
+
+def _order(x: Real, y: Real, floor: float) -> tuple[Real, Real, Real]:
+    """(max, d, what d leaves out), d = min - max, at least `floor`."""
+    swap = y > x
+    large, small = swap.pick(y, x), swap.pick(x, y)
+    d, low = two_sum(small, -large)
+    bounded = d.at_least(floor)
+    return large, bounded, bounded.equals(d).pick(low, 0.0)
+
+
+def logaddexp(x: Real, y: Real) -> Real:
+    """max + log1p(exp(min - max)), with every part to more than a double's precision."""
+    large, d, d_low = _order(x, y, -746.0)
+    shifted, r, rest = reduce(d)
+    head, tail = fast_two_sum(*exp_pair(*fast_two_sum(r, rest + d_low)))
+    negative = d < 0.0
+    z, z_low = scale(head, shifted, negative), scale(tail, shifted, negative)
+    head, tail = log1p_pair(z, z_low)
+    total, low = two_sum(large, head)
+    return _add_specials(x, y, large, total + (low + tail))
+
+
+def logaddexp2(x: Real, y: Real) -> Real:
+    large, d, d_low = _order(x, y, -1080.0)
+    shifted = d + MAGIC
+    part = d - (shifted - MAGIC)
+    r, rest = two_product(part, LN2)
+    rest = d_low.fma(LN2, part.fma(LN2_REST, rest))
+    head, tail = fast_two_sum(*exp_pair(*fast_two_sum(r, rest)))
+    negative = d < 0.0
+    z, z_low = scale(head, shifted, negative), scale(tail, shifted, negative)
+    head, tail = fast_two_sum(*log1p_pair(z, z_low))
+    product, more = two_product(head, LOG2E)
+    tail = tail.fma(LOG2E, head.fma(LOG2E_REST, more))
+    total, low = two_sum(large, product)
+    # log2(2) is exact, as in NumPy.
+    return x.equals(y).pick(x + 1.0, _add_specials(x, y, large, total + (low + tail)))

@@ -1,0 +1,126 @@
+"""Owns timing and comparing: two sides in one process on the same data, turn by turn, medians."""
+
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+MIN_ROUNDS, MAX_ROUNDS, SIDE_SECONDS = 5, 25, 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How far results are from NumPy's: the largest distance in ULP, and as a share of the largest value."""
+
+    exact: bool
+    ulp: int
+    of_largest: float
+
+    def __str__(self) -> str:
+        return "exact" if self.exact else f"{self.ulp} ulp, {self.of_largest:.1e} of max"
+
+
+def time_call(call: Callable[[], object]) -> tuple[float, object]:
+    """Seconds of one call, and its result (so that freeing it stays out of the time)."""
+    start = time.perf_counter()
+    result = call()
+    return time.perf_counter() - start, result
+
+
+def count_rounds(first_seconds: float) -> int:
+    return max(MIN_ROUNDS, min(MAX_ROUNDS, int(SIDE_SECONDS / max(first_seconds, 1e-9))))
+
+
+def time_in_turn(*sides: Callable[[], object]) -> list[float]:
+    """Median seconds of each side, the sides called turn by turn after one call each to warm up."""
+    first = [time_call(side)[0] for side in sides]
+    times: list[list[float]] = [[] for _ in sides]
+    for _ in range(count_rounds(max(first))):
+        for side, seconds in zip(sides, times, strict=True):
+            seconds.append(time_call(side)[0])
+    return [statistics.median(seconds) for seconds in times]
+
+
+def order_floats(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Integers in the order of the floats, neighbours one apart, both zeros 0."""
+    bits = values.view(f"i{values.dtype.itemsize}")
+    return np.where(bits < 0, np.iinfo(bits.dtype).min - bits, bits).astype(np.int64)
+
+
+def compare(expected: Sequence[Any], got: Sequence[Any]) -> Difference:
+    """Compares results pairwise; a difference of dtype, shape or NaN places raises ValueError."""
+    exact, ulp, share = True, 0, 0.0
+    for want, have in zip(expected, map(np.asarray, got), strict=True):
+        want = np.asarray(want)
+        if want.dtype != have.dtype or want.shape != have.shape:
+            raise ValueError(f"{have.dtype}{have.shape} where NumPy has {want.dtype}{want.shape}")
+        if np.array_equal(want, have, equal_nan=want.dtype.kind == "f"):
+            continue
+        exact = False
+        if want.dtype.kind != "f":
+            raise ValueError(f"{np.count_nonzero(want != have)} of {want.size} values of {want.dtype} differ")
+        if not np.array_equal(np.isfinite(want), np.isfinite(have)):
+            raise ValueError("infinities or NaNs differ")
+        finite = np.isfinite(want)
+        want, have = want[finite], have[finite]
+        # The distance fits an integer: only values near zero are expected to differ in sign.
+        ulp = max(ulp, int(np.abs(order_floats(want) - order_floats(have)).max()))
+        share = max(share, float(np.abs(want - have).max() / max(np.abs(want).max(), 1e-300)))
+    return Difference(exact, ulp, share)
+
+
+def measure_copy_bandwidth(count: int) -> Callable[[], object]:
+    """A call that copies `count` float64 on all cores: reads and writes 8 bytes each into mapped memory."""
+    source, destination = np.ones(count), np.zeros(count)
+    threads = count_cores()
+    bounds = [count * i // threads for i in range(threads + 1)]
+    pool = ThreadPoolExecutor(threads)
+
+    def copy_part(part: int) -> None:
+        low, high = bounds[part], bounds[part + 1]
+        np.copyto(destination[low:high], source[low:high])
+
+    return lambda: list(pool.map(copy_part, range(threads)))
+
+
+def count_cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def describe_machine() -> dict[str, str]:
+    """What the figures depend on, as text."""
+    model = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+        model = names[0] if names else model
+    except OSError:
+        pass
+    return {
+        "cpu": model,
+        "cores": str(count_cores()),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+
+
+def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table with padded columns; all columns but the first and last are right-aligned."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    last = len(header) - 1
+
+    def format_row(row: Sequence[str]) -> str:
+        cells = [
+            cell.ljust(width) if i in (0, last) else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        return f"| {' | '.join(cells)} |"
+
+    rule = ["-" * width if i in (0, last) else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
+    return "\n".join(map(format_row, [header, rule, *rows]))

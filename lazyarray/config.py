@@ -1,0 +1,172 @@
+"""Owns the settings: their types, defaults, environment variables (read once, at import) and checks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, Literal
+
+from lazyarray.errors import ConfigError
+
+Numerics = Literal["fast", "numpy"]
+
+DEBUG_STAGES: Final = ("graph", "plan", "kernels", "cache", "fallback")
+_UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def _refuse(name: str, value: object, wanted: str) -> ConfigError:
+    return ConfigError(f"lazyarray setting {name!r}: {value!r} is not {wanted}")
+
+
+def _name(name: str, value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise _refuse(name, value, "a name")
+    return value
+
+
+def _numerics(name: str, value: Any) -> Numerics:
+    if value == "fast":
+        return "fast"
+    if value == "numpy":
+        return "numpy"
+    raise _refuse(name, value, "'fast' or 'numpy'")
+
+
+def _count(name: str, value: Any) -> int:
+    try:
+        number = int(value) if isinstance(value, str) else value.__index__()
+    except (ValueError, AttributeError, TypeError):
+        raise _refuse(name, value, "a whole number") from None
+    if number < 0:
+        raise _refuse(name, value, "0 or more")
+    return int(number)
+
+
+def _threads(name: str, value: Any) -> int | None:
+    if value is None or value == "":
+        return None
+    number = _count(name, value)
+    if number == 0:
+        raise _refuse(name, value, "1 or more")
+    return number
+
+
+def _bytes(name: str, value: Any) -> int | None:
+    """A number of bytes: "2G", "512MiB", 1073741824; None leaves the choice to the runtime."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        text = value.strip().upper().removesuffix("B").removesuffix("I")
+        unit = text[-1:] if text[-1:] in _UNITS and not text[-1:].isdigit() else ""
+        try:
+            number = float(text.removesuffix(unit)) if unit else int(text)
+        except ValueError:
+            raise _refuse(name, value, "a number of bytes like 1073741824, 512M or 2G") from None
+        value = int(number * _UNITS[unit])
+    return _count(name, value)
+
+
+def _folder(name: str, value: Any) -> str:
+    if value is None or value == "":
+        return _default_cache_dir()
+    try:
+        return os.path.expanduser(os.fspath(value))
+    except TypeError:
+        raise _refuse(name, value, "a folder") from None
+
+
+def _optional_folder(name: str, value: Any) -> str | None:
+    return None if value is None or value == "" else _folder(name, value)
+
+
+def _stages(name: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    stages = tuple(value)
+    for stage in stages:
+        if stage not in DEBUG_STAGES:
+            raise _refuse(name, stage, "one of " + ", ".join(DEBUG_STAGES))
+    return stages
+
+
+def _default_cache_dir() -> str:
+    if sys.platform == "win32":
+        root = os.environ.get("LOCALAPPDATA") or os.path.expanduser(r"~\AppData\Local")
+    elif sys.platform == "darwin":
+        root = os.path.expanduser("~/Library/Caches")
+    else:
+        root = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(root, "lazyarray")
+
+
+_CHECKS: Final[dict[str, Callable[[str, Any], Any]]] = {
+    "backend": _name,
+    "device": _name,
+    "eager_below": _count,
+    "numerics": _numerics,
+    "num_threads": _threads,
+    "cache_dir": _folder,
+    "memory_budget": _bytes,
+    "debug": _stages,
+    "dump": _optional_folder,
+}
+_DEFAULTS: Final[dict[str, Any]] = {
+    "backend": "llvm",
+    "device": "cpu",
+    "eager_below": 4096,
+    "numerics": "fast",
+    "num_threads": None,
+    "cache_dir": None,
+    "memory_budget": None,
+    "debug": (),
+    "dump": None,
+}
+
+
+class Config:
+    """The settings in force. Assigning a field checks it; `set` changes fields for the length of a `with` block."""
+
+    __slots__ = tuple(_CHECKS)
+
+    backend: str
+    device: str
+    eager_below: int
+    numerics: Numerics
+    num_threads: int | None  # None: one per CPU core that the process may use
+    cache_dir: str
+    memory_budget: int | None  # bytes that pending expressions may pin; None: chosen by the runtime
+    debug: tuple[str, ...]
+    dump: str | None  # folder for debug output; None: standard error
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        for name, default in _DEFAULTS.items():
+            setattr(self, name, environment.get("LAZYARRAY_" + name.upper(), default))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        check = _CHECKS.get(name)
+        if check is None:
+            raise ConfigError(f"lazyarray has no setting {name!r}; it has {', '.join(_CHECKS)}")
+        object.__setattr__(self, name, check(name, value))
+
+    @contextmanager
+    def set(self, **changes: Any) -> Iterator[Config]:
+        """Settings changed for the length of the block; all are checked before any is changed."""
+        checked = Config({})
+        for name, value in changes.items():
+            setattr(checked, name, value)
+        before = {name: getattr(self, name) for name in changes}
+        for name in changes:
+            object.__setattr__(self, name, getattr(checked, name))
+        try:
+            yield self
+        finally:
+            for name, value in before.items():
+                object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return "Config(" + ", ".join(f"{name}={getattr(self, name)!r}" for name in _CHECKS) + ")"
+
+
+config: Final = Config(os.environ)

@@ -1,0 +1,562 @@
+"""Owns new arrays: constants, ranges and matrices of a pattern, recorded so that they take no memory until needed."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.config import config
+from lazyarray.frontend.array import as_array, from_node, map_of, ndarray, to_numpy, value, view_of, wrap
+from lazyarray.frontend.dispatch import Uncompiled, export, fall_back, is_compiled
+from lazyarray.frontend.layout import ordered, strides_of
+from lazyarray.frontend.rebase import rebase
+from lazyarray.frontend.record import cast_, copy_, empty_, fill_, iota_, map_, view_
+from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.ir.index_map import IndexMap, c_strides, size_of
+from lazyarray.ir.node import Node, Shape
+
+DType = np.dtype[Any]
+
+_HUGE: Final = 1 << 46  # bytes: NumPy says what happens to arrays beyond any memory
+_OURS: Final = (ndarray, np.ndarray, LazyScalar, np.generic)
+
+
+def shape_from(shape: Any) -> Shape | None:
+    """The shape as a tuple; None where it is not one that NumPy takes without complaint."""
+    if type(shape) is int:
+        return (shape,) if shape >= 0 else None
+    try:
+        if isinstance(shape, tuple | list):
+            result = tuple([operator.index(extent) for extent in shape])
+        elif isinstance(shape, ndarray | np.ndarray):
+            result = tuple(operator.index(extent) for extent in shape.tolist())
+        else:
+            result = (operator.index(shape),)
+    except TypeError:
+        return None
+    return result if all(extent >= 0 for extent in result) and len(result) <= 64 else None
+
+
+def dtype_from(dtype: Any) -> DType | None:
+    """The dtype where values of it are recorded, else None."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        return None
+    return np.dtype(found.str) if is_compiled(found) else None
+
+
+def recorded_size(shape: Shape, dtype: DType) -> bool:
+    """Whether a new array of this shape is recorded rather than made."""
+    size = size_of(shape)
+    return size >= config.eager_below and size * dtype.itemsize < _HUGE
+
+
+def _plan(shape: Any, dtype: Any, options: dict[str, Any]) -> tuple[Shape, DType] | None:
+    """Shape and dtype of a new array that is to be recorded; None where NumPy makes it at once."""
+    if options.get("device") is not None or not isinstance(options.get("like"), (type(None), *_OURS)):
+        return None
+    extents = shape_from(shape)
+    found = dtype_from(dtype)
+    if extents is None or found is None or not recorded_size(extents, found):
+        return None
+    return (extents, found) if options.get("order", "C") in ("C", "F") else None
+
+
+def _make(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    if isinstance(options.get("like"), _OURS):
+        options = {key: option for key, option in options.items() if key != "like"}
+    function = getattr(np, name)
+    return wrap(function(*[export(a) for a in args], **{k: export(v) for k, v in options.items()}))
+
+
+def _constant(name: str, number: int) -> Callable[..., ndarray]:
+    def create(shape: Any, dtype: Any = None, order: Any = "C", **options: Any) -> ndarray:
+        options["order"] = order
+        plan = _plan(shape, dtype, options)
+        if plan is None:
+            return _make(name, (shape, dtype), options)  # type: ignore[no-any-return]
+        extents, found = plan
+        return ordered(lambda shape: fill_(number, shape, found), extents, order)
+
+    return create
+
+
+zeros = _constant("zeros", 0)
+ones = _constant("ones", 1)
+
+
+def empty(shape: Any, dtype: Any = None, order: Any = "C", **options: Any) -> Any:
+    options["order"] = order
+    plan = _plan(shape, dtype, options)
+    if plan is None:
+        return _make("empty", (shape, dtype), options)
+    extents, found = plan
+    return ordered(lambda shape: empty_(shape, found), extents, order)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **options: Any) -> Any:
+    options["order"] = order
+    if dtype is None:
+        dtype = getattr(fill_value, "dtype", None)
+        if dtype is None:
+            fill_value = as_array(fill_value)
+            dtype = fill_value.dtype
+    plan = _plan(shape, dtype, options)
+    if plan is None:
+        return _make("full", (shape, fill_value, dtype), options)
+    extents, found = plan
+    if np.ndim(fill_value) == 0 and type(fill_value) is not LazyScalar:
+        number = np.full((), to_numpy(fill_value) if type(fill_value) is ndarray else fill_value, found)[()]
+        return ordered(lambda shape: fill_(number, shape, found), extents, order)
+    result = ordered(lambda shape: empty_(shape, found), extents, order)
+    result[...] = cast_array(as_array(fill_value), found)
+    return result
+
+
+def cast_array(x: ndarray, dtype: DType) -> ndarray:
+    """The array in another dtype, converted as `astype` does."""
+    result: ndarray = x.astype(dtype, copy=False)
+    return result
+
+
+def _like(name: str, number: int | None) -> Callable[..., Any]:
+    def create(
+        a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, **options: Any
+    ) -> Any:
+        fill = (lambda s, d: empty_(s, d)) if number is None else (lambda s, d: fill_(number, s, d))
+        return _create_like(name, fill, (), a, dtype, order, shape, subok=subok, **options)
+
+    return create
+
+
+def _create_like(
+    name: str, fill: Any, extra: tuple[Any, ...], a: Any, dtype: Any, order: Any, shape: Any, **options: Any
+) -> Any:
+    known = type(a) is ndarray or type(a) is np.ndarray or type(a) is LazyScalar
+    found = dtype_from(a.dtype if dtype is None and known else dtype) if known or dtype is not None else None
+    extents = None if not known else a.shape if shape is None else shape_from(shape)
+    if (
+        extents is None
+        or found is None
+        or options.get("device") is not None
+        or not recorded_size(extents, found)
+        or order not in ("C", "F", "K", "A")
+    ):
+        given = a if type(a) is not ndarray or a._np is not None else _stand_in(a)
+        return _make(name, (given, *extra, dtype), {"order": order, "shape": shape, **options})
+    axes = _memory_axes(a, extents, order)
+    if axes is None:
+        return from_node(fill(extents, found))
+    return view_of_axes(from_node(fill(tuple(extents[axis] for axis in axes), found)), axes)
+
+
+def _stand_in(a: ndarray) -> np.ndarray[Any, Any]:
+    """An array of the shape, dtype and order of strides of `a`, over one element of memory."""
+    item = np.zeros((), a.dtype)
+    return np.lib.stride_tricks.as_strided(item, a.shape, strides_of(a), writeable=False)
+
+
+def _memory_axes(a: Any, extents: Shape, order: str) -> tuple[int, ...] | None:
+    """The axes of a new array like `a`, outermost in memory first; None for C order."""
+    ndim = len(extents)
+    if order == "C" or ndim < 2:
+        return None
+    if order == "F" or (order == "A" and a.flags.fnc):
+        return tuple(range(ndim))[::-1]
+    if order == "A" or len(a.shape) != ndim:
+        return None
+    strides = strides_of(a)
+    # NumPy's K order: axes by decreasing stride, ties and extent 1 as in C order.
+    axes = tuple(sorted(range(ndim), key=lambda axis: -abs(strides[axis])))
+    return None if axes == tuple(range(ndim)) else axes
+
+
+def view_of_axes(root: ndarray, axes: tuple[int, ...]) -> ndarray:
+    """The array whose axes in memory order are `root`'s: axis `axes[j]` of the result is axis j of the root."""
+    origin = map_of(root)
+    shape = [0] * len(axes)
+    strides = [0] * len(axes)
+    for j, axis in enumerate(axes):
+        shape[axis] = origin.shape[j]
+        strides[axis] = origin.strides[j]
+    return view_of(root, IndexMap(origin.offset, tuple(shape), tuple(strides)))
+
+
+zeros_like = _like("zeros_like", 0)
+ones_like = _like("ones_like", 1)
+empty_like = _like("empty_like", None)
+
+
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, **options: Any
+) -> Any:
+    if np.ndim(fill_value) != 0 or type(fill_value) in (ndarray, LazyScalar):
+        result = empty_like(a, dtype, order, subok, shape, **options)
+        if result._np is not None:
+            np.copyto(result._np, export(fill_value), casting="unsafe")
+        else:
+            result[...] = cast_array(as_array(fill_value), result.dtype)
+        return result
+
+    def fill(extents: Shape, found: DType) -> Node:
+        return fill_(np.full((), fill_value, found)[()], extents, found)
+
+    return _create_like("full_like", fill, (fill_value,), a, dtype, order, shape, subok=subok, **options)
+
+
+# ---- ranges
+
+
+def _arange_length(start: Any, stop: Any, step: Any) -> int | None:
+    """NumPy's `_calc_length` (numpy/_core/src/multiarray/ctors.c); None where NumPy is to be asked."""
+    try:
+        if type(start) is int and type(stop) is int and type(step) is int and max(abs(start), abs(stop)) < 1 << 53:
+            return max(-((start - stop) // step), 0)
+        distance = stop - start
+        quotient = float(distance / step)
+        if math.isnan(quotient) or math.isinf(quotient):
+            return None
+        if quotient == 0.0 and distance != 0:
+            return None
+        return max(math.ceil(quotient), 0)
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        return None
+
+
+_RANGE_NUMBERS: Final = (int, float, np.integer, np.floating)
+
+
+def arange(*args: Any, **options: Any) -> Any:
+    plan = _arange_plan(args, options)
+    if plan is None:
+        return _make("arange", args, options)
+    start, step, length, dtype = plan
+    head = np.empty(2, dtype)
+    head[0] = start
+    head[1] = start + step
+    with np.errstate(all="ignore"):
+        if dtype.kind in "iu":
+            # NumPy's loop counts in the dtype and wraps; so does this.
+            delta = np.subtract(head[1:], head[:1], dtype=dtype)[0]
+        else:
+            work = np.float32 if dtype.itemsize == 2 else dtype
+            delta = np.subtract(head[1:], head[:1], dtype=work)[0]
+    return from_node(_ramp(length, head, delta, dtype))
+
+
+def _ramp(length: int, head: Any, delta: Any, dtype: DType) -> Node:
+    """start + i * delta as NumPy's `fill` loops compute it (arraytypes.c.src), element 1 as it was set."""
+    index = iota_((length,))
+    if dtype.kind in "iu":
+        if dtype.itemsize == 8 and head[0] == 0 and delta == 1:
+            return cast_(index, dtype)
+        ramp = cast_(index, dtype)
+        if delta != 1:
+            ramp = map_("multiply", (ramp, delta))
+        return map_("add", (ramp, head[0])) if head[0] != 0 else ramp
+    work = np.dtype(np.float32) if dtype.itemsize == 2 else dtype
+    ramp = cast_(index, work)
+    start = work.type(head[0])
+    if delta != 1:
+        ramp = map_("multiply", (ramp, delta))
+    ramp = map_("add", (ramp, start))
+    second = work.type(start + delta)
+    if dtype.type(second) != head[1]:
+        is_second = map_("equal", (index, 1))
+        ramp = map_("where", (is_second, work.type(head[1]), ramp))
+    return cast_(ramp, dtype)
+
+
+def _arange_plan(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, Any, int, DType] | None:
+    names = ("start", "stop", "step", "dtype")
+    given = dict(zip(names, args, strict=False))
+    if len(args) > 4 or any(name in given for name in options):
+        return None
+    given.update({name: option for name, option in options.items() if name in names})
+    if options.get("device") is not None or not isinstance(options.get("like"), (type(None), *_OURS)):
+        return None
+    if "start" not in given:
+        given["start"] = 0
+    start, stop, step = given["start"], given.get("stop"), given.get("step")
+    if stop is None:
+        start, stop = 0, start
+    step = 1 if step is None else step
+    numbers = (start, stop, step)
+    if any(type(n) is bool or not isinstance(n, _RANGE_NUMBERS) for n in numbers):
+        return None
+    numbers = tuple(to_number(n) for n in numbers)
+    start, stop, step = numbers
+    length = _arange_length(start, stop, step)
+    if length is None or length < max(config.eager_below, 3):
+        return None
+    dtype = given.get("dtype")
+    if dtype is None:
+        kinds = [type(n)(0) for n in numbers]
+        dtype = np.arange(kinds[0], kinds[1], type(step)(1)).dtype
+        if any(isinstance(n, int) and abs(n) >= 1 << 62 for n in numbers):
+            return None
+    found = dtype_from(dtype)
+    if found is None or found.kind not in "iuf" or not recorded_size((length,), found):
+        return None
+    if found.kind in "iu" and any(isinstance(n, int) and not _fits(n, found) for n in (start, start + step)):
+        return None
+    return start, step, length, found
+
+
+def to_number(x: Any) -> Any:
+    """A NumPy scalar for a lazy one; other numbers as they are."""
+    return to_numpy(x)[()] if type(x) is LazyScalar else x
+
+
+def _fits(number: int, dtype: DType) -> bool:
+    info = np.iinfo(dtype)
+    return int(info.min) <= number <= int(info.max)
+
+
+def _spaced(name: str, plain: bool) -> Callable[..., Any]:
+    source = getattr(np, name)
+
+    def create(start: Any, stop: Any, num: Any = 50, *args: Any, **kwargs: Any) -> Any:
+        try:
+            count = operator.index(num)
+        except TypeError:
+            count = 0
+        scalars = np.ndim(start) == 0 and np.ndim(stop) == 0 and type(start) not in (ndarray, LazyScalar)
+        small = count < config.eager_below
+        if small and scalars and plain and type(stop) not in (ndarray, LazyScalar):
+            return _wrap_pair(source(start, stop, num, *args, **kwargs))
+        dtype = kwargs.get("dtype", args[2] if len(args) > 2 and name == "linspace" else None)
+        if dtype is not None and dtype_from(dtype) is None:
+            return fall_back(name, source, (start, stop, num, *args), kwargs)
+        return rebase(source)(start, stop, num, *args, **kwargs)
+
+    return create
+
+
+def _wrap_pair(result: Any) -> Any:
+    if isinstance(result, tuple):
+        return (wrap(result[0]), *result[1:])
+    return wrap(result)
+
+
+linspace = _spaced("linspace", True)
+logspace = _spaced("logspace", False)
+geomspace = _spaced("geomspace", False)
+
+
+# ---- patterns
+
+
+def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: Any = "C", **options: Any) -> Any:
+    options["order"] = order
+    rows = shape_from(N)
+    columns = rows if M is None else shape_from(M)
+    plan = None
+    if rows is not None and columns is not None and len(rows) == len(columns) == 1:
+        plan = _plan((rows[0], columns[0]), dtype, options)
+    if plan is None or order != "C":
+        return _make("eye", (N, M, k, dtype), options)
+    (n, m), found = plan
+    return from_node(cast_(compare_diagonals("equal", n, m, operator.index(k)), found))
+
+
+def compare_diagonals(comparison: str, n: int, m: int, k: int) -> Node:
+    """A mask of (n, m): the row's index plus k compared with the column's."""
+    row: Node = iota_((n, 1), 0)
+    if k:
+        row = map_("add", (row, k))
+    return map_(comparison, (row, iota_((1, m), 1)))
+
+
+def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    return eye(n, dtype=float if dtype is None else dtype, like=like)
+
+
+def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, like: Any = None) -> Any:
+    plan = None
+    if type(k) is int and type(N) is int and (M is None or type(M) is int):
+        plan = _plan((N, N if M is None else M), dtype, {"like": like})
+    if plan is None:
+        return _make("tri", (N, M, k, dtype), {} if like is None else {"like": like})
+    (n, m), found = plan
+    return from_node(cast_(compare_diagonals("greater_equal", n, m, k), found))
+
+
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    extents = shape_from(dimensions)
+    found = dtype_from(dtype)
+    if extents is None or found is None or sparse or not recorded_size((len(extents), *extents), found):
+        result = np.indices(export(dimensions), dtype, sparse)
+        return tuple(wrap(r) for r in result) if sparse else wrap(result)
+    node = empty_((len(extents), *extents), found)
+    from lazyarray.frontend.manipulation import fill_parts
+
+    parts = [cast_(iota_((1,) * a + (n,) + (1,) * (len(extents) - a - 1), a), found) for a, n in enumerate(extents)]
+    return from_node(fill_parts(node, parts, 0, stacked=True))
+
+
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    total = 1
+    arrays = [as_array(x) for x in xi]
+    for x in arrays:
+        total *= x.size
+    managed = any(x._np is None for x in arrays)
+    if not all(is_compiled(x.dtype) for x in arrays) or (not managed and total < config.eager_below):
+        result = np.meshgrid(*[to_numpy(x) for x in arrays], copy=copy, sparse=sparse, indexing=indexing)
+        return tuple(wrap(r) for r in result)
+    if copy and not sparse:
+        # Recorded: the copies of the broadcast views are made only where their memory is asked for.
+        arrays = [from_node(copy_(view_(value(x), IndexMap(0, x.shape, c_strides(x.shape))))) for x in arrays]
+    return rebase(np.meshgrid)(*arrays, copy=copy, sparse=sparse, indexing=indexing)
+
+
+# ---- from objects
+
+
+def _is_ours(obj: Any) -> bool:
+    return type(obj) is ndarray or type(obj) is LazyScalar
+
+
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: Any = True,
+    order: Any = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    **options: Any,
+) -> Any:
+    if not isinstance(options.pop("like", None), (type(None), *_OURS)) or options or not _is_ours(object):
+        given = export(object)
+        if options or not isinstance(given, np.ndarray) or type(given) is np.ndarray:
+            made = np.array(given, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options)
+        else:
+            made = np.array(given, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
+        return wrap(made) if type(made) is np.ndarray else made
+    x = as_array(object)
+    result = _converted(x, dtype, copy, order)
+    if result.ndim < ndmin:
+        result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
+    return result
+
+
+def _converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> ndarray:
+    if x._np is not None:
+        made = np.array(x._np, dtype, copy=copy, order=order)
+        return x if made is x._np else wrap(made)
+    if dtype is not None and (np.dtype(dtype) != x.dtype or copy):
+        if copy is False:
+            raise ValueError(_NO_COPY)
+        result: ndarray = x.astype(dtype, order=order)
+        return result
+    if copy:
+        result = x.copy(order)
+        return result
+    flags = x.flags
+    laid_out = order in ("K", "A", None) or (order == "C" and flags.c_contiguous) or (order == "F" and flags.f_contiguous)
+    if laid_out:
+        return x
+    if copy is False:
+        raise ValueError(_NO_COPY)
+    result = x.copy(order)
+    return result
+
+
+_NO_COPY: Final = (
+    "Unable to avoid copy while creating an array as requested.\n"
+    "If using `np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a copy when needed "
+    "(no behavior change in NumPy 1.x).\n"
+    "For more details, see https://numpy.org/devdocs/numpy_2_0_migration_guide.html"
+    "#adapting-to-changes-in-the-copy-keyword."
+)
+
+
+def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None) -> Any:
+    if type(a) is ndarray and dtype is None and order is None and copy is None and device is None:
+        return a
+    if _is_ours(a) and device in (None, "cpu") and isinstance(like, (type(None), *_OURS)):
+        return _converted(as_array(a), dtype, copy, "K" if order is None else order)
+    options = {} if like is None or isinstance(like, _OURS) else {"like": like}
+    given = export(a)
+    made = np.asarray(given, dtype, order, device=device, copy=copy, **options)
+    return wrap(made) if made is not a or type(a) is not np.ndarray else as_array(a)
+
+
+def asanyarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> Any:
+    if _is_ours(a):
+        return asarray(a, dtype, order, **options)
+    if isinstance(options.get("like"), _OURS):
+        del options["like"]
+    made = np.asanyarray(export(a), dtype, order, **options)
+    if type(made) is not np.ndarray:
+        return made  # a subclass, NumPy's business
+    return wrap(made) if made is not a else as_array(a)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    result = asarray(a, dtype, "C", like=like)
+    return result.reshape(1) if result.ndim == 0 else result
+
+
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    result = asarray(a, dtype, "F", like=like)
+    return result.reshape(1) if result.ndim == 0 else result
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    return rebase(np.asarray_chkfinite)(a, dtype, order)
+
+
+def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
+    return array(a, order=order, subok=subok, copy=True)
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+    return rebase(np.require)(a, dtype, requirements)
+
+
+def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any) -> Any:
+    return function(*indices(shape, dtype=dtype), **kwargs)
+
+
+def diagflat(v: Any, k: Any = 0) -> Any:
+    return diag(as_array(v).ravel(), k)
+
+
+def diag(v: Any, k: Any = 0) -> Any:
+    v = as_array(v)
+    if v.ndim != 1:
+        return rebase(np.diag)(v, k)
+    n = v.shape[0] + abs(k)
+    if v._np is not None and (n * n < config.eager_below or not is_compiled(v.dtype)):
+        return wrap(np.diag(v._np, k))
+    node = value(v)
+    offset = k if k >= 0 else -k * n
+    from lazyarray.frontend.record import update_
+
+    return from_node(update_(fill_(0, (n, n), v.dtype), IndexMap(offset, v.shape, (n + 1,)), node))
+
+
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    function.__name__: function
+    for function in (
+        full_like, full, empty, arange, eye, identity, tri, indices, meshgrid, array, asarray, asanyarray,
+        ascontiguousarray, asfortranarray, asarray_chkfinite, copy, require, fromfunction, diagflat, diag,
+    )  # fmt: skip
+} | {
+    "zeros": zeros,
+    "ones": ones,
+    "zeros_like": zeros_like,
+    "ones_like": ones_like,
+    "empty_like": empty_like,
+    "linspace": linspace,
+    "logspace": logspace,
+    "geomspace": geomspace,
+}
+_ = Uncompiled

@@ -1,0 +1,190 @@
+"""Owns how a public function meets its arguments: run by NumPy at once, recorded, or handed to NumPy as a fallback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.config import config
+from lazyarray.frontend.array import ndarray, to_numpy, wrap
+from lazyarray.frontend.record import COMPILED
+from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.runtime.ledger import ledger
+
+Function = Callable[..., Any]
+
+
+class Uncompiled(Exception):
+    """Raised by a recording function, before it has changed anything, for arguments that only NumPy serves."""
+
+
+FALL_BACK: Final = object()
+
+_CONTAINERS: Final = frozenset({ndarray, LazyScalar, np.ndarray, list, tuple, dict})
+_INERT: Final = frozenset(
+    {int, float, complex, bool, str, bytes, type(None), type, slice, range, type(Ellipsis), np.float64, np.int64}
+)
+
+
+def is_compiled(dtype: np.dtype[Any]) -> bool:
+    """Whether values of the dtype are recorded; all others are NumPy's in every state."""
+    return dtype in COMPILED
+
+
+def plain_operands(args: Sequence[Any]) -> Any:
+    """The arguments as NumPy takes them where all arrays are plain and small (or of a dtype never compiled).
+
+    None where an array is managed or large (the call is recorded), FALL_BACK where both kinds meet, or an array type
+    that is neither NumPy's nor ours takes part.
+    """
+    result: list[Any] = []
+    managed = uncompiled = False
+    limit = config.eager_below
+    for arg in args:
+        kind = type(arg)
+        if kind is ndarray:
+            data = arg._np
+            if data is None:
+                managed = True
+                continue
+            if not is_compiled(data.dtype):
+                uncompiled = True
+            elif data.size >= limit:
+                managed = True
+            result.append(data)
+        elif kind in _INERT:
+            result.append(arg)
+        elif kind is LazyScalar:
+            managed = True
+        elif kind is np.ndarray:
+            if not is_compiled(arg.dtype):
+                uncompiled = True
+            elif arg.size >= limit:
+                managed = True
+            result.append(arg)
+        elif kind is list or kind is tuple:
+            if _CONTAINERS.isdisjoint(map(type, arg)):
+                result.append(arg)
+                continue
+            inner = plain_operands(arg)
+            if inner is FALL_BACK:
+                uncompiled = managed = True
+            elif inner is None:
+                managed = True
+            else:
+                result.append(inner if kind is list else tuple(inner))
+        elif isinstance(arg, np.ndarray) or hasattr(kind, "__array_function__"):
+            return FALL_BACK
+        else:
+            result.append(arg)
+    if managed:
+        return FALL_BACK if uncompiled else None
+    return result
+
+
+def export(obj: Any) -> Any:
+    """The argument as NumPy takes it: arrays in it (nested too) as NumPy's, sharing their memory."""
+    kind = type(obj)
+    if kind in _INERT:
+        return obj
+    if kind is ndarray:
+        return to_numpy(obj)
+    if kind is LazyScalar:
+        return to_numpy(obj)[()]
+    if kind is list:
+        if _CONTAINERS.isdisjoint(map(type, obj)):
+            return obj
+        return [export(item) for item in obj]
+    if kind is tuple:
+        return tuple([export(item) for item in obj])
+    if kind is dict:
+        return {key: export(value) for key, value in obj.items()}
+    if isinstance(obj, tuple) and hasattr(obj, "_fields"):
+        return kind(*[export(item) for item in obj])
+    return obj
+
+
+def adopt(result: Any) -> Any:
+    """A result of NumPy's as lazyarray's: arrays in it wrapped, tuples, named tuples, lists and dicts rebuilt."""
+    kind = type(result)
+    if kind is np.ndarray:
+        return wrap(result)
+    if kind is tuple:
+        return tuple([adopt(item) for item in result])
+    if kind is list:
+        return [adopt(item) for item in result] if result and type(result[0]) in _ADOPTED else result
+    if kind is dict:
+        return {key: adopt(value) for key, value in result.items()}
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        return kind(*[adopt(item) for item in result])
+    return result
+
+
+_ADOPTED: Final = frozenset({np.ndarray, tuple, list, dict})
+
+
+def same(result: Any, given: Sequence[Any], passed: Sequence[Any]) -> Any:
+    """The result wrapped; where it is one of the arrays passed (an `out`), the array that was given for it."""
+    if type(result) is np.ndarray:
+        for before, after in zip(given, passed, strict=True):
+            if after is result:
+                return before
+    return adopt(result)
+
+
+def run_plain(source: Function, args: Sequence[Any], kwargs: Mapping[str, Any], plain: Sequence[Any]) -> Any:
+    """NumPy's function on operands from `plain_operands((*args, *kwargs.values()))`."""
+    if not kwargs:
+        return same(source(*plain), args, plain)
+    count = len(args)
+    named = dict(zip(kwargs, plain[count:], strict=True))
+    return same(source(*plain[:count], **named), (*args, *kwargs.values()), plain)
+
+
+def fall_back(name: str, source: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """NumPy's function on exported arguments, counted under `name`."""
+    ledger.fallback(name)
+    passed = [export(arg) for arg in args]
+    named = {key: export(value) for key, value in kwargs.items()}
+    return same(source(*passed, **named), (*args, *kwargs.values()), (*passed, *named.values()))
+
+
+def describe(function: Function, source: Any, name: str) -> Function:
+    """Gives a public function NumPy's name, docstring and signature."""
+    function.__name__ = name.rpartition(".")[2]
+    function.__qualname__ = function.__name__
+    function.__module__ = f"lazyarray.{name}".rpartition(".")[0]
+    function.__doc__ = getattr(source, "__doc__", None)
+    function.__wrapped__ = source  # type: ignore[attr-defined]
+    return function
+
+
+def compiled(name: str, source: Function, lazy: Function, plain: bool = True) -> Function:
+    """The public function `name`: NumPy's `source` on small plain operands, else `lazy`, which records.
+
+    `plain` false: small operands go to `lazy` too, since NumPy's bits are not ours (transcendental functions inside).
+    """
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        operands = plain_operands((*args, *kwargs.values()) if kwargs else args)
+        if operands is not FALL_BACK:
+            if operands is not None and plain:
+                return run_plain(source, args, kwargs, operands)
+            try:
+                return lazy(*args, **kwargs)
+            except Uncompiled:
+                pass
+        return fall_back(name, source, args, kwargs)
+
+    return describe(call, source, name)
+
+
+def passing(name: str, source: Function) -> Function:
+    """The public function `name` that only NumPy runs."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return fall_back(name, source, args, kwargs)
+
+    return describe(call, source, name)

@@ -1,0 +1,27 @@
+"""Owns memory order: arrays of a given order made of C-ordered roots, and the strides that arrays show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lazyarray.frontend.array import from_node, map_of, ndarray, view_of
+from lazyarray.ir.index_map import IndexMap, c_strides, transpose
+from lazyarray.ir.node import Node, Shape
+
+
+def ordered(make: Callable[[Shape], Node], shape: Shape, order: str) -> ndarray:
+    """A new array of `shape`: in Fortran order it is the transposed view of a root made in the reversed shape."""
+    if order != "F" or len(shape) < 2:
+        return from_node(make(shape))
+    root = from_node(make(shape[::-1]))
+    origin = IndexMap(0, shape[::-1], c_strides(shape[::-1]))
+    return view_of(root, transpose(origin, tuple(range(len(shape)))[::-1]))
+
+
+def strides_of(x: Any) -> tuple[int, ...]:
+    """Strides in elements that order axes as the array's memory does (without evaluating it)."""
+    if type(x) is ndarray and x._np is None:
+        return map_of(x).strides
+    strides: tuple[int, ...] = x.strides
+    return strides

@@ -1,0 +1,180 @@
+"""Owns products: matmul, dot, vdot, inner and einsum as library calls, recorded with NumPy's shapes and dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.frontend.array import as_array, assign, from_node, ndarray, scalar_from_node, to_numpy, value
+from lazyarray.frontend.dispatch import Uncompiled, is_compiled
+from lazyarray.frontend.record import broadcast_shape, call_, cast_, dummy, map_, reduce_
+from lazyarray.frontend.reductions import NO_VALUE, operand, reduce
+from lazyarray.frontend.views import view_by
+from lazyarray.ir.node import Library, Node, Shape
+
+DType = np.dtype[Any]
+
+DOT: Final = Library("dot", np.dot, into=True)
+MATMUL: Final = Library("matmul", np.matmul, into=True)
+INNER: Final = Library("inner", np.inner)
+VDOT: Final = Library("vdot", np.vdot)
+
+
+def _common(x: ndarray, y: ndarray) -> DType:
+    found = np.result_type(x.dtype, y.dtype)
+    return np.dtype(found.str)
+
+
+def _record(library: Library, x: ndarray, y: ndarray, shape: Shape) -> Any:
+    node = call_(library, (value(x), value(y)), shape, _common(x, y))
+    return from_node(node) if shape else scalar_from_node(node)
+
+
+def _refuse(function: Callable[..., Any], x: ndarray, y: ndarray) -> None:
+    """NumPy's error for operands that do not fit; they are checked before any product is made."""
+    function(dummy(x.shape, x.dtype), dummy(y.shape, y.dtype))
+    raise Uncompiled
+
+
+def dot(a: Any, b: Any, out: Any = None) -> Any:
+    x, y = operand(a), operand(b)
+    if out is not None:
+        raise Uncompiled
+    if x.ndim == 0 or y.ndim == 0:
+        node = map_("multiply", (value(x), value(y)))
+        return from_node(node) if node.shape else scalar_from_node(node)
+    inner = y.shape[-2] if y.ndim > 1 else y.shape[0]
+    if x.shape[-1] != inner:
+        _refuse(np.dot, x, y)
+    shape = x.shape[:-1] + (y.shape[:-2] + y.shape[-1:] if y.ndim > 1 else ())
+    return _record(DOT, x, y, shape)
+
+
+def inner(a: Any, b: Any, /) -> Any:
+    x, y = operand(a), operand(b)
+    if x.ndim == 0 or y.ndim == 0:
+        return dot(x, y)
+    if x.shape[-1] != y.shape[-1]:
+        _refuse(np.inner, x, y)
+    return _record(INNER, x, y, x.shape[:-1] + y.shape[:-1])
+
+
+def vdot(a: Any, b: Any, /) -> Any:
+    x, y = operand(a), operand(b)
+    if x.size != y.size:
+        _refuse(np.vdot, x, y)
+    return _record(VDOT, x, y, ())
+
+
+def matmul_shape(left: Shape, right: Shape) -> Shape | None:
+    """The shape of a matrix product; None where NumPy refuses."""
+    if not left or not right:
+        return None
+    rows = left[:-1] if len(left) == 1 else left[-2:-1]
+    columns = () if len(right) == 1 else right[-1:]
+    if left[-1] != (right[0] if len(right) == 1 else right[-2]):
+        return None
+    stack = broadcast_shape([left[:-2], right[:-2]])
+    return None if stack is None else (*stack, *(rows if len(left) > 1 else ()), *columns)
+
+
+def matmul(a: Any, b: Any, /, out: Any = None, **options: Any) -> Any:
+    x, y = operand(a), operand(b)
+    dtype = options.pop("dtype", None)
+    options.pop("subok", None)
+    if options or dtype is not None:
+        raise Uncompiled
+    shape = matmul_shape(x.shape, y.shape)
+    if shape is None:
+        _refuse(np.matmul, x, y)
+        raise Uncompiled
+    result = _record(MATMUL, x, y, shape)
+    if out is None:
+        return result
+    target = out[0] if isinstance(out, tuple) else out
+    if type(target) is not ndarray or target.shape != shape or not np.can_cast(_common(x, y), target.dtype, "same_kind"):
+        raise Uncompiled
+    assign(target, result if shape else from_node(result._node))
+    return target
+
+
+# ---- einsum
+
+
+def run_einsum(*operands: Any, subscripts: str, optimize: Any, out: Any = None) -> Any:
+    """NumPy's einsum in the argument order of library calls."""
+    if out is not None:
+        return np.einsum(subscripts, *operands, optimize=optimize, out=out)
+    return np.einsum(subscripts, *operands, optimize=optimize)
+
+
+def _labels(subscripts: str, arrays: list[ndarray]) -> tuple[list[str], str]:
+    """Labels per operand and of the result, with `...` replaced by letters of its own; simple forms only."""
+    text = subscripts.replace(" ", "")
+    if "..." in text or not all(c.isalpha() or c in ",->" for c in text) or text.count("->") > 1:
+        raise Uncompiled
+    inputs, arrow, output = text.partition("->")
+    terms = inputs.split(",")
+    if not arrow:
+        joined = "".join(terms)
+        output = "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
+    if len(terms) != len(arrays) or any(len(t) != x.ndim for t, x in zip(terms, arrays, strict=True)):
+        raise Uncompiled
+    return terms, output
+
+
+def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: Any) -> Any:
+    if out is not None or options or not operands or type(operands[0]) is not str:
+        raise Uncompiled
+    if type(optimize) not in (bool, str):
+        raise Uncompiled
+    arrays = [operand(a) for a in operands[1:]]
+    terms, output = _labels(operands[0], arrays)
+    extents: dict[str, int] = {}
+    for term, x in zip(terms, arrays, strict=True):
+        for label, extent in zip(term, x.shape, strict=True):
+            known = extents.setdefault(label, extent)
+            if known != extent:
+                if known != 1 and extent != 1:
+                    raise Uncompiled
+                extents[label] = max(known, extent)
+    if len(set(output)) != len(output) or any(label not in extents for label in output):
+        raise Uncompiled
+    if len(arrays) == 1 and set(terms[0]) == set(output):
+        x = arrays[0]
+        if x._np is not None:
+            raise Uncompiled
+        return view_by(x, _einsum_view, operands[0])
+    dtype = np.result_type(*[x.dtype for x in arrays])
+    shape = tuple(extents[label] for label in output)
+    library = Library("einsum", run_einsum, (("subscripts", operands[0]), ("optimize", optimize)), into=True)
+    node = call_(library, [value(x) for x in arrays], shape, np.dtype(dtype.str))
+    return from_node(node) if shape else scalar_from_node(node)
+
+
+def _einsum_view(stand_in: Any, subscripts: str) -> Any:
+    return np.einsum(subscripts, stand_in)
+
+
+def trace(
+    a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None
+) -> Any:
+    from lazyarray.frontend.namespace import resolve
+
+    x = operand(a)
+    diagonal = resolve("diagonal")(x, offset, axis1, axis2)
+    return reduce("sum", diagonal, -1, dtype, out, False, NO_VALUE, True)
+
+
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "dot": dot,
+    "inner": inner,
+    "vdot": vdot,
+    "matmul": matmul,
+    "einsum": einsum,
+    "trace": trace,
+}
+METHODS: Final[dict[str, Callable[..., Any]]] = {"dot": dot, "trace": trace}
+_UNUSED: tuple[Any, ...] = (Node, as_array, to_numpy, cast_, reduce_, is_compiled)

@@ -1,0 +1,345 @@
+"""Owns rearranging: views as index maps, and joins, repeats and rolls as new memory written part by part."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.frontend.array import (
+    as_array,
+    duplicate,
+    from_node,
+    from_node_as,
+    map_of,
+    ndarray,
+    order_of,
+    to_numpy,
+    value,
+    view_of,
+    wrap,
+)
+from lazyarray.frontend.dispatch import Function, Uncompiled, adopt, describe, fall_back, is_compiled
+from lazyarray.frontend.record import cast_, copy_, empty_, map_, update_, view_
+from lazyarray.frontend.views import derive, view_by
+from lazyarray.ir.index_map import IndexMap, broadcast, c_strides, identity, transpose
+from lazyarray.ir.node import Node, Shape
+
+DType = np.dtype[Any]
+
+# Functions whose result is a view (or a list of views) of their first argument, and nothing else.
+VIEWING: Final = (
+    "transpose", "permute_dims", "matrix_transpose", "swapaxes", "moveaxis", "rollaxis", "squeeze", "expand_dims",
+    "flip", "fliplr", "flipud", "rot90", "diagonal", "split", "array_split", "hsplit", "vsplit", "dsplit",
+    "unstack",
+)  # fmt: skip
+READ_ONLY: Final = frozenset({"diagonal", "broadcast_to"})
+
+
+def viewing(name: str, source: Function, plain: Function | None = None) -> Function:
+    """The public function `name` that shows its first argument another way; NumPy says how."""
+    writeable = name not in READ_ONLY
+    run = source if plain is None else plain
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if args and type(args[0]) is ndarray:
+            x = args[0]
+            data = x._np
+            rest = tuple([to_numpy(a) if type(a) is ndarray else a for a in args[1:]])
+            if data is not None:
+                found = run(data, *rest, **kwargs)
+                return wrap(found) if type(found) is np.ndarray else adopt(found)
+            result = view_by(x, source, *rest, **kwargs)
+            if not writeable:
+                result._fixed = True
+            return result
+        return fall_back(name, run, args, kwargs)
+
+    return describe(call, run, name)
+
+
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+    x = as_array(array)
+    wanted = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    if x._np is not None:
+        return wrap(np.broadcast_to(x._np, wanted))
+    derive(identity(x.shape), _broadcast_stand_in, (wanted,), {})
+    return view_of(x, broadcast(map_of(x), tuple(operator.index(n) for n in wanted)), False)
+
+
+def _broadcast_stand_in(stand_in: Any, shape: Shape) -> Any:
+    # A real element: broadcast_to goes through nditer, which may look at what it shows.
+    return np.broadcast_to(np.broadcast_to(np.zeros((), "i1"), stand_in.shape), shape)
+
+
+def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+    arrays = [as_array(a) for a in args]
+    if all(x._np is not None for x in arrays):
+        return tuple([wrap(r) for r in np.broadcast_arrays(*[to_numpy(x) for x in arrays], subok=subok)])
+    shape = np.broadcast_shapes(*[x.shape for x in arrays])
+    return tuple([x if x.shape == shape else view_of(x, broadcast(map_of(x), shape)) if x._np is None
+                  else wrap(np.broadcast_to(x._np, shape)) for x in arrays])  # fmt: skip
+
+
+# ---- reshape
+
+
+def _reshape_viewer(stand_in: Any, shape: Any, order: Any) -> Any:
+    return stand_in.reshape(shape, order=order, copy=False)
+
+
+def _is_copy_refused(error: ValueError) -> bool:
+    return str(error).startswith("Unable to avoid creating a copy")
+
+
+def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Any:
+    x = as_array(a)
+    if type(shape) is ndarray:
+        shape = to_numpy(shape)
+    if x._np is not None:
+        return wrap(x._np.reshape(shape, order=order, copy=copy))
+    if type(shape) is list:
+        shape = tuple(shape)
+    if copy is not True:
+        try:
+            return view_of(x, derive(map_of(x), _reshape_viewer, (shape, order), {}))
+        except ValueError as error:
+            if copy is False or not _is_copy_refused(error):
+                raise
+    if order == "A":
+        flags = x.flags
+        order = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
+    if order == "C":
+        target = derive(identity(x.shape), _reshape_viewer, (shape, "C"), {})
+        return from_node(view_(copy_(value(x)), target))
+    flipped = tuple(range(x.ndim))[::-1]
+    root = copy_(value(view_of(x, transpose(map_of(x), flipped))))
+    origin = transpose(identity(root.shape), flipped)
+    return view_of(from_node(root), derive(origin, _reshape_viewer, (shape, "F"), {}))
+
+
+def ravel(a: Any, order: Any = "C") -> Any:
+    x = as_array(a)
+    if x._np is not None:
+        return wrap(x._np.ravel(order))
+    return _flat(x, order, copy=False)
+
+
+def flatten(a: Any, order: Any = "C") -> Any:
+    return _flat(as_array(a), order, copy=True)
+
+
+def _flat(x: ndarray, order: Any, copy: bool) -> Any:
+    if order in ("F", "f") or (order in ("A", "a") and x.flags.fnc):
+        x = view_of(x, transpose(map_of(x), tuple(range(x.ndim))[::-1]))
+    elif order in ("K", "k"):
+        view = map_of(x)
+        if any(stride < 0 for stride in view.strides):
+            raise Uncompiled
+        perm = order_of(x)
+        if perm is not None:
+            x = view_of(x, transpose(view, perm))
+    elif order not in ("C", "c", "A", "a"):
+        np.empty(0).ravel(order)
+        raise Uncompiled
+    view = map_of(x)
+    size = x.size
+    if not copy and (x.flags.c_contiguous or size == 0):
+        return view_of(x, IndexMap(view.offset, (size,), (1,)))
+    return from_node(view_(copy_(value(x)), IndexMap(0, (size,), (1,))))
+
+
+# ---- joins
+
+
+def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    if out is not None:
+        raise Uncompiled
+    parts = [as_array(a) for a in arrays]
+    if axis is None:
+        parts = [ravel(p) for p in parts]
+        axis = 0
+    axis = operator.index(axis)
+    shape, found = _joined(parts, axis, dtype, casting)
+    if not is_compiled(found):
+        raise Uncompiled
+    axis %= len(shape)
+    orders = {order_of(p) for p in parts}
+    perm = orders.pop() if len(orders) == 1 and len(shape) > 1 else None
+    if perm is None:
+        return from_node(fill_parts(empty_(shape, found), [value(p) for p in parts], axis))
+    moved = [value(view_of(p, transpose(map_of(p), perm))) if p._np is None else
+             view_(value(p), transpose(identity(p.shape), perm)) for p in parts]  # fmt: skip
+    root = empty_(tuple([shape[a] for a in perm]), found)
+    return from_node_as(fill_parts(root, moved, perm.index(axis)), perm)
+
+
+def _joined(parts: Sequence[ndarray], axis: int, dtype: Any, casting: Any) -> tuple[Shape, DType]:
+    """Shape and dtype of a join; NumPy checks arrays that are empty along the axis."""
+    dummies = []
+    total = 0
+    for part in parts:
+        shape = list(part.shape)
+        if -len(shape) <= axis < len(shape):
+            total += shape[axis]
+            shape[axis] = 0
+        else:
+            shape = [0] * len(shape)
+        dummies.append(np.empty(shape, part.dtype))
+    made = np.concatenate(dummies, axis, dtype=dtype, casting=casting)
+    result = list(made.shape)
+    result[axis] = total
+    return tuple(result), np.dtype(made.dtype.str) if is_compiled(made.dtype) else made.dtype
+
+
+def fill_parts(node: Node, parts: Sequence[Node], axis: int, stacked: bool = False) -> Node:
+    """`node` with `parts` written one after another along `axis` (each one index deep when `stacked`)."""
+    whole = identity(node.shape)
+    start = 0
+    for part in parts:
+        extent = 1 if stacked else part.shape[axis]
+        if extent == 0 or 0 in part.shape:
+            continue
+        shape = (*node.shape[:axis], extent, *node.shape[axis + 1 :])
+        region = IndexMap(start * whole.strides[axis], shape, whole.strides)
+        if stacked:
+            region = IndexMap(
+                region.offset,
+                (*shape[:axis], *shape[axis + 1 :]),
+                (*region.strides[:axis], *region.strides[axis + 1 :]),
+            )
+        node = update_(node, region, part)
+        start += extent
+    return node
+
+
+# ---- repeats
+
+
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    x = as_array(a)
+    if not is_compiled(x.dtype):
+        raise Uncompiled
+    counts = to_numpy(as_array(repeats))
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = operator.index(axis)
+    if x.ndim == 0 or not -x.ndim <= axis < x.ndim or counts.dtype.kind not in "iub" or counts.ndim > 1:
+        raise Uncompiled
+    axis %= x.ndim
+    if counts.size != 1:
+        index = np.repeat(np.arange(x.shape[axis]), counts)
+        return x[(slice(None),) * axis + (wrap(index),)]
+    count = int(counts.reshape(())[()])
+    if count < 0:
+        raise ValueError("negative dimensions are not allowed")
+    node = value(x)
+    shape = x.shape
+    strides = c_strides(shape)
+    spread = IndexMap(
+        0, (*shape[: axis + 1], count, *shape[axis + 1 :]), (*strides[: axis + 1], 0, *strides[axis + 1 :])
+    )
+    result = (*shape[:axis], shape[axis] * count, *shape[axis + 1 :])
+    return from_node(view_(copy_(view_(node, spread)), identity(result)))
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    if not isinstance(x, ndarray | np.generic) or device not in (None, "cpu"):
+        raise Uncompiled
+    return as_array(x).astype(dtype, copy=copy)
+
+
+def clip(a: Any, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:
+    """NumPy's `_clip` (numpy/_core/_methods.py); its clip loop is minimum(maximum(a, min), max)."""
+    from lazyarray.frontend.ufunc import UFUNCS
+
+    x = as_array(a)
+    if options or not is_compiled(x.dtype) or x.dtype.kind == "b":
+        raise Uncompiled
+    if x.dtype.kind in "iu":
+        info = np.iinfo(x.dtype)
+        if type(min) is int and min <= info.min:
+            min = None
+        if type(max) is int and max >= info.max:
+            max = None
+    target = {} if out is None else {"out": out}
+    if min is None and max is None:
+        return UFUNCS["positive"](x, **target)
+    if x.dtype == np.float16:
+        raise Uncompiled  # of equal zeros the clip loop takes the other one than maximum does
+    if min is None:
+        return UFUNCS["minimum"](x, max, **target)
+    if max is None:
+        return UFUNCS["maximum"](x, min, **target)
+    if out is not None and out.dtype != x.dtype:
+        raise Uncompiled
+    return UFUNCS["minimum"](UFUNCS["maximum"](x, min), max, **target)
+
+
+def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
+    """NumPy's PyArray_Round (numpy/_core/src/multiarray/calculation.c)."""
+    from lazyarray.frontend.ufunc import UFUNCS
+
+    x = as_array(a)
+    decimals = operator.index(decimals)
+    if not is_compiled(x.dtype) or x.dtype.kind in "bc" or out is not None:
+        raise Uncompiled
+    if decimals >= 0 and x.dtype.kind in "iu":
+        return duplicate(x, "K")
+    if decimals == 0:
+        return UFUNCS["rint"](x)
+    if x.dtype.kind != "f" or abs(decimals) > 22 or x.dtype.itemsize == 2:
+        raise Uncompiled
+    factor = 10.0 ** abs(decimals)
+    first, second = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+    scaled = map_(first, (value(x), factor))
+    return from_node(map_(second, (map_("rint", (scaled,)), factor)))
+
+
+def size(a: Any, axis: Any = None) -> int:
+    shape = np.shape(a) if type(a) is not ndarray else a.shape
+    if axis is None or isinstance(axis, tuple):
+        return int(np.size(np.broadcast_to(np.int8(0), shape), axis))
+    return int(shape[axis])
+
+
+def shape(a: Any) -> Shape:
+    return a.shape if type(a) is ndarray else np.shape(_exported(a))
+
+
+def ndim(a: Any) -> int:
+    return len(a.shape) if type(a) is ndarray else np.ndim(_exported(a))
+
+
+def _exported(a: Any) -> Any:
+    from lazyarray.frontend.dispatch import export
+
+    return export(a)
+
+
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "reshape": reshape,
+    "ravel": ravel,
+    "concatenate": concatenate,
+    "concat": concatenate,
+    "repeat": repeat,
+    "astype": astype,
+    "round": round_,
+    "around": round_,
+}
+UNCONDITIONAL: Final[dict[str, Callable[..., Any]]] = {
+    "broadcast_to": broadcast_to,
+    "broadcast_arrays": broadcast_arrays,
+    "shape": shape,
+    "ndim": ndim,
+    "size": size,
+}
+METHODS: Final[dict[str, Callable[..., Any]]] = {
+    "ravel": ravel,
+    "flatten": flatten,
+    "repeat": repeat,
+    "clip": clip,
+    "round": round_,
+}

@@ -1,0 +1,244 @@
+"""Owns the methods of arrays that a function of the namespace computes: thin, and found when first called.
+
+A method whose function lazyarray does not have runs NumPy's own method on the array's memory, and is counted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+def run(name: str, array: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """The namespace's version of the method, the array first; or NumPy's own."""
+    from lazyarray.frontend.namespace import METHODS
+
+    function = METHODS.get(name)
+    if function is not None:
+        return function(array, *args, **options)
+    return run_numpy(name, array, args, options)
+
+
+def run_numpy(name: str, array: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """NumPy's own method, on the array's memory; counted unless the array is small or not compiled."""
+    from lazyarray.frontend.array import is_plain, to_numpy, wrap
+    from lazyarray.frontend.ufunc import export, written_through
+    from lazyarray.runtime.ledger import ledger
+
+    if not is_plain(array):
+        ledger.fallback("ndarray." + name)
+    result = getattr(to_numpy(array), name)(*export(args), **export(options))
+    return written_through(wrap(result), options)
+
+
+class Methods:
+    """The methods that delegate."""
+
+    __slots__ = ()
+
+    def all(self, *args: Any, **options: Any) -> Any:
+        return run("all", self, args, options)
+
+    def any(self, *args: Any, **options: Any) -> Any:
+        return run("any", self, args, options)
+
+    def sum(self, *args: Any, **options: Any) -> Any:
+        return run("sum", self, args, options)
+
+    def prod(self, *args: Any, **options: Any) -> Any:
+        return run("prod", self, args, options)
+
+    def max(self, *args: Any, **options: Any) -> Any:
+        return run("max", self, args, options)
+
+    def min(self, *args: Any, **options: Any) -> Any:
+        return run("min", self, args, options)
+
+    def mean(self, *args: Any, **options: Any) -> Any:
+        return run("mean", self, args, options)
+
+    def std(self, *args: Any, **options: Any) -> Any:
+        return run("std", self, args, options)
+
+    def var(self, *args: Any, **options: Any) -> Any:
+        return run("var", self, args, options)
+
+    def argmax(self, *args: Any, **options: Any) -> Any:
+        return run("argmax", self, args, options)
+
+    def argmin(self, *args: Any, **options: Any) -> Any:
+        return run("argmin", self, args, options)
+
+    def cumsum(self, *args: Any, **options: Any) -> Any:
+        return run("cumsum", self, args, options)
+
+    def cumprod(self, *args: Any, **options: Any) -> Any:
+        return run("cumprod", self, args, options)
+
+    def clip(self, *args: Any, **options: Any) -> Any:
+        return run("clip", self, args, options)
+
+    def round(self, *args: Any, **options: Any) -> Any:
+        return run("round", self, args, options)
+
+    def trace(self, *args: Any, **options: Any) -> Any:
+        return run("trace", self, args, options)
+
+    def dot(self, *args: Any, **options: Any) -> Any:
+        return run("dot", self, args, options)
+
+    def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> Any:
+        wanted = shape[0] if len(shape) == 1 else shape
+        options: dict[str, Any] = {} if copy is None else {"copy": copy}
+        return run("reshape", self, (wanted,), {"order": order, **options})
+
+    def transpose(self, *axes: Any) -> Any:
+        return run("transpose", self, axes, {})
+
+    def ravel(self, *args: Any, **options: Any) -> Any:
+        return run("ravel", self, args, options)
+
+    def swapaxes(self, axis1: Any, axis2: Any, /) -> Any:
+        return run("swapaxes", self, (axis1, axis2), {})
+
+    def squeeze(self, *args: Any, **options: Any) -> Any:
+        return run("squeeze", self, args, options)
+
+    def diagonal(self, *args: Any, **options: Any) -> Any:
+        return run("diagonal", self, args, options)
+
+    def repeat(self, *args: Any, **options: Any) -> Any:
+        return run("repeat", self, args, options)
+
+    def take(self, *args: Any, **options: Any) -> Any:
+        return run("take", self, args, options)
+
+    def put(self, *args: Any, **options: Any) -> Any:
+        return run("put", self, args, options)
+
+    def compress(self, *args: Any, **options: Any) -> Any:
+        return run("compress", self, args, options)
+
+    def choose(self, *args: Any, **options: Any) -> Any:
+        return run_numpy("choose", self, args, options)
+
+    def searchsorted(self, *args: Any, **options: Any) -> Any:
+        return run("searchsorted", self, args, options)
+
+    def nonzero(self) -> Any:
+        return run("nonzero", self, (), {})
+
+    def argsort(self, *args: Any, **options: Any) -> Any:
+        return run("argsort", self, args, options)
+
+    def argpartition(self, *args: Any, **options: Any) -> Any:
+        return run("argpartition", self, args, options)
+
+    def sort(self, *args: Any, **options: Any) -> None:
+        run_numpy("sort", self, args, options)
+
+    def partition(self, *args: Any, **options: Any) -> None:
+        run_numpy("partition", self, args, options)
+
+    def conj(self, *args: Any, **options: Any) -> Any:
+        return self.conjugate(*args, **options)
+
+    def conjugate(self, *args: Any, **options: Any) -> Any:
+        from lazyarray.frontend.ufunc import UFUNCS
+
+        array: Any = self
+        if array.dtype.kind in "biuf" and not args and not options:
+            return self  # as NumPy: real arrays are returned as they are
+        return UFUNCS["conjugate"](self, *args, **options)
+
+    def fill(self, value: Any) -> None:
+        from lazyarray.frontend.array import as_operand, assign, ndarray
+        from lazyarray.frontend.scalar import LazyScalar
+
+        if type(value) is ndarray or isinstance(value, np.ndarray):
+            run_numpy("fill", self, (value,), {})  # one element of any shape, or NumPy's error
+            return
+        if type(value) is not LazyScalar and as_operand(value) is None:
+            run_numpy("fill", self, (value,), {})
+            return
+        assign(self, value)
+
+    def flatten(self, *args: Any, **options: Any) -> Any:
+        return run("flatten", self, args, options)
+
+    def astype(
+        self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True
+    ) -> Any:
+        from lazyarray.frontend.array import astype
+
+        return astype(self, dtype, order, casting, subok, copy)
+
+    def view(self, *args: Any, **options: Any) -> Any:
+        from lazyarray.frontend.array import map_of, ndarray, view_of
+
+        array: Any = self
+        if not options and len(args) < 2:
+            wanted = args[0] if args else ndarray
+            kept = wanted is ndarray
+            if not kept and not (isinstance(wanted, type) and issubclass(wanted, np.ndarray)):
+                kept = np.dtype(wanted) == array.dtype
+            if kept:
+                return view_of(array, map_of(array))
+        return _reinterpret(array, args, options)
+
+    def byteswap(self, *args: Any, **options: Any) -> Any:
+        return run_numpy("byteswap", self, args, options)
+
+    def getfield(self, *args: Any, **options: Any) -> Any:
+        return run_numpy("getfield", self, args, options)
+
+    def setfield(self, *args: Any, **options: Any) -> None:
+        run_numpy("setfield", self, args, options)
+
+    def setflags(self, *args: Any, **options: Any) -> None:
+        from lazyarray.frontend.array import to_numpy
+
+        array: Any = self
+        data = to_numpy(array)
+        data.setflags(*args, **options)
+        array._np = data
+
+    def resize(self, *args: Any, **options: Any) -> None:
+        from lazyarray.frontend.array import to_numpy
+
+        array: Any = self
+        options.setdefault("refcheck", False)
+        shape = args[0] if len(args) == 1 else args
+        owned = np.array(to_numpy(array), order="C")
+        owned.resize(shape, **options)
+        array._np = owned
+
+    def tofile(self, *args: Any, **options: Any) -> None:
+        from lazyarray.frontend.array import read_only
+
+        read_only(self).tofile(*args, **options)
+
+    def dump(self, file: Any) -> None:
+        from lazyarray.frontend.array import read_only
+
+        read_only(self).dump(file)
+
+    def dumps(self) -> bytes:
+        from lazyarray.frontend.array import read_only
+
+        return read_only(self).dumps()
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Any:
+        np.empty(0).to_device(device, stream=stream)  # type: ignore[arg-type]
+        return self
+
+
+def _reinterpret(array: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    from lazyarray.frontend.array import ndarray, to_numpy, wrap
+
+    args = tuple([np.ndarray if item is ndarray else item for item in args])
+    options = {name: np.ndarray if item is ndarray else item for name, item in options.items()}
+    return wrap(to_numpy(array).view(*args, **options))

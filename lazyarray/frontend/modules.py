@@ -1,0 +1,111 @@
+"""Owns lazyarray's submodules: `lazyarray.linalg`, `.fft`, `.random`, `.lib.stride_tricks`, ... over NumPy's.
+
+Each is a module object that resolves names when first asked: a public object of NumPy's namespace is lazyarray's own,
+a function is wrapped (arguments exported, results wrapped), everything else is NumPy's.  A finder at the end of
+`sys.meta_path` makes them importable under their names; files of the package come before it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any, Final
+
+PACKAGE: Final = "lazyarray"
+SOURCE: Final = "numpy"
+
+Wrap = Callable[[str, Any], Any]
+Extend = Callable[[], dict[str, Any]]
+
+# What a submodule has of its own, by the name below the package: made when the submodule is first used.
+EXTENSIONS: dict[str, Extend] = {}
+_wrap: Wrap | None = None
+
+
+def configure(wrap: Wrap) -> None:
+    """Sets how an object of NumPy's (with its name below the package) becomes lazyarray's."""
+    global _wrap
+    _wrap = wrap
+
+
+class Submodule(ModuleType):
+    """A module of NumPy as a module of lazyarray."""
+
+    def __init__(self, name: str, source: ModuleType) -> None:
+        super().__init__(name, source.__doc__)
+        self.__dict__["_source"] = source
+        names = getattr(source, "__all__", None)
+        if names is not None:
+            self.__dict__["__all__"] = list(names)
+        tail = name.partition(".")[2]
+        extend = EXTENSIONS.get(tail)
+        if extend is not None:
+            self.__dict__.update(extend())
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        source = self.__dict__["_source"]
+        try:
+            value = getattr(source, name)
+        except AttributeError:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}") from None
+        value = convert(f"{self.__name__.partition('.')[2]}.{name}", value)
+        self.__dict__[name] = value
+        return value
+
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(self.__dict__["_source"]), *self.__dict__} - {"_source"})
+
+
+def convert(name: str, value: Any) -> Any:
+    """The object of lazyarray that stands for NumPy's; `name` is its dotted name below the package."""
+    if isinstance(value, ModuleType):
+        if value.__name__ == SOURCE or value.__name__.startswith(SOURCE + "."):
+            return submodule(value.__name__.partition(".")[2])
+        return value
+    assert _wrap is not None
+    return _wrap(name, value)
+
+
+def submodule(tail: str) -> ModuleType:
+    """The module `lazyarray.<tail>`, which must exist in NumPy."""
+    name = f"{PACKAGE}.{tail}" if tail else PACKAGE
+    found = sys.modules.get(name)
+    return found if found is not None else importlib.import_module(name)
+
+
+class NamesakeFinder(MetaPathFinder, Loader):
+    """Finds `lazyarray.x` where only NumPy has a module `x`."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        head, _, tail = fullname.partition(".")
+        if head != PACKAGE or not tail:
+            return None
+        try:
+            source = importlib.util.find_spec(f"{SOURCE}.{tail}")
+        except ModuleNotFoundError:
+            return None
+        if source is None:
+            return None
+        return ModuleSpec(fullname, self, is_package=source.submodule_search_locations is not None)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        source = importlib.import_module(f"{SOURCE}.{spec.name.partition('.')[2]}")
+        return Submodule(spec.name, source)
+
+    def exec_module(self, module: ModuleType) -> None:
+        return None
+
+
+def install() -> None:
+    """Makes the submodules importable."""
+    if not any(isinstance(finder, NamesakeFinder) for finder in sys.meta_path):
+        sys.meta_path.append(NamesakeFinder())

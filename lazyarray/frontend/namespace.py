@@ -1,0 +1,301 @@
+"""Owns which object each public name means: recorded, NumPy's Python code rebased, NumPy's own, or a fallback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.frontend import creation, linalg, manipulation, modules, rebase, reductions, selection, statistics
+from lazyarray.frontend.array import as_array, ndarray, to_numpy, wrap
+from lazyarray.frontend.dispatch import compiled, describe, export, fall_back, passing
+from lazyarray.frontend.record import dummy
+from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.frontend.ufunc import UFUNCS
+
+RECORDED: Final[dict[str, Callable[..., Any]]] = {
+    **reductions.FUNCTIONS,
+    **statistics.FUNCTIONS,
+    **manipulation.FUNCTIONS,
+    **linalg.FUNCTIONS,
+    **selection.FUNCTIONS,
+}
+METHODS: Final[dict[str, Callable[..., Any]]] = {}
+
+# NumPy's Python code over recorded primitives; small plain operands run NumPy as it is.
+REBASED: Final = frozenset(
+    """
+    allclose append apply_over_axes array_equal array_equiv atleast_1d atleast_2d atleast_3d average block
+    clip column_stack corrcoef cov cross cumulative_prod cumulative_sum diff dstack ediff1d extract fix flatnonzero
+    gradient hstack imag insert delete iscomplex isclose isneginf isposinf isreal kron nan_to_num nanargmax nanargmin
+    nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar outer pad piecewise polyval
+    put_along_axis real real_if_close resize roll row_stack select stack take_along_axis tensordot tile
+    trapezoid tril triu unwrap vander vstack trim_zeros
+    """.split()
+)
+# The same, with functions inside whose bits are not NumPy's: small operands too.
+REBASED_ALWAYS: Final = frozenset("angle sinc i0 hamming hanning blackman kaiser".split())
+
+# Names that take no arrays, or hand them to what is ours already.
+SAME: Final = frozenset(
+    """
+    array2string array_repr array_str base_repr binary_repr broadcast_shapes busday_count busday_offset
+    datetime_as_string datetime_data format_float_positional format_float_scientific frompyfunc get_include
+    get_printoptions getbufsize geterr geterrcall info is_busday isdtype iterable issubdtype
+    mintypecode printoptions promote_types set_printoptions setbufsize seterr seterrcall show_config show_runtime
+    test typename savez savez_compressed save savetxt isscalar einsum_path
+    """.split()
+)
+
+
+def _dtypes(args: tuple[Any, ...]) -> list[Any]:
+    """Arrays replaced by something of their dtype that needs no evaluation."""
+    found: list[Any] = []
+    for arg in args:
+        if type(arg) is ndarray:
+            found.append(dummy(arg.shape, arg.dtype) if arg._np is None else arg._np)
+        elif type(arg) is LazyScalar:
+            found.append(arg.dtype.type(0))
+        else:
+            found.append(arg)
+    return found
+
+
+def _of_dtypes(name: str) -> Callable[..., Any]:
+    """A function that looks at dtypes and shapes only."""
+    source = getattr(np, name)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return source(*_dtypes(args), **dict(zip(kwargs, _dtypes(tuple(kwargs.values())), strict=True)))
+
+    return describe(call, source, name)
+
+
+BY_DTYPE: Final = frozenset("result_type can_cast min_scalar_type common_type iscomplexobj isrealobj isfortran".split())
+
+
+class vectorize(np.vectorize):
+    """`numpy.vectorize` whose calls return lazyarray's arrays."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        result = super().__call__(*[export(a) for a in args], **{k: export(v) for k, v in kwargs.items()})
+        return wrap(result)
+
+
+class ndenumerate(np.ndenumerate):  # type: ignore[type-arg]
+    """`numpy.ndenumerate` over lazyarray's arrays."""
+
+    def __init__(self, arr: Any) -> None:
+        super().__init__(to_numpy(as_array(arr)))
+
+
+class Grid:
+    """`mgrid` or `ogrid` whose results are wrapped."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        self.__doc__ = source.__doc__
+
+    def __getitem__(self, key: Any) -> Any:
+        return wrap(self._source[export(key)])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
+
+
+class Concatenator:
+    """`r_` or `c_` over lazyarray's arrays."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        self.__doc__ = source.__doc__
+
+    def __getitem__(self, key: Any) -> Any:
+        return wrap(self._source[export(key)])
+
+    def __len__(self) -> int:
+        return len(self._source)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
+
+
+def nditer(*args: Any, **kwargs: Any) -> Any:
+    return np.nditer(*export(args), **export(kwargs))
+
+
+OBJECTS: Final[dict[str, Any]] = {
+    "ndarray": ndarray,
+    "vectorize": vectorize,
+    "ndenumerate": ndenumerate,
+    "mgrid": Grid(np.mgrid),
+    "ogrid": Grid(np.ogrid),
+    "r_": Concatenator(np.r_),
+    "c_": Concatenator(np.c_),
+    "nditer": describe(nditer, np.nditer, "nditer"),
+}
+
+_public: dict[str, Any] = {}
+
+
+def resolve(name: str) -> Any:
+    """The object of lazyarray that the public name of NumPy means; AttributeError where NumPy has none."""
+    found = _public.get(name)
+    if found is None:
+        found = _public[name] = _resolve(name)
+    return found
+
+
+def _resolve(name: str) -> Any:
+    if name in OBJECTS:
+        return OBJECTS[name]
+    source = getattr(np, name)
+    if isinstance(source, ModuleType):
+        return modules.convert(name, source)
+    if name in UFUNCS and name != "matmul":
+        return UFUNCS[name]
+    if name in RECORDED:
+        return compiled(name, source, RECORDED[name])
+    if name in creation.FUNCTIONS:
+        return describe(creation.FUNCTIONS[name], source, name)
+    if name in manipulation.UNCONDITIONAL:
+        return describe(manipulation.UNCONDITIONAL[name], source, name)
+    if name in manipulation.VIEWING:
+        return manipulation.viewing(name, source)
+    if name in REBASED or name in REBASED_ALWAYS:
+        return compiled(name, source, rebased(source), plain=name in REBASED)
+    if name in BY_DTYPE:
+        return _of_dtypes(name)
+    if name in SAME or isinstance(source, type) or not callable(source):
+        return source
+    return passing(name, source)
+
+
+def rebased(source: Any) -> Callable[..., Any]:
+    """NumPy's Python function with lazyarray's names, translated at its first call."""
+    function: Callable[..., Any] | None = None
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        nonlocal function
+        if function is None:
+            function = rebase.rebase(source)
+        return wrap(function(*args, **kwargs))
+
+    return call
+
+
+def wrap_member(name: str, value: Any) -> Any:
+    """What stands in a submodule for NumPy's `value`; `name` is its dotted name below the package."""
+    public = rebase.name_of(value)
+    if public is not None:
+        return resolve(public)
+    if isinstance(value, type) or not callable(value) or name in SAME:
+        return value
+    module = getattr(value, "__module__", None) or ""
+    owner = getattr(value, "__self__", None)
+    if not module.startswith("numpy") and not type(owner).__module__.startswith("numpy"):
+        return value  # a helper that a module of NumPy's imported
+    if name in RECORDED_MEMBERS:
+        return compiled(name, value, RECORDED_MEMBERS[name])
+    if name in REBASED_MEMBERS:
+        return compiled(name, value, rebased(value))
+    return passing(name, value)
+
+
+REBASED_MEMBERS: Final = frozenset(
+    """
+    linalg.cross linalg.outer linalg.tensordot linalg.vecdot linalg.diagonal linalg.trace linalg.matrix_transpose
+    fft.fftshift fft.ifftshift
+    """.split()
+)
+RECORDED_MEMBERS: Final[dict[str, Callable[..., Any]]] = {"linalg.matmul": linalg.matmul}
+
+
+# ---- what rebased code uses in the place of NumPy's C helpers
+
+
+class Converter:
+    """`_array_converter`: the arguments as arrays, and results wrapped as the arguments were."""
+
+    def __init__(self, *args: Any) -> None:
+        self._args = args
+        self._arrays = tuple([a if type(a) is ndarray else as_array(a) for a in args])
+        self.scalar_input = tuple([_is_scalar(a) for a in args])
+        weak = (int, float, complex)
+        self._real = np._core._multiarray_umath._array_converter(  # type: ignore[attr-defined]
+            *[a if type(a) in weak else dummy(x.shape, x.dtype) for a, x in zip(args, self._arrays, strict=True)]
+        )
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __getitem__(self, index: int) -> Any:
+        return self._arrays[index]
+
+    def as_arrays(self, *, subok: bool = True, pyscalars: str = "convert_if_no_array") -> tuple[Any, ...]:
+        keep = pyscalars == "preserve" or (
+            pyscalars == "convert_if_no_array" and not all(type(a) in (int, float, complex) for a in self._args)
+        )
+        return tuple(
+            [a if keep and type(a) in (int, float, complex) else x for a, x in zip(self._args, self._arrays, strict=True)]
+        )
+
+    def result_type(self, *args: Any, **kwargs: Any) -> Any:
+        return self._real.result_type(*args, **kwargs)
+
+    def wrap(self, result: Any, /, to_scalar: bool | None = None) -> Any:
+        scalar = all(self.scalar_input) if to_scalar is None else to_scalar
+        if scalar and type(result) is ndarray and result.ndim == 0:
+            return result[()]
+        return result
+
+
+def _is_scalar(arg: Any) -> bool:
+    return type(arg) is not ndarray and not isinstance(arg, np.ndarray) and np.ndim(arg) == 0
+
+
+def broadcast(*args: Any) -> Any:
+    """`numpy.broadcast` of arrays that are looked at for their shapes only."""
+    return np.broadcast(*[dummy(a.shape, a.dtype) if type(a) is ndarray else a for a in args])
+
+
+def identity_of(*args: Any, **kwargs: Any) -> Any:
+    return args[0]
+
+
+SUBSTITUTES: Final[dict[str, Any]] = {
+    "_array_converter": Converter,
+    "broadcast": broadcast,
+    "_divide_by_count": statistics.divide_by_count,
+    "_replace_nan": statistics.replace_nan,
+}
+
+
+def _install_methods() -> None:
+    for table in (reductions.METHODS, statistics.METHODS, manipulation.METHODS, linalg.METHODS, selection.METHODS):
+        for name, lazy in table.items():
+            METHODS[name] = compiled(f"ndarray.{name}", getattr(np.ndarray, name), lazy)
+    METHODS["reshape"] = manipulation.reshape
+    METHODS["compress"] = compiled("compress", np.compress, selection.compress)
+    METHODS["matmul"] = compiled("matmul", np.matmul, linalg.matmul)
+    for name in ("transpose", "swapaxes", "squeeze", "diagonal"):
+        METHODS[name] = manipulation.viewing(name, getattr(np, name), getattr(np.ndarray, name))
+
+
+def _extend_random() -> dict[str, Any]:
+    from lazyarray.frontend import random
+
+    return random.extend()
+
+
+def _extend_fft() -> dict[str, Any]:
+    return {}
+
+
+_install_methods()
+rebase.configure(resolve, SUBSTITUTES)
+modules.configure(wrap_member)
+modules.EXTENSIONS["random"] = _extend_random
+_ = (fall_back,)

@@ -1,0 +1,264 @@
+"""Owns reductions and running reductions: which nodes `sum`, `min`, `argmax`, `cumsum`, ... record."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.frontend.array import as_array, assign, from_node, ndarray, scalar_from_node, to_numpy, value
+from lazyarray.frontend.dispatch import Uncompiled, is_compiled
+from lazyarray.frontend.record import broadcast_shape, cast_, map_, reduce_, reshape_, scan_
+from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.ir.node import Node, Shape
+
+DType = np.dtype[Any]
+NO_VALUE: Final = np._NoValue  # type: ignore[attr-defined]
+BOOL: Final = np.dtype(bool)
+INTP: Final = np.dtype(np.intp)
+
+
+def operand(a: Any) -> ndarray:
+    """The operand as an array of a dtype that is recorded."""
+    x = as_array(a)
+    if not is_compiled(x.dtype):
+        raise Uncompiled
+    return x
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The reduction axes, counted from 0; NumPy's errors for axes that are not there."""
+    if axis is None:
+        return tuple(range(ndim))
+    if type(axis) is int and -ndim <= axis < ndim:
+        return (axis % ndim,)
+    given = axis if isinstance(axis, tuple) else (axis,)
+    try:
+        axes = tuple([operator.index(a) + (ndim if operator.index(a) < 0 else 0) for a in given])
+    except TypeError:
+        axes = (-1,)
+    if len(set(axes)) != len(axes) or any(not 0 <= a < ndim for a in axes):
+        if ndim == 0 and isinstance(axis, int) and axis in (0, -1):
+            return ()  # NumPy lets a 0-d array have one axis to reduce over
+        np.add.reduce(np.zeros((1,) * ndim), axis=axis)
+        raise Uncompiled
+    return axes
+
+
+def kept_shape(shape: Shape, axes: tuple[int, ...]) -> Shape:
+    """The shape with the reduced axes kept at extent 1."""
+    return tuple([1 if axis in axes else extent for axis, extent in enumerate(shape)])
+
+
+def finish(node: Node, shape: Shape, axes: tuple[int, ...], keepdims: Any) -> Any:
+    """The reduction's node as the array or scalar that NumPy returns."""
+    if keepdims is not NO_VALUE and keepdims:
+        return from_node(reshape_(node, kept_shape(shape, axes)))
+    if len(axes) == len(shape):
+        return scalar_from_node(node)
+    return from_node(node)
+
+
+def deliver(node: Node, out: Any, shape: Shape, axes: tuple[int, ...], keepdims: Any) -> Any:
+    """`finish`, into `out` where one is given (checked by `accept_out`)."""
+    if out is None:
+        return finish(node, shape, axes, keepdims)
+    if keepdims is not NO_VALUE and keepdims:
+        node = reshape_(node, kept_shape(shape, axes))
+    assign(out, from_node(node), casting="unsafe")
+    return out
+
+
+def accept_out(out: Any, shape: Shape, axes: tuple[int, ...], keepdims: Any) -> None:
+    """Lets an `out` through that the result fits exactly; NumPy says what it thinks of others."""
+    if out is None:
+        return
+    if keepdims is not NO_VALUE and keepdims:
+        wanted = kept_shape(shape, axes)
+    else:
+        wanted = tuple([extent for axis, extent in enumerate(shape) if axis not in axes])
+    if type(out) is not ndarray or out.shape != wanted or not is_compiled(out.dtype):
+        raise Uncompiled
+
+
+def mask_of(where: Any, shape: Shape) -> Node | None:
+    """The node of a `where=` mask, None for all."""
+    if where is NO_VALUE or where is True:
+        return None
+    mask = as_array(where)
+    if mask.dtype != BOOL or broadcast_shape([shape, mask.shape]) != shape:
+        raise Uncompiled
+    return value(mask)
+
+
+def start_of(initial: Any) -> Any:
+    """The initial value as a number, None for none given."""
+    if initial is NO_VALUE:
+        return None
+    if initial is None or np.ndim(initial) != 0:
+        raise Uncompiled
+    if type(initial) in (ndarray, LazyScalar):
+        return to_numpy(initial)[()]
+    return initial[()] if isinstance(initial, np.ndarray) else initial
+
+
+_WITHOUT_IDENTITY: Final = frozenset({"min", "max", "fmin", "fmax"})
+
+
+def reduce(
+    name: str,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = NO_VALUE,
+    where: Any = True,
+) -> Any:
+    """One reduction as NumPy's `ufunc.reduce` means it."""
+    x = operand(a)
+    shape = x.shape
+    axes = axes_of(axis, len(shape))
+    accept_out(out, shape, axes, keepdims)
+    wanted: DType | None = None
+    if name in ("any", "all"):
+        if dtype is not None or (out is not None and out.dtype != BOOL):
+            raise Uncompiled
+    elif dtype is not None or out is not None:
+        wanted = np.dtype(out.dtype if dtype is None else dtype)
+        if not is_compiled(wanted) or wanted == BOOL or (out is not None and out.dtype != wanted):
+            raise Uncompiled
+        if wanted.kind != "c" and x.dtype.kind == "c":
+            raise Uncompiled  # NumPy warns
+    elif name in ("sum", "prod") and x.dtype == BOOL:
+        wanted = INTP
+    mask = mask_of(where, shape)
+    start = start_of(initial)
+    if name in _WITHOUT_IDENTITY and mask is not None and start is None:
+        raise Uncompiled  # NumPy raises
+    node = reduce_(name, value(x), axes, mask, start, wanted)
+    return deliver(node, out, shape, axes, keepdims)
+
+
+def _method(name: str) -> Callable[..., Any]:
+    """`sum` and `prod`: with dtype."""
+
+    def call(
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
+        initial: Any = NO_VALUE, where: Any = True,
+    ) -> Any:  # fmt: skip
+        return reduce(name, a, axis, dtype, out, keepdims, initial, where)
+
+    return call
+
+
+def _extremum(name: str) -> Callable[..., Any]:
+    def call(
+        a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = NO_VALUE, where: Any = True
+    ) -> Any:
+        return reduce(name, a, axis, None, out, keepdims, initial, where)
+
+    return call
+
+
+def _truth(name: str) -> Callable[..., Any]:
+    def call(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
+        return reduce(name, a, axis, None, out, keepdims, NO_VALUE, where)
+
+    return call
+
+
+def _position(name: str) -> Callable[..., Any]:
+    def call(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+        x = operand(a)
+        if axis is not None and not isinstance(axis, int | np.integer):
+            raise Uncompiled
+        shape = x.shape
+        if axis is not None and not (-x.ndim <= int(axis) < x.ndim):
+            getattr(np, name)(np.zeros((1,) * x.ndim), axis)
+        axes = axes_of(axis if axis is None else int(axis), x.ndim)
+        accept_out(out, shape, axes, keepdims)
+        if out is not None and out.dtype != INTP:
+            raise Uncompiled
+        return deliver(reduce_(name, value(x), axes), out, shape, axes, keepdims)
+
+    return call
+
+
+sum_ = _method("sum")
+prod = _method("prod")
+amin = _extremum("min")
+amax = _extremum("max")
+any_ = _truth("any")
+all_ = _truth("all")
+argmin = _position("argmin")
+argmax = _position("argmax")
+
+
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    x = operand(a)
+    node = value(x)
+    return reduce("sum", from_node(node if x.dtype == BOOL else cast_(node, BOOL)), axis, INTP, None, keepdims)
+
+
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    if out is not None:
+        raise Uncompiled
+    x = operand(a)
+    axes = axes_of(axis, x.ndim)
+    node = value(x)
+    high, low = reduce_("max", node, axes), reduce_("min", node, axes)
+    if x.dtype == BOOL:
+        raise Uncompiled  # NumPy's subtract refuses
+    return finish(map_("subtract", (high, low)), x.shape, axes, keepdims)
+
+
+def _running(name: str) -> Callable[..., Any]:
+    def call(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        x = operand(a)
+        if out is not None:
+            raise Uncompiled
+        wanted = None if dtype is None else np.dtype(dtype)
+        if wanted is not None and (not is_compiled(wanted) or wanted == BOOL):
+            raise Uncompiled
+        if wanted is not None and wanted.kind != "c" and x.dtype.kind == "c":
+            raise Uncompiled
+        if wanted is None and x.dtype == BOOL:
+            wanted = INTP
+        node = value(x)
+        if axis is None or x.ndim == 0:
+            if axis is not None:
+                axes_of(axis, 1)
+            return from_node(scan_(name, reshape_(node, (x.size,)), 0, wanted))
+        if isinstance(axis, tuple):
+            raise Uncompiled
+        return from_node(scan_(name, node, axes_of(axis, x.ndim)[0], wanted))
+
+    return call
+
+
+cumsum = _running("sum")
+cumprod = _running("prod")
+
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "sum": sum_,
+    "prod": prod,
+    "min": amin,
+    "max": amax,
+    "amin": amin,
+    "amax": amax,
+    "any": any_,
+    "all": all_,
+    "argmin": argmin,
+    "argmax": argmax,
+    "count_nonzero": count_nonzero,
+    "ptp": ptp,
+    "cumsum": cumsum,
+    "cumprod": cumprod,
+}
+METHODS: Final[dict[str, Callable[..., Any]]] = {
+    name: FUNCTIONS[name]
+    for name in ("sum", "prod", "min", "max", "any", "all", "argmin", "argmax", "cumsum", "cumprod")
+}

@@ -1,0 +1,284 @@
+"""Owns `LazyScalar`: what NumPy returns as a scalar, while its value is still a recorded expression."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.ir.node import Node
+from lazyarray.runtime import evaluate as boundary
+
+
+class LazyScalar:
+    """An immutable 0-d value. It answers as NumPy's scalar of its dtype, also to `isinstance`."""
+
+    __slots__ = ("__weakref__", "_node", "_value")
+
+    _node: Node
+    _value: Any
+
+    def __new__(cls, *args: Any) -> Any:
+        raise TypeError("a lazy scalar comes from an expression")
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return self._node.key.spec.dtype.type
+
+    def evaluate(self) -> Any:
+        """NumPy's scalar."""
+        found = self._value
+        if found is None:
+            node = self._node
+            if node.data is None:
+                boundary.evaluate((node,))
+            assert node.data is not None
+            found = self._value = node.data[()]
+        return found
+
+    # ---- known without a value
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._node.key.spec.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def ndim(self) -> int:
+        return 0
+
+    @property
+    def size(self) -> int:
+        return 1
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def T(self) -> LazyScalar:
+        return self
+
+    @property
+    def real(self) -> Any:
+        return self._part("real")
+
+    @property
+    def imag(self) -> Any:
+        return self._part("imag")
+
+    def _part(self, name: str) -> Any:
+        from lazyarray.frontend.record import map_
+
+        if self.dtype.kind == "c":
+            return scalar_from_node(map_(name, (self._node,)))
+        return self if name == "real" else self.dtype.type(0)
+
+    def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:
+        from lazyarray.frontend.record import COMPILED, cast_
+
+        wanted = np.dtype(dtype)
+        if args or options or wanted not in COMPILED or (self.dtype.kind == "c" and wanted.kind not in "cb"):
+            return self.evaluate().astype(dtype, *args, **options)
+        return scalar_from_node(cast_(self._node, wanted))
+
+    def copy(self, *args: Any) -> LazyScalar:
+        return self
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> LazyScalar:
+        return self
+
+    # ---- the value
+
+    def __hash__(self) -> int:
+        return hash(self.evaluate())
+
+    def __bool__(self) -> bool:
+        return bool(self.evaluate())
+
+    def __int__(self) -> int:
+        return int(self.evaluate())
+
+    def __float__(self) -> float:
+        return float(self.evaluate())
+
+    def __complex__(self) -> complex:
+        return complex(self.evaluate())
+
+    def __index__(self) -> int:
+        return operator.index(self.evaluate())
+
+    def __repr__(self) -> str:
+        return repr(self.evaluate())
+
+    def __str__(self) -> str:
+        return str(self.evaluate())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.evaluate(), spec)
+
+    def __reduce__(self) -> Any:
+        return self.evaluate().__reduce__()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.evaluate().__reduce_ex__(protocol)
+
+    def __round__(self, ndigits: Any = None) -> Any:
+        return round(self.evaluate()) if ndigits is None else round(self.evaluate(), ndigits)
+
+    def __trunc__(self) -> Any:
+        return self.evaluate().__trunc__()
+
+    def __floor__(self) -> Any:
+        return self.evaluate().__floor__()
+
+    def __ceil__(self) -> Any:
+        return self.evaluate().__ceil__()
+
+    def __getitem__(self, key: Any) -> Any:
+        if key == ():
+            return self
+        from lazyarray.frontend.array import wrap
+
+        return wrap(self.evaluate()[key])
+
+    def __getattr__(self, name: str) -> Any:
+        # Only what the class does not define: NumPy's methods (`item`, `is_integer`, `mean`, ...).
+        if name.startswith("__array_") or name == "__buffer__":
+            raise AttributeError(name)
+        return getattr(self.evaluate(), name)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.evaluate(), dtype)
+
+    def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        from lazyarray.frontend import ufunc
+
+        return ufunc.dispatch(function, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        from lazyarray.frontend import ufunc
+
+        return ufunc.dispatch_function(function, types, args, options)
+
+
+_new: Final[Any] = object.__new__
+
+
+def scalar_from_node(node: Node) -> Any:
+    """What NumPy would return as a scalar: NumPy's own where the value is there, else a lazy one."""
+    data = node.data
+    if data is not None:
+        return data[()]
+    found = _new(LazyScalar)
+    found._node = node
+    found._value = None
+    return found
+
+
+_BINARY: Final[tuple[tuple[str, str, Callable[[Any, Any], Any]], ...]] = (
+    ("add", "add", operator.add),
+    ("sub", "subtract", operator.sub),
+    ("mul", "multiply", operator.mul),
+    ("truediv", "divide", operator.truediv),
+    ("floordiv", "floor_divide", operator.floordiv),
+    ("mod", "remainder", operator.mod),
+    ("pow", "power", operator.pow),
+    ("and", "bitwise_and", operator.and_),
+    ("or", "bitwise_or", operator.or_),
+    ("xor", "bitwise_xor", operator.xor),
+    ("lshift", "left_shift", operator.lshift),
+    ("rshift", "right_shift", operator.rshift),
+    ("eq", "equal", operator.eq),
+    ("ne", "not_equal", operator.ne),
+    ("lt", "less", operator.lt),
+    ("le", "less_equal", operator.le),
+    ("gt", "greater", operator.gt),
+    ("ge", "greater_equal", operator.ge),
+)
+_UNARY: Final[tuple[tuple[str, str, Callable[[Any], Any]], ...]] = (
+    ("neg", "negative", operator.neg),
+    ("pos", "positive", operator.pos),
+    ("abs", "absolute", operator.abs),
+    ("invert", "invert", operator.invert),
+)
+_WITH_REFLECTION: Final = 12
+
+
+def install() -> None:
+    """Gives `LazyScalar` its operators, which record."""
+    for place, (stem, name, python) in enumerate(_BINARY):
+        setattr(LazyScalar, f"__{stem}__", _forward(name, python))
+        if place < _WITH_REFLECTION:
+            setattr(LazyScalar, f"__r{stem}__", _reflected(name, python))
+    for stem, name, compute in _UNARY:
+        setattr(LazyScalar, f"__{stem}__", _unary(name, compute))
+    LazyScalar.__divmod__ = lambda self, other: (self // other, self % other)  # type: ignore[attr-defined]
+    LazyScalar.__rdivmod__ = lambda self, other: (other // self, other % self)  # type: ignore[attr-defined]
+    LazyScalar.__hash__ = _hash  # type: ignore[method-assign]
+
+
+def _hash(self: LazyScalar) -> int:
+    return hash(self.evaluate())
+
+
+def _records(self: LazyScalar, other: Any) -> bool:
+    from lazyarray.frontend.record import NUMBERS
+
+    return self._value is None and (type(other) in NUMBERS or type(other) is LazyScalar)
+
+
+def _forward(name: str, python: Callable[[Any, Any], Any]) -> Any:
+    def method(self: LazyScalar, other: Any) -> Any:
+        if not _records(self, other):
+            return python(self.evaluate(), other.evaluate() if type(other) is LazyScalar else other)
+        return _record(name, python, (self, other))
+
+    return method
+
+
+def _reflected(name: str, python: Callable[[Any, Any], Any]) -> Any:
+    def method(self: LazyScalar, other: Any) -> Any:
+        if not _records(self, other):
+            return python(other, self.evaluate())
+        return _record(name, python, (other, self))
+
+    return method
+
+
+def _unary(name: str, python: Callable[[Any], Any]) -> Any:
+    def method(self: LazyScalar) -> Any:
+        if self._value is not None:
+            return python(self._value)
+        return _record(name, python, (self,))
+
+    return method
+
+
+def _record(name: str, python: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    from lazyarray.frontend.record import map_, power_is_refused
+
+    operands = tuple([a._node if type(a) is LazyScalar else a for a in args])
+    try:
+        if power_is_refused(name, operands):
+            raise TypeError(name)
+        node = map_(name, operands)
+    except (TypeError, OverflowError, ValueError):
+        # NumPy's scalars have rules of their own for what has no loop or does not fit.
+        return python(*[a.evaluate() if type(a) is LazyScalar else a for a in args])
+    return scalar_from_node(node)

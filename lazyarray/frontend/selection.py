@@ -1,0 +1,140 @@
+"""Owns choosing elements: where, copyto, take, put and their kin."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.frontend.array import as_array, assign, from_node, map_of, ndarray, to_numpy, value, wrap
+from lazyarray.frontend.dispatch import Uncompiled, is_compiled
+from lazyarray.frontend.manipulation import ravel, reshape
+from lazyarray.frontend.record import WEAK, cast_, map_
+from lazyarray.frontend.reductions import operand
+from lazyarray.frontend.scalar import LazyScalar
+
+BOOL: Final = np.dtype(bool)
+INTP: Final = np.dtype(np.intp)
+
+
+def _choice(x: Any) -> Any:
+    """A branch of `where` as a node, or a number that takes part weakly."""
+    return x if type(x) in WEAK else value(operand(x))
+
+
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    if x is None or y is None:
+        raise Uncompiled  # one argument: nonzero
+    mask = cast_(value(operand(condition)), BOOL)
+    choices = [_choice(x), _choice(y)]
+    node = map_("where", (mask, *choices))
+    if node.dtype.kind in "iu" and any(type(c) is int for c in choices):
+        # NumPy casts the numbers to the result's dtype as `astype` does.
+        strong = [np.array(c).astype(node.dtype)[()] if type(c) is int else c for c in choices]
+        node = map_("where", (mask, *strong))
+    return from_node(node)
+
+
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    if type(dst) is not ndarray:
+        raise Uncompiled
+    if where is not True and type(where) in (ndarray, np.ndarray) and where.dtype != BOOL:
+        raise Uncompiled
+    if type(where) in (list, tuple):
+        where = as_array(where)
+    assign(dst, src, None if where is True else where, casting)
+
+
+def _indices(indices: Any) -> ndarray:
+    index = as_array(indices)
+    if index.dtype.kind not in "iub" or (index.dtype.kind == "u" and index.dtype.itemsize == 8):
+        raise Uncompiled
+    return index.astype(INTP) if index.dtype == BOOL else index
+
+
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
+    x = operand(a)
+    index = _indices(indices)
+    if out is not None or mode not in ("raise", "wrap", "clip"):
+        raise Uncompiled
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = operator.index(axis)
+    if not -x.ndim <= axis < x.ndim:
+        raise Uncompiled
+    axis %= x.ndim
+    extent = x.shape[axis]
+    if mode != "raise" or extent == 0:
+        if extent == 0 or index._np is None or index.dtype.kind != "i":
+            raise Uncompiled
+        memory = to_numpy(index)
+        index = wrap(memory % extent if mode == "wrap" else np.clip(memory, 0, extent - 1))
+    return x[(slice(None),) * axis + (index,)]
+
+
+def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
+    index = _indices(ind)
+    if type(a) is not ndarray or a._np is not None or mode != "raise" or a.size == 0:
+        raise Uncompiled
+    view = reshape_in_place(a)
+    values = as_array(v)
+    if index.size == 0:
+        return
+    if values.size != 1 and values.size < index.size:
+        raise Uncompiled
+    if not np.can_cast(values.dtype, a.dtype, "unsafe") or not is_compiled(values.dtype):
+        raise Uncompiled
+    flat = ravel(values)
+    view[ravel(index)] = flat if values.size == 1 else flat[: index.size]
+
+
+def reshape_in_place(a: ndarray) -> ndarray:
+    """The array in one dimension over its own memory; where that is no view, NumPy is asked."""
+    if not a.flags.c_contiguous:
+        raise Uncompiled
+    result: ndarray = reshape(a, -1)
+    return result
+
+
+def putmask(a: Any, /, mask: Any, values: Any) -> None:
+    chosen = as_array(mask)
+    new = as_array(values)
+    if type(a) is not ndarray or chosen.shape != a.shape or chosen.dtype.kind not in "biuf":
+        raise Uncompiled
+    if (new.ndim != 0 and new.shape != a.shape) or not is_compiled(new.dtype):
+        raise Uncompiled
+    if chosen.dtype != BOOL:
+        chosen = chosen.astype(BOOL)
+    assign(a, new, chosen, "unsafe")
+
+
+def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+    chosen = as_array(condition)
+    if chosen.ndim != 1:
+        raise Uncompiled
+    return take(a, wrap(np.flatnonzero(to_numpy(chosen))), axis, out)
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """NumPy's fill_diagonal writes every (n + 1)-th element of `a.flat`; recorded for square matrices."""
+    if type(a) is not ndarray or a._np is not None or a.ndim != 2 or a.shape[0] != a.shape[1] or np.ndim(val) != 0:
+        raise Uncompiled
+    from lazyarray.frontend.array import view_of
+    from lazyarray.ir.index_map import diagonal
+
+    assign(view_of(a, diagonal(map_of(a), 0, 0, 1)), val)
+
+
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "where": where,
+    "copyto": copyto,
+    "take": take,
+    "put": put,
+    "putmask": putmask,
+    "compress": compress,
+    "fill_diagonal": fill_diagonal,
+}
+METHODS: Final[dict[str, Callable[..., Any]]] = {"take": take, "put": put}
+_ = LazyScalar

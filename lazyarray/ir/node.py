@@ -1,0 +1,158 @@
+"""Owns the nodes of the expression DAG: what recording makes and evaluation consumes.
+
+A node is immutable but for one event: evaluation gives it `data` and drops its `args`.  Its `key` says everything
+about it but its arguments, and is shared by all nodes alike, so that recording is two dictionary look-ups and a plan
+is found by comparing keys.  Every node's value is an array in C order: Fortran order and strided memory exist only as
+index maps over one (see `ir/index_map.py`).
+
+Kinds, with their arguments and `attr`:
+
+    leaf     ()                         data is there from the beginning
+    empty    ()                         memory with no values yet
+    iota     ()                         attr axis; the index along that axis, int64
+    fill     (scalar)                   one scalar everywhere
+    map      (a, b, ...)                attr (op name, loop input codes); elementwise, arguments broadcast
+    view     (a)                        attr (offset, strides) in elements over a's C-order memory
+    reduce   (a, [where], [initial])    attr (op, axes, has_where, has_initial); the axes vanish from the shape
+    scan     (a)                        attr (op, axis); running sum or prod
+    update   (old, new, [mask])         attr (offset, shape, strides, has_mask); old with a region replaced
+    gather   (a, i0, i1, ...)           attr (axes, position); advanced index read, see `frontend/indexing.py`
+    scatter  (old, new, i0, i1, ...)    attr (axes, position, op); old with the indexed elements replaced, in order
+    call     (a, b, ...)                attr Library record; a library call on evaluated arguments
+
+An argument is a node or a Python/NumPy number.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, Final, TypeAlias
+from weakref import ref
+
+import numpy as np
+
+Number: TypeAlias = Any  # a Python or NumPy number
+Arg: TypeAlias = "Node | Number"
+Shape: TypeAlias = tuple[int, ...]
+
+
+class Spec:
+    """A shape and a dtype; one object for each pair, so that identity compares."""
+
+    __slots__ = ("code", "dtype", "nbytes", "ndim", "shape", "size")
+
+    shape: Shape
+    dtype: np.dtype[Any]
+    code: str
+    size: int
+    nbytes: int
+    ndim: int
+
+    def __repr__(self) -> str:
+        return f"{self.code}{list(self.shape)}"
+
+
+_SPECS: dict[tuple[Shape, np.dtype[Any]], Spec] = {}
+_SPECS_LIMIT: Final = 65536
+
+
+def spec_of(shape: Shape, dtype: np.dtype[Any]) -> Spec:
+    """The one `Spec` of this shape and dtype."""
+    found = _SPECS.get((shape, dtype))
+    if found is None:
+        found = Spec()
+        found.shape = shape
+        found.dtype = dtype
+        found.code = dtype.kind + str(dtype.itemsize)
+        size = 1
+        for extent in shape:
+            size *= extent
+        found.size = size
+        found.nbytes = size * dtype.itemsize
+        found.ndim = len(shape)
+        if len(_SPECS) < _SPECS_LIMIT:
+            _SPECS[shape, dtype] = found
+    return found
+
+
+class Key:
+    """Kind, attributes and spec of a node: all but its arguments. Compared by identity while recording."""
+
+    __slots__ = ("attr", "entry", "kind", "spec")
+
+    def __init__(self, kind: str, attr: Hashable, spec: Spec) -> None:
+        self.kind = kind
+        self.attr = attr
+        self.spec = spec
+        self.entry = (kind, attr, spec.shape, spec.code)
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({self.attr}) {self.spec}"
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library call: `function(*arrays, **dict(options))` with NumPy's meaning, returning one array.
+
+    `name` is what reports show.  `into`: the function takes `out=` and can write the result's buffer directly.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    options: tuple[tuple[str, Hashable], ...] = ()
+    into: bool = False
+
+
+Site: TypeAlias = tuple[CodeType, int]  # the code object and instruction that recorded the node
+
+_sequence: Callable[[], int] = itertools.count().__next__
+
+
+class Node:
+    """One operation: `key`, `args`, and after evaluation `data` (C-contiguous, of the key's shape and dtype)."""
+
+    __slots__ = ("__weakref__", "args", "data", "key", "sequence", "site", "visits")
+
+    def __init__(self, key: Key, args: tuple[Arg, ...], site: Site | None = None) -> None:
+        self.key = key
+        self.args = args
+        self.data: np.ndarray[Any, Any] | None = None
+        self.site = site
+        self.sequence = _sequence()
+        self.visits = 0
+
+    @property
+    def spec(self) -> Spec:
+        return self.key.spec
+
+    @property
+    def shape(self) -> Shape:
+        return self.key.spec.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.key.spec.dtype
+
+    def __repr__(self) -> str:
+        return f"<{self.key}{'' if self.data is None else ' evaluated'}>"
+
+
+def leaf(data: np.ndarray[Any, Any]) -> Node:
+    """A node over memory that nobody else will write. `data`: C-contiguous, native byte order, of a compiled dtype."""
+    node = Node(Key("leaf", None, spec_of(data.shape, data.dtype)), ())
+    node.data = data
+    return node
+
+
+# Recorded nodes, oldest first, as weak references: what nobody names any more is gone from the graph by itself.
+TAPE: list[ref[Node]] = []
+
+
+def record(key: Key, args: tuple[Arg, ...], site: Site | None = None) -> Node:
+    """A new node on the tape."""
+    node = Node(key, args, site)
+    TAPE.append(ref(node))
+    return node

@@ -1,0 +1,1 @@
+"""Rewrites of expressions: plain functions from expression to expression, named in `pipeline.py`."""

@@ -1,0 +1,27 @@
+"""Owns liveness inside an expression: what no output needs is dropped."""
+
+from __future__ import annotations
+
+from lazyarray.ir.expression import Expression
+from lazyarray.passes.rewrite import Rewritten
+
+
+def drop_dead(before: Rewritten) -> Rewritten:
+    """Keeps the entries that outputs depend on, in order."""
+    entries, outputs = before.expression
+    needed = [False] * len(entries)
+    for position in outputs:
+        needed[position] = True
+    for position in range(len(entries) - 1, -1, -1):
+        if needed[position]:
+            for arg in entries[position].args:
+                needed[arg] = True
+    moved: dict[int, int] = {}
+    kept = []
+    origins = []
+    for position, entry in enumerate(entries):
+        if needed[position]:
+            moved[position] = len(kept)
+            kept.append(entry._replace(args=tuple(moved[a] for a in entry.args)))
+            origins.append(before.origins[position])
+    return Rewritten(Expression(tuple(kept), tuple(moved[o] for o in outputs)), tuple(origins))

@@ -1,0 +1,26 @@
+"""Owns the list of passes, in the order in which they run between capture and scheduling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lazyarray.ir.expression import Expression
+from lazyarray.passes.liveness import drop_dead
+from lazyarray.passes.numbering import share_common
+from lazyarray.passes.rewrite import Rewritten, unchanged
+from lazyarray.passes.views import push_reshapes
+
+PIPELINE: tuple[tuple[str, Callable[[Rewritten], Rewritten]], ...] = (
+    ("share_common", share_common),
+    ("push_reshapes", push_reshapes),
+    ("share_common", share_common),
+    ("drop_dead", drop_dead),
+)
+
+
+def run_passes(expression: Expression) -> Rewritten:
+    """The expression after all passes; its outputs keep their order."""
+    current = unchanged(expression)
+    for _name, function in PIPELINE:
+        current = function(current)
+    return current

@@ -1,0 +1,1 @@
+"""Evaluation, storage, caches and the backend protocol."""

@@ -1,0 +1,189 @@
+"""The disk cache: compiled payloads in the user's cache folder, private, checked, bounded, shared.
+
+An entry is one file: a magic word, the format version, a SHA-256 over all that follows, the fingerprint of
+what the payload was made for and its key, the payload. An entry that fails any check is removed and reads as
+absent: a payload is machine code, so nothing that another user could have written is ever returned.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import struct
+import sys
+import threading
+import time
+from pathlib import Path
+
+from lazyarray.config import config
+
+__all__ = ["KernelCache"]
+
+_MAGIC = b"LZYARRAY"
+_FORMAT = 1
+_HEADER = struct.Struct("<8sI32sIQ")  # magic, format, sha256, fingerprint length, payload length
+_SUFFIX = ".entry"
+_TEMPORARY = ".part"
+_MAX_BYTES = 512 << 20
+_CHECK_EVERY = 64  # stores between two looks at the folder's size
+_STALE_SECONDS = 3600.0  # a temporary file this old was left by a process that died
+
+
+def _sha256(data: bytes) -> bytes:
+    import hashlib  # OpenSSL: milliseconds of start-up time that a process without kernels need not pay
+
+    return hashlib.sha256(data).digest()
+
+
+def _is_private(status: os.stat_result) -> bool:
+    if sys.platform == "win32":
+        return True
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+class KernelCache:
+    """Payloads by key on disk, in a given folder or the configured one.
+
+    Every failure of the file system reads as "not there" and stores nothing.
+    """
+
+    def __init__(self, root: Path | None = None, fingerprint: str = "", max_bytes: int = _MAX_BYTES) -> None:
+        self._wanted = root
+        self._fingerprint = fingerprint
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._folder: Path | None = None
+        self._opened = False
+        self._stores = 0
+
+    @property
+    def fingerprint(self) -> str:
+        """What payloads are made for (versions, CPU): entries made for another one are not read."""
+        return self._fingerprint
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder in use; None when there is none that is safe or writable."""
+        if not self._opened:
+            with self._lock:
+                if not self._opened:
+                    self._folder = self._open()
+                    self._opened = True
+        return self._folder
+
+    def _open(self) -> Path | None:
+        root = self._wanted if self._wanted is not None else Path(config.cache_dir)
+        if root.parts[:1] == ("~",):  # a user without a home folder
+            return None
+        try:
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            status = os.lstat(root)
+            if stat.S_ISLNK(status.st_mode):
+                # A link is as safe as the folder it names when only this user can replace the link.
+                if not (_is_private(os.stat(root.parent)) and status.st_uid == os.geteuid()):
+                    return None
+                status = os.stat(root)
+        except (OSError, ValueError):
+            return None
+        if not stat.S_ISDIR(status.st_mode) or not _is_private(status):
+            return None
+        return root
+
+    def _path(self, folder: Path, key: str) -> Path:
+        # The fingerprint is in the name too: machines that share a home folder must not evict each other.
+        name = _sha256(f"{_FORMAT}\0{self._fingerprint}\0{key}".encode()).hex()
+        return folder / (name + _SUFFIX)
+
+    def load(self, key: str) -> bytes | None:
+        """The payload stored under a key, or None; a bad entry is removed."""
+        folder = self.folder
+        if folder is None:
+            return None
+        path = self._path(folder, key)
+        try:
+            with open(path, "rb") as file:
+                if not _is_private(os.fstat(file.fileno())):
+                    data = b""
+                else:
+                    data = file.read()
+        except (OSError, MemoryError):
+            return None
+        payload = self._unpack(data, key)
+        if payload is None:
+            with contextlib.suppress(OSError):
+                path.unlink()
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(path)
+        return payload
+
+    def store(self, key: str, payload: bytes) -> None:
+        """Store a payload under a key, replacing any other, so that a reader sees all of it or none."""
+        folder = self.folder
+        if folder is None:
+            return
+        path = self._path(folder, key)
+        name = ""
+        try:
+            name = f"{path}.{os.getpid()}.{threading.get_ident()}.{time.monotonic_ns()}{_TEMPORARY}"
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            with open(os.open(name, flags, 0o600), "wb") as file:
+                file.write(self._pack(payload, key))
+            os.replace(name, path)
+        except OSError:
+            if name:
+                with contextlib.suppress(OSError):
+                    os.unlink(name)
+            return
+        self._stores += 1
+        if self._stores % _CHECK_EVERY == 1:
+            self.evict()
+
+    def _identity(self, key: str) -> bytes:
+        return f"{self._fingerprint}\0{key}".encode()
+
+    def _pack(self, payload: bytes, key: str) -> bytes:
+        identity = self._identity(key)
+        digest = _sha256(identity + payload)
+        return _HEADER.pack(_MAGIC, _FORMAT, digest, len(identity), len(payload)) + identity + payload
+
+    def _unpack(self, data: bytes, key: str) -> bytes | None:
+        if len(data) < _HEADER.size:
+            return None
+        magic, version, digest, identity_length, payload_length = _HEADER.unpack_from(data)
+        body = data[_HEADER.size :]
+        identity = self._identity(key)
+        if magic != _MAGIC or version != _FORMAT or len(body) != identity_length + payload_length:
+            return None
+        if body[:identity_length] != identity or _sha256(body) != digest:
+            return None
+        return body[identity_length:]
+
+    def evict(self) -> None:
+        """Remove the entries used longest ago beyond the folder's bound, and what dead writers left."""
+        folder = self.folder
+        if folder is None:
+            return
+        now = time.time()
+        entries: list[tuple[float, int, str]] = []
+        try:
+            with os.scandir(folder) as found:
+                for item in found:
+                    if not item.name.endswith((_SUFFIX, _TEMPORARY)):
+                        continue
+                    with contextlib.suppress(OSError):
+                        status = item.stat(follow_symlinks=False)
+                        if item.name.endswith(_SUFFIX):
+                            entries.append((status.st_mtime, status.st_size, item.path))
+                        elif now - status.st_mtime > _STALE_SECONDS:
+                            os.unlink(item.path)
+        except OSError:
+            return
+        total = sum(size for _, size, _ in entries)
+        for _, size, path in sorted(entries):
+            if total <= self._max_bytes:
+                return
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            total -= size

@@ -1,0 +1,179 @@
+"""Owns the NumPy interpreter: evaluates an expression entry by entry, the oracle for every compiled plan.
+
+`LAZYARRAY_BACKEND=numpy` runs programs on it: recording, views and updates are exercised without code generation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lazyarray.ir.expression import Entry, Expression
+from lazyarray.ir.index_map import IndexMap, apply
+from lazyarray.ir.ops import OPS, REDUCTIONS
+
+Array = np.ndarray[Any, Any]
+
+
+def dtype_of(code: str) -> np.dtype[Any]:
+    """The dtype of a kernel code ("b1" is bool)."""
+    return np.dtype("?" if code == "b1" else code)
+
+
+def interpret(expression: Expression, sources: list[Any]) -> list[Array]:
+    """The outputs' values, each C-contiguous. `sources[i].data` is read for leaves, `sources[i]` for scalars."""
+    values: list[Any] = []
+    with np.errstate(all="ignore"):
+        for entry, source in zip(expression.entries, sources, strict=True):
+            if entry.kind == "leaf":
+                values.append(source.data)
+            elif entry.kind == "scalar":
+                values.append(scalar(source, entry.code))
+            else:
+                result = RULES[entry.kind](entry, [values[a] for a in entry.args])
+                result = np.asarray(result, dtype_of(entry.code))
+                # Views keep their strides: NumPy's order of summation depends on them.
+                values.append(result if entry.kind == "view" else np.ascontiguousarray(result))
+    outputs = []
+    for position in expression.outputs:
+        value = np.ascontiguousarray(values[position]).reshape(expression.entries[position].shape)
+        outputs.append(value if value.flags.writeable and value.flags.owndata else value.copy())
+    return outputs
+
+
+def scalar(value: Any, code: str) -> Array:
+    """The number as a 0-d array of `code`, converted as NumPy converts a weak scalar."""
+    return np.asarray(value).astype(dtype_of(code))
+
+
+def _fill(entry: Entry, args: list[Array]) -> Array:
+    return np.broadcast_to(args[0], entry.shape)
+
+
+def _empty(entry: Entry, args: list[Array]) -> Array:
+    return np.zeros(entry.shape, dtype_of(entry.code))
+
+
+def _iota(entry: Entry, args: list[Array]) -> Array:
+    axis = entry.attr
+    index = np.arange(entry.shape[axis])
+    return np.broadcast_to(index.reshape(-1, *(1,) * (len(entry.shape) - axis - 1)), entry.shape)
+
+
+def _map(entry: Entry, args: list[Array]) -> Any:
+    name, codes = entry.attr
+    if name == "cast":
+        return args[0].astype(dtype_of(entry.code))
+    args = [a.astype(dtype_of(c), copy=False) for a, c in zip(args, codes, strict=True)]
+    special = SPECIAL.get(name)
+    if special is not None:
+        return special(*args)
+    op = OPS[name]
+    assert op.ufunc is not None, name
+    result = op.ufunc(*args)
+    return result[op.output] if isinstance(result, tuple) else result
+
+
+SPECIAL: dict[str, Callable[..., Any]] = {
+    "where": np.where,
+    "real": np.real,
+    "imag": np.imag,
+    "complex": lambda re, im: _join(re, im),
+    "copy": lambda a: a.copy(),
+}
+
+
+def _join(re: Array, im: Array) -> Array:
+    re, im = np.broadcast_arrays(re, im)
+    result: Array = np.empty(re.shape, np.result_type(re.dtype, np.complex64))
+    result.real = re
+    result.imag = im
+    return result
+
+
+def _view(entry: Entry, args: list[Array]) -> Array:
+    offset, strides = entry.attr
+    return apply(IndexMap(offset, entry.shape, strides), args[0])
+
+
+def _reduce(entry: Entry, args: list[Array]) -> Any:
+    name, axes, has_where, has_initial = entry.attr
+    data, rest = args[0], args[1:]
+    options: dict[str, Any] = {}
+    if has_where:
+        options["where"] = rest.pop(0)
+    if has_initial:
+        options["initial"] = rest.pop(0)[()]
+    if name in ("argmin", "argmax"):
+        moved = np.moveaxis(data, axes, range(-len(axes), 0))
+        flat = moved.reshape(*moved.shape[: moved.ndim - len(axes)], -1)
+        return getattr(np, name)(flat, axis=-1)
+    ufunc = REDUCTIONS[name].ufunc
+    assert ufunc is not None, name
+    if name not in ("any", "all"):
+        options["dtype"] = dtype_of(entry.code)
+    return ufunc.reduce(data, axis=tuple(axes), **options)
+
+
+def _scan(entry: Entry, args: list[Array]) -> Any:
+    name, axis = entry.attr
+    ufunc = REDUCTIONS[name].ufunc
+    assert ufunc is not None, name
+    return ufunc.accumulate(args[0], axis=axis, dtype=dtype_of(entry.code))
+
+
+def _update(entry: Entry, args: list[Array]) -> Array:
+    offset, shape, strides, has_mask = entry.attr
+    result = np.array(args[0], copy=True)
+    region = apply(IndexMap(offset, shape, strides), result)
+    if has_mask:
+        np.copyto(region, args[1], where=args[2], casting="unsafe")
+    else:
+        region[...] = args[1]
+    return result
+
+
+
+
+def _gather(entry: Entry, args: list[Array]) -> Array:
+    axes, position = entry.attr
+    source = args[0]
+    rest = [a for a in range(source.ndim) if a not in axes]
+    moved = source.transpose(*axes, *rest)
+    result: Array = moved[tuple(args[1:])]
+    index_ndim = result.ndim - len(rest)
+    return np.moveaxis(result, range(index_ndim), range(position, position + index_ndim))
+
+
+def _scatter(entry: Entry, args: list[Array]) -> Array:
+    axes, position = entry.attr[:2]
+    result = np.array(args[0], copy=True)
+    rest = [a for a in range(result.ndim) if a not in axes]
+    moved = result.transpose(*axes, *rest)
+    index = tuple(args[2:])
+    index_ndim = np.broadcast_shapes(*(i.shape for i in index))
+    new = np.moveaxis(args[1], range(position, position + len(index_ndim)), range(len(index_ndim)))
+    moved[index] = new
+    return result
+
+
+def _call(entry: Entry, args: list[Array]) -> Any:
+    library = entry.attr
+    return library.function(*args, **dict(library.options))
+
+
+RULES: dict[str, Callable[[Entry, list[Array]], Any]] = {
+    "fill": _fill,
+    "empty": _empty,
+    "iota": _iota,
+    "map": _map,
+    "view": _view,
+    "reduce": _reduce,
+    "scan": _scan,
+    "update": _update,
+    "gather": _gather,
+    "scatter": _scatter,
+    "call": _call,
+}

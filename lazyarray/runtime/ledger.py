@@ -1,0 +1,222 @@
+"""Owns the ledger: the public record of what ran, as counts since the start and as lists while recording.
+
+Whoever launches, compiles, calls a library or falls back says so here; tests, the runner's report and `profile` read
+it. Nothing here changes what runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any, Final, NamedTuple
+
+from lazyarray.config import config
+from lazyarray.ir.node import Site
+
+
+class KernelRun(NamedTuple):
+    """One launch of a compiled kernel."""
+
+    name: str
+    ops: tuple[str, ...]
+    bytes_read: int
+    bytes_written: int
+    site: Site | None
+    seconds: float
+
+
+class LibraryRun(NamedTuple):
+    """One call of a library (BLAS, FFT, ...) on evaluated arguments."""
+
+    name: str
+    bytes_read: int
+    bytes_written: int
+    site: Site | None
+    seconds: float
+
+
+class Materialisation(NamedTuple):
+    """A value written to memory that nobody asked for, and why."""
+
+    what: str
+    nbytes: int
+    reason: str
+    site: Site | None
+
+
+@dataclass(slots=True)
+class Runs:
+    """What ran while it was recorded."""
+
+    kernels: list[KernelRun] = field(default_factory=list)
+    library_runs: list[LibraryRun] = field(default_factory=list)
+    fallbacks: dict[str, int] = field(default_factory=dict)
+    materialisations: list[Materialisation] = field(default_factory=list)
+    evaluations: list[str] = field(default_factory=list)
+    compiles: int = 0
+    disk_hits: int = 0
+    allocations: int = 0
+    bytes_allocated: int = 0
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes that kernels and library calls read."""
+        return sum(run.bytes_read for run in self.kernels) + sum(run.bytes_read for run in self.library_runs)
+
+    @property
+    def bytes_written(self) -> int:
+        """Bytes that kernels and library calls wrote."""
+        kernels = sum(run.bytes_written for run in self.kernels)
+        return kernels + sum(run.bytes_written for run in self.library_runs)
+
+    @property
+    def library_calls(self) -> list[str]:
+        """Names of the library calls, in order."""
+        return [run.name for run in self.library_runs]
+
+
+class Ledger:
+    """Counts, and the recordings that are open now (innermost last)."""
+
+    __slots__ = ("_counts", "_fallbacks", "_open")
+
+    def __init__(self) -> None:
+        self._open: list[Runs] = []
+        self._fallbacks: dict[str, int] = {}
+        self._counts: dict[str, int] = dict.fromkeys(
+            (
+                "evaluations",
+                "launches",
+                "compiles",
+                "disk_hits",
+                "library_calls",
+                "fallbacks",
+                "materialisations",
+                "allocations",
+                "bytes_allocated",
+                "bytes_read",
+                "bytes_written",
+            ),
+            0,
+        )
+
+    def kernel(
+        self,
+        name: str,
+        ops: tuple[str, ...],
+        bytes_read: int,
+        bytes_written: int,
+        site: Site | None = None,
+        seconds: float = 0.0,
+    ) -> None:
+        """A kernel was launched."""
+        counts = self._counts
+        counts["launches"] += 1
+        counts["bytes_read"] += bytes_read
+        counts["bytes_written"] += bytes_written
+        if self._open:
+            run = KernelRun(name, ops, bytes_read, bytes_written, site, seconds)
+            for runs in self._open:
+                runs.kernels.append(run)
+
+    def library_call(
+        self,
+        name: str,
+        bytes_read: int = 0,
+        bytes_written: int = 0,
+        site: Site | None = None,
+        seconds: float = 0.0,
+    ) -> None:
+        """A library function ran on evaluated arguments."""
+        counts = self._counts
+        counts["library_calls"] += 1
+        counts["bytes_read"] += bytes_read
+        counts["bytes_written"] += bytes_written
+        if self._open:
+            run = LibraryRun(name, bytes_read, bytes_written, site, seconds)
+            for runs in self._open:
+                runs.library_runs.append(run)
+
+    def fallback(self, name: str) -> None:
+        """NumPy ran in the place of something that is not compiled."""
+        self._counts["fallbacks"] += 1
+        self._fallbacks[name] = self._fallbacks.get(name, 0) + 1
+        for runs in self._open:
+            runs.fallbacks[name] = runs.fallbacks.get(name, 0) + 1
+        if "fallback" in config.debug:
+            print(f"lazyarray: {name} runs in NumPy", file=sys.stderr)
+
+    def compiled(self) -> None:
+        """A kernel was compiled."""
+        self._counts["compiles"] += 1
+        for runs in self._open:
+            runs.compiles += 1
+
+    def disk_hit(self) -> None:
+        """A kernel was loaded from the cache on disk."""
+        self._counts["disk_hits"] += 1
+        for runs in self._open:
+            runs.disk_hits += 1
+
+    def evaluation(self, reason: str) -> None:
+        """Pending nodes were evaluated."""
+        self._counts["evaluations"] += 1
+        for runs in self._open:
+            runs.evaluations.append(reason)
+
+    def allocation(self, nbytes: int) -> None:
+        """Memory for a result was taken from the pool."""
+        counts = self._counts
+        counts["allocations"] += 1
+        counts["bytes_allocated"] += nbytes
+        for runs in self._open:
+            runs.allocations += 1
+            runs.bytes_allocated += nbytes
+
+    def materialisation(self, what: str, nbytes: int, reason: str, site: Site | None = None) -> None:
+        """A value was written to memory though nobody asked for it."""
+        self._counts["materialisations"] += 1
+        if self._open:
+            entry = Materialisation(what, nbytes, reason, site)
+            for runs in self._open:
+                runs.materialisations.append(entry)
+
+    def counters(self) -> dict[str, Any]:
+        """All counts since the process began; under "fallbacks_by_name" the fallbacks one by one."""
+        return {**self._counts, "fallbacks_by_name": dict(self._fallbacks)}
+
+    @contextmanager
+    def recording(self) -> Iterator[Runs]:
+        """What runs inside the block, as a fresh record. Recordings nest."""
+        runs = Runs()
+        self._open.append(runs)
+        try:
+            yield runs
+        finally:
+            self._open = [other for other in self._open if other is not runs]
+
+
+ledger: Final = Ledger()
+
+
+def record_runs() -> Any:
+    """`with lazyarray.record_runs() as r:` and then `r.kernels`, `r.bytes_read`, `r.fallbacks`, ..."""
+    return ledger.recording()
+
+
+def counters() -> dict[str, Any]:
+    """A snapshot of all counts since the process began."""
+    return ledger.counters()
+
+
+def find_site(frame: FrameType | None) -> Site | None:
+    """The first place at or above `frame` that is not inside lazyarray."""
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if not name.startswith("lazyarray.") and name != "lazyarray":
+            return frame.f_code, frame.f_lasti
+        frame = frame.f_back
+    return None

@@ -1,0 +1,1 @@
+"""Expression to plan: fusion groups, kernel records, buffers."""

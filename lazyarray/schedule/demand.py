@@ -1,0 +1,179 @@
+"""Owns demands: which elements of which entries a loop nest needs, found by pulling index forms towards the inputs.
+
+A form gives, for each axis of an entry, its index as an affine function of the loop indices.  Pulling starts at a
+group's roots and stops at memory (a load) or at a value that the same group computes (which must be wanted at just
+the point the loop is at).  Views compose into the forms, so slices, transposes and broadcasts cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+from lazyarray.ir.expression import Entry
+from lazyarray.ir.index_map import Form, c_strides, size_of, split
+from lazyarray.ir.node import Shape
+
+Forms: TypeAlias = tuple[Form, ...]
+Flat: TypeAlias = tuple[int, tuple[int, ...]]  # offset and coefficients, in elements of C-ordered memory
+Demand: TypeAlias = tuple[int, Forms]
+
+
+class Domain(NamedTuple):
+    """The loops of a group: extents in logical order, and which axes are reduced."""
+
+    shape: Shape
+    reduced: tuple[int, ...]
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        return tuple(a for a in range(len(self.shape)) if a not in self.reduced)
+
+    def whole(self) -> Forms:
+        """Forms of an entry whose axes are the domain's."""
+        return tuple(self.axis(a) for a in range(len(self.shape)))
+
+    def axis(self, axis: int) -> Form:
+        """The form "the loop index of this axis"."""
+        return 0, tuple(
+            1 if a == axis and self.shape[a] != 1 else 0 for a in range(len(self.shape))
+        )
+
+    def row(self, shape: Shape) -> Forms | None:
+        """Forms of an entry of `shape` that has the kept axes, with or without 1s for the reduced ones."""
+        none: Form = (0, (0,) * len(self.shape))
+        if shape == tuple(self.shape[a] for a in self.kept):
+            return tuple(self.axis(a) for a in self.kept)
+        if shape == tuple(1 if a in self.reduced else n for a, n in enumerate(self.shape)):
+            return tuple(none if a in self.reduced else self.axis(a) for a in range(len(shape)))
+        return None
+
+
+class Misaligned(Exception):
+    """A root cannot join the group: it needs another point of a value that the group computes."""
+
+
+class Materialise(Exception):
+    """An entry must be in memory before this group can run."""
+
+    def __init__(self, entry: int) -> None:
+        super().__init__(entry)
+        self.entry = entry
+
+
+class Puller:
+    """Collects the demands of one group over `entries`."""
+
+    def __init__(
+        self,
+        entries: tuple[Entry, ...],
+        domain: Domain,
+        is_memory: Callable[[int], bool],
+        inside: dict[int, Forms],
+        order: tuple[int, ...],
+    ) -> None:
+        self.entries = entries
+        self.domain = domain
+        self.is_memory = is_memory
+        self.inside = inside  # root of this group -> the forms under which its value may be used
+        self.order = order  # the domain's axes, outermost loop first
+        self.demands: dict[int, dict[Forms, None]] = {}
+        self.loads: dict[tuple[int, Flat], None] = {}
+
+    def want(self, position: int, forms: Forms) -> None:
+        """Registers that the nest needs entry `position` at `forms`."""
+        if position in self.inside:
+            if self.inside[position] != forms:
+                raise Misaligned
+            return
+        if self.is_memory(position):
+            width = len(self.domain.shape)
+            self.loads[position, flatten(forms, self.entries[position].shape, width)] = None
+            return
+        self.demands.setdefault(position, {})[forms] = None
+
+    def want_flat(self, position: int, flat: Flat) -> None:
+        """Registers a need given by memory position rather than by axes (through a view)."""
+        if position not in self.inside and self.is_memory(position):
+            self.loads[position, flat] = None
+            return
+        forms = split(flat[0], flat[1], self.domain.shape, self.entries[position].shape)
+        if forms is None:
+            if position in self.inside:
+                raise Misaligned
+            raise Materialise(position)
+        self.want(position, forms)
+
+    def run(self) -> None:
+        """Follows demands down to memory. Consumers come after producers, so one backward sweep sees each once."""
+        pending = sorted(self.demands, reverse=True)
+        while pending:
+            position = pending.pop(0)
+            before = set(self.demands)
+            for forms in tuple(self.demands[position]):
+                self.expand(position, forms)
+            fresh = [p for p in self.demands if p not in before]
+            if fresh:
+                pending = sorted({*pending, *fresh}, reverse=True)
+
+    def expand(self, position: int, forms: Forms) -> None:
+        """Turns a demand on an entry into demands on its arguments."""
+        entry = self.entries[position]
+        if entry.kind == "map":
+            if self.repeats(forms) > 1:
+                raise Materialise(position)
+            for arg in entry.args:
+                self.want(arg, self.broadcast(forms, self.entries[arg].shape))
+        elif entry.kind == "view":
+            offset, strides = entry.attr
+            self.want_flat(entry.args[0], through(offset, strides, forms, len(self.domain.shape)))
+        elif entry.kind == "gather":
+            self.expand_gather(entry, forms)
+        elif entry.kind == "fill":
+            self.want(entry.args[0], ())
+        elif entry.kind not in ("iota", "scalar"):
+            raise Materialise(position)
+
+    def expand_gather(self, entry: Entry, forms: Forms) -> None:
+        if not self.is_memory(entry.args[0]):
+            raise Materialise(entry.args[0])
+        _axes, position = entry.attr
+        shapes = [self.entries[a].shape for a in entry.args[1:]]
+        rank = max(len(s) for s in shapes)
+        index_forms = forms[position : position + rank]
+        for arg, shape in zip(entry.args[1:], shapes, strict=True):
+            self.want(arg, self.broadcast(index_forms, shape))
+
+    def broadcast(self, forms: Forms, shape: Shape) -> Forms:
+        """Forms of an argument of `shape` that is broadcast against an entry at `forms`."""
+        none: Form = (0, (0,) * len(self.domain.shape))
+        tail = forms[len(forms) - len(shape) :] if shape else ()
+        return tuple(none if n == 1 else f for f, n in zip(tail, shape, strict=True))
+
+    def repeats(self, forms: Forms) -> int:
+        """How often the nest would compute the same element: loops outside the innermost loop that the value needs
+        but that it does not itself depend on."""
+        used = {j for _, coefficients in forms for j, c in enumerate(coefficients) if c}
+        loops = self.order
+        if not used.intersection(self.domain.reduced):
+            loops = tuple(a for a in loops if a not in self.domain.reduced)
+        depth = max((k for k, axis in enumerate(loops) if axis in used), default=-1)
+        return size_of(tuple(self.domain.shape[a] for a in loops[: depth + 1] if a not in used))
+
+
+def flatten(forms: Forms, shape: Shape, width: int) -> Flat:
+    """Forms over the axes of a C-ordered array as one position in its memory."""
+    strides = c_strides(shape)
+    offset = sum(f[0] * s for f, s in zip(forms, strides, strict=True))
+    coefficients = tuple(
+        sum(f[1][j] * s for f, s in zip(forms, strides, strict=True)) for j in range(width)
+    )
+    return offset, coefficients
+
+
+def through(offset: int, strides: tuple[int, ...], forms: Forms, width: int) -> Flat:
+    """The memory position in a view's base of the view's element at `forms`."""
+    flat = offset + sum(f[0] * s for f, s in zip(forms, strides, strict=True))
+    return flat, tuple(
+        sum(f[1][j] * s for f, s in zip(forms, strides, strict=True)) for j in range(width)
+    )

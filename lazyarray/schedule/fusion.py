@@ -1,0 +1,415 @@
+"""Owns fusion: which entries of an expression share a loop nest.
+
+Roots are the entries that get a place of their own in some nest: what must be in memory, and every reduction.  All
+others are computed inside the nests that need them.  Roots are placed in recorded order, each into the latest group
+that can take it (same loops, nothing it needs comes later), else into a group of its own; and whatever turns out to
+be needed in memory, or too dear to compute again, becomes a root in the next round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import gcd
+from typing import Final
+
+from lazyarray.ir.expression import Entry, Expression
+from lazyarray.ir.index_map import c_strides, size_of
+from lazyarray.ir.node import Shape
+from lazyarray.ir.ops import OPS, REDUCTIONS
+from lazyarray.schedule.demand import Domain, Flat, Forms, Materialise, Misaligned, Puller
+
+ALONE: Final = frozenset({"call", "scatter", "empty", "update", "scan"})  # kinds that no other root joins
+MEMORY_FIRST: Final = frozenset({"call", "scatter"})  # kinds whose arguments must all be in memory
+EXPENSIVE: Final = 10  # cost of one element from which a value is kept rather than computed a second time
+LONGEST_ROW: Final = 65536  # elements of a row that stays in cache between the stages of one nest
+FEWEST_ROWS: Final = 8  # rows from which one task per row occupies the workers
+MOST_DEMANDS: Final = 192  # entries computed in one nest: bounds compile time
+CANDIDATES: Final = 12  # groups that a root tries to join, latest first
+
+
+@dataclass
+class Group:
+    """Roots that share a nest: its domain, loop order, and the forms under which roots are used inside it."""
+
+    domain: Domain
+    sequence: tuple[int, ...]  # the domain's axes as the operand lies in memory, outermost first
+    roots: list[int] = field(default_factory=list)
+    inside: dict[int, Forms] = field(default_factory=dict)
+    puller: Puller | None = None
+    alone: bool = False
+    staged: bool = False  # some full-level value depends on a reduction of the group
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The domain's axes as loops, outermost first."""
+        return nest_order(self.sequence, self.domain)
+
+
+class Fusion:
+    """The fusion groups of one expression, in an order in which they can run."""
+
+    def __init__(self, expression: Expression) -> None:
+        self.entries = expression.entries
+        self.outputs = frozenset(expression.outputs)
+        self.roots = self.first_roots()
+        while True:
+            self.groups: list[Group] = []
+            self.place: dict[int, int] = {}
+            try:
+                for root in sorted(self.roots):
+                    self.place_root(root)
+            except Materialise as missing:
+                self.roots.add(missing.entry)
+                continue
+            dear = self.too_dear()
+            if not dear:
+                break
+            self.roots |= dear
+
+    def first_roots(self) -> set[int]:
+        """Outputs, reductions, what library calls read and write."""
+        roots = {o for o in self.outputs if self.entries[o].kind not in ("leaf", "scalar")}
+        for position, entry in enumerate(self.entries):
+            if entry.kind == "reduce" or entry.kind in ALONE:
+                roots.add(position)
+            if entry.kind in MEMORY_FIRST:
+                roots |= {m for a in entry.args if (m := self.memory_behind(a)) is not None}
+            elif entry.kind in ("update", "gather"):
+                source = self.memory_behind(entry.args[0])
+                if source is not None:
+                    roots.add(source)
+        return roots
+
+    def memory_behind(self, position: int) -> int | None:
+        """The entry that must be in memory for a library call to see `position` (through at most one view)."""
+        entry = self.entries[position]
+        if entry.kind == "view":
+            position = entry.args[0]
+            entry = self.entries[position]
+        return None if entry.kind in ("leaf", "scalar") else position
+
+    # -- placing ---------------------------------------------------------------------------------------------------
+    def place_root(self, root: int) -> None:
+        kind = self.entries[root].kind
+        if kind not in ALONE:
+            lowest = max(0, len(self.groups) - CANDIDATES)
+            for number in range(len(self.groups) - 1, lowest - 1, -1):
+                if self.join(root, number):
+                    return
+        group = self.alone(root)
+        self.groups.append(group)
+        self.place[root] = len(self.groups) - 1
+
+    def alone(self, root: int) -> Group:
+        """A new group of one root. Raises Materialise where an argument must be in memory first."""
+        entry = self.entries[root]
+        domain = self.domain_of(root)
+        sequence, reason = self.sequence_of(root, domain)
+        if reason is not None:
+            raise Materialise(reason)
+        group = Group(domain, sequence, [root], {}, None, entry.kind in ALONE)
+        group.inside[root] = self.forms_of(root, domain)
+        if entry.kind not in MEMORY_FIRST and entry.kind != "empty":
+            group.puller = self.pull(group, len(self.groups))
+        if entry.kind == "update":
+            self.check_overlap(entry, group)
+        return group
+
+    def check_overlap(self, entry: Entry, group: Group) -> None:
+        """Raises Materialise for new values that read the written memory anywhere but at the written element."""
+        assert group.puller is not None
+        offset, shape, strides, _ = entry.attr
+        written = (offset, tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True)))
+        owner = self.owner(entry.args[0])
+        for slot, flat in group.puller.loads:
+            if self.owner(slot) == owner and flat != written and not disjoint(flat, written, shape):
+                for arg in entry.args[1:]:
+                    if arg not in self.roots and self.entries[arg].kind not in ("leaf", "scalar"):
+                        raise Materialise(arg)
+
+    def owner(self, slot: int) -> int:
+        """The slot whose memory this one may have taken over through updates."""
+        while self.entries[slot].kind in ("update", "scatter"):
+            slot = self.entries[slot].args[0]
+        return slot
+
+    def join(self, root: int, number: int) -> bool:
+        """Adds the root to the group if loops, alignment and order of running allow it."""
+        group = self.groups[number]
+        if group.alone or group.puller is None:
+            return False
+        entry = self.entries[root]
+        domain = group.domain
+        wanted = self.domain_of(root)
+        row_level = False
+        sequence = group.sequence
+        if entry.kind == "reduce":
+            if wanted.shape != domain.shape or (domain.reduced and wanted.reduced != domain.reduced):
+                return False
+            sequence, reason = self.sequence_of(root, wanted)
+            if reason is not None or (domain.reduced and sequence != group.sequence):
+                return False
+            domain = wanted
+        elif wanted.shape != domain.shape:
+            if not domain.reduced or domain.row(wanted.shape) is None:
+                return False
+            row_level = True
+        elif domain.reduced and len(domain.shape) == len(domain.reduced) == 0:
+            return False
+        trial = Group(domain, sequence, [*group.roots, root], dict(group.inside), None, False, group.staged)
+        trial.inside[root] = self.forms_of(root, domain)
+        if row_level:
+            row = domain.row(wanted.shape)
+            assert row is not None
+            trial.inside[root] = row
+        try:
+            trial.puller = self.pull(trial, number)
+        except (Misaligned, Materialise):
+            return False
+        if not self.worth(group, trial, root, row_level):
+            return False
+        self.groups[number] = trial
+        self.place[root] = number
+        return True
+
+    def worth(self, group: Group, trial: Group, root: int, row_level: bool) -> bool:
+        """True when the joined nest reads something once that would be read twice, and its rows stay in cache."""
+        assert group.puller is not None
+        assert trial.puller is not None
+        if len(trial.puller.demands) > MOST_DEMANDS:
+            return False
+        alone = Puller(
+            self.entries, trial.domain, lambda p: p != root and self.is_memory(p, len(self.groups)), {}, trial.order
+        )
+        self.start(alone, root, trial)
+        try:
+            alone.run()
+        except (Misaligned, Materialise):
+            return False
+        used = {slot for slot, _ in alone.loads}
+        inner = used & set(group.roots)
+        shared = used & {slot for slot, _ in group.puller.loads}
+        if not inner and not shared:
+            return False
+        whole = trial.domain.whole()
+        if not row_level and any(trial.inside[r] != whole for r in inner):
+            trial.staged = True
+        if self.has_order(trial) and not self.is_flat(trial.puller, trial):
+            return False
+        return not trial.staged or self.stages_fit(trial)
+
+    def stages_fit(self, group: Group) -> bool:
+        """True when one task can run all stages over a row that stays in cache."""
+        shape, reduced = group.domain
+        row = size_of(tuple(shape[a] for a in reduced))
+        rows = size_of(shape) // max(row, 1)
+        if not group.order or group.order[-1] not in reduced:
+            return False
+        return row <= LONGEST_ROW and (rows >= FEWEST_ROWS or size_of(shape) <= LONGEST_ROW)
+
+    def pull(self, group: Group, number: int) -> Puller:
+        """The demands of the group if it ran as group `number`. Misaligned where something it loads comes later."""
+        puller = Puller(
+            self.entries,
+            group.domain,
+            lambda position: self.is_memory(position, number),
+            group.inside,
+            group.order,
+        )
+        for root in group.roots:
+            self.start(puller, root, group)
+        puller.run()
+        for slot, _ in puller.loads:
+            if slot in self.place and self.place[slot] >= number:
+                raise Misaligned
+        return puller
+
+    def is_memory(self, position: int, _number: int) -> bool:
+        return self.entries[position].kind == "leaf" or position in self.roots
+
+    def start(self, puller: Puller, root: int, group: Group) -> None:
+        """Pulls the arguments of a root at the point that the nest is at."""
+        entry = self.entries[root]
+        whole = group.domain.whole()
+        if entry.kind in ("reduce", "scan"):
+            puller.want(entry.args[0], whole)
+            rest = list(entry.args[1:])
+            if entry.kind == "reduce" and entry.attr[2]:
+                puller.want(rest[0], puller.broadcast(whole, self.entries[rest.pop(0)].shape))
+            for arg in rest:
+                puller.want(arg, ())
+        elif entry.kind == "update":
+            for arg in entry.args[1:]:
+                puller.want(arg, puller.broadcast(whole, self.entries[arg].shape))
+        else:
+            puller.expand(root, group.inside[root])
+
+    # -- domains ---------------------------------------------------------------------------------------------------
+    def domain_of(self, root: int) -> Domain:
+        entry = self.entries[root]
+        if entry.kind == "reduce":
+            return Domain(self.entries[entry.args[0]].shape, tuple(sorted(entry.attr[1])))
+        if entry.kind == "scan":
+            return Domain(entry.shape, (entry.attr[1],))
+        if entry.kind == "update":
+            return Domain(entry.attr[1], ())
+        return Domain(entry.shape, ())
+
+    def forms_of(self, root: int, domain: Domain) -> Forms:
+        """The forms under which consumers in the same nest may use the root."""
+        if self.entries[root].kind == "reduce":
+            row = domain.row(self.entries[root].shape)
+            assert row is not None
+            return row
+        return domain.whole()
+
+    def sequence_of(self, root: int, domain: Domain) -> tuple[tuple[int, ...], int | None]:
+        """The axes in the order that gives NumPy's bits; or the entry that must be materialised for that.
+
+        NumPy walks the operand of a reduction in memory order: all temporaries are dense, so only a view taken
+        directly of memory has another order than C (docs/numerics.md).
+        """
+        axes = tuple(range(len(domain.shape)))
+        entry = self.entries[root]
+        if entry.kind == "reduce":
+            operand = self.entries[entry.args[0]]
+            row = REDUCTIONS[entry.attr[0]]
+            ordered = row.ordered and entry.code[0] in "fc"
+            if operand.kind == "view" and entry.args[0] not in self.roots and ordered:
+                strides = operand.attr[1]
+                axes = memory_order(domain.shape, strides)
+            if (ordered or entry.attr[0] in ("argmin", "argmax")) and not self.runs_merge(
+                entry.args[0], domain, axes
+            ):
+                return axes, entry.args[0]
+        return axes, None
+
+    def runs_merge(self, operand: int, domain: Domain, axes: tuple[int, ...]) -> bool:
+        """True when the innermost reduced axes are one run in the operand's memory (see `docs/numerics.md`).
+
+        Other walks of the same nest are checked when the axes are merged (`nest.py`); they only matter if there is
+        more than one axis in the run.
+        """
+        run = inner_run(axes, domain)
+        if len(run) < 2:
+            return True
+        entry = self.entries[operand]
+        if operand in self.roots:
+            return True
+        strides = entry.attr[1] if entry.kind == "view" else c_strides(entry.shape)
+        return all(strides[a] == strides[b] * domain.shape[b] for a, b in zip(run, run[1:], strict=False)) and (
+            entry.kind in ("leaf", "view") or self.operand_is_flat(operand, domain)
+        )
+
+    def operand_is_flat(self, operand: int, domain: Domain) -> bool:
+        """True when everything the operand is computed from is dense over the run, so that its axes merge."""
+        group = Group(domain, tuple(range(len(domain.shape))))
+        try:
+            puller = Puller(
+                self.entries, domain, lambda p: self.is_memory(p, len(self.groups)), {}, group.order
+            )
+            puller.want(operand, domain.whole())
+            puller.run()
+        except (Misaligned, Materialise):
+            return False
+        return self.is_flat(puller, group)
+
+    def has_order(self, group: Group) -> bool:
+        """True when the bits of some reduction of the group depend on its innermost axes being one run."""
+        found = [self.entries[r] for r in group.roots if self.entries[r].kind == "reduce"]
+        return any(
+            e.attr[0] in ("argmin", "argmax") or (REDUCTIONS[e.attr[0]].ordered and e.code[0] in "fc") for e in found
+        )
+
+    def is_flat(self, puller: Puller, group: Group) -> bool:
+        """True when all walks of the nest step evenly over the innermost reduced axes."""
+        domain = group.domain
+        run = inner_run(group.sequence, domain)
+        walks = [flat[1] for _, flat in puller.loads]
+        for position, demanded in puller.demands.items():
+            if self.entries[position].kind in ("iota", "gather"):
+                walks += [form[1] for forms in demanded for form in forms]
+        return all(
+            walk[a] == walk[b] * domain.shape[b] for walk in walks for a, b in zip(run, run[1:], strict=False)
+        )
+
+    # -- what is too dear to compute again -------------------------------------------------------------------------
+    def too_dear(self) -> set[int]:
+        """Entries computed three times, or twice if they are expensive: they become roots."""
+        times: dict[int, int] = {}
+        for group in self.groups:
+            if group.puller is not None:
+                for position, forms in group.puller.demands.items():
+                    if self.entries[position].kind in ("map", "gather"):
+                        times[position] = times.get(position, 0) + len(forms)
+        return {p for p, n in times.items() if n > 2 or (n == 2 and cost_of(self.entries[p]) >= EXPENSIVE)}
+
+
+def disjoint(a: Flat, b: Flat, extents: Shape) -> bool:
+    """True when two walks over the same loops surely never meet in memory (False where that is not plain to see)."""
+
+    def reach(flat: Flat) -> tuple[int, int]:
+        ends = [c * (n - 1) for c, n in zip(flat[1], extents, strict=True)]
+        return flat[0] + sum(min(e, 0) for e in ends), flat[0] + sum(max(e, 0) for e in ends)
+
+    if size_of(extents) == 0:
+        return True
+    (low_a, high_a), (low_b, high_b) = reach(a), reach(b)
+    if high_a < low_b or high_b < low_a:
+        return True
+    step = gcd(*a[1], *b[1])
+    return step > 1 and (a[0] - b[0]) % step != 0
+
+
+def cost_of(entry: Entry) -> int:
+    """Cost of one element, in additions."""
+    if entry.kind == "gather":
+        return EXPENSIVE
+    return OPS[entry.attr[0]].cost if entry.kind == "map" and entry.attr[0] in OPS else 1
+
+
+def memory_order(shape: Shape, strides: tuple[int, ...]) -> tuple[int, ...]:
+    """Axes outermost first as NumPy's iterator sorts them: stable by |stride|; axes of extent 1 keep their place.
+
+    An insertion sort from C order in which axes of stride 0 do not move others (npyiter_find_best_axis_ordering).
+    """
+    order: list[int] = []
+    for axis in range(len(shape)):
+        at = len(order)
+        for k in range(len(order) - 1, -1, -1):
+            other = order[k]
+            if strides[axis] == 0 or strides[other] == 0 or shape[axis] == 1 or shape[other] == 1:
+                continue
+            if abs(strides[axis]) > abs(strides[other]):
+                at = k
+            else:
+                break
+        order.insert(at, axis)
+    return tuple(order)
+
+
+def inner_run(axes: tuple[int, ...], domain: Domain) -> tuple[int, ...]:
+    """The innermost axes, outermost first, that are reduced one after another (axes of extent 1 left out)."""
+    run: list[int] = []
+    for axis in reversed(axes):
+        if domain.shape[axis] == 1:
+            continue
+        if axis not in domain.reduced:
+            break
+        run.append(axis)
+    return tuple(reversed(run))
+
+
+def nest_order(axes: tuple[int, ...], domain: Domain) -> tuple[int, ...]:
+    """Kept axes, then reduced ones, but a kept innermost axis stays innermost (backends run it in vectors)."""
+    wide = [a for a in axes if domain.shape[a] != 1]
+    flat = [a for a in axes if domain.shape[a] == 1]
+    kept = [a for a in wide if a not in domain.reduced]
+    reduced = [a for a in wide if a in domain.reduced]
+    if not reduced:
+        return (*flat, *kept)
+    tail: list[int] = []
+    while wide and wide[-1] not in domain.reduced:
+        tail.insert(0, wide.pop())
+    kept = [a for a in kept if a not in tail]
+    return (*flat, *kept, *reduced, *tail)

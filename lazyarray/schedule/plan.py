@@ -1,0 +1,102 @@
+"""Owns the plan record: the steps that evaluate an expression, free of addresses and scalar values.
+
+Slots are positions of entries in the expression as the passes left it; `origins` leads from a slot to the captured
+entry whose source (a node or a number) feeds it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from lazyarray.ir.index_map import IndexMap
+from lazyarray.ir.node import Library, Shape
+from lazyarray.schedule.kernel import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """One kernel access bound to a slot: byte offset from the slot's memory, byte stride per kernel axis."""
+
+    slot: int
+    offset: int
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A kernel scalar: the number of slot `slot`, or the literal `value` (such as a stride) where slot is None."""
+
+    slot: int | None
+    value: int | float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class KernelStep:
+    """Launches a kernel. `writes` are the slots it makes; each needs memory before the launch."""
+
+    kernel: Kernel
+    extents: tuple[int, ...]
+    walks: tuple[Walk, ...]
+    scalars: tuple[Scalar, ...]
+    writes: tuple[int, ...]
+    name: str  # for reports, e.g. "sum over multiply exp"
+    ops: tuple[str, ...]  # the fused operations, in order
+    loaded: int  # bytes read from memory, each distinct walk once
+    stored: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimStep:
+    """Makes slot `result` from the memory of slot `old`: taken over where nobody else can read it, else copied.
+
+    `copy`: a later step still reads the old value, so it must be copied.
+    """
+
+    old: int
+    result: int
+    copy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CallStep:
+    """A library call. Arguments are slots seen through an optional index map, or slots of scalars."""
+
+    library: Library
+    args: tuple[tuple[int, IndexMap | None], ...]
+    result: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterStep:
+    """Writes `args[0]` into slot `result` (claimed before) at the positions given by the index slots."""
+
+    attr: Any
+    result: int
+    args: tuple[tuple[int, IndexMap | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyStep:
+    """Gives slot `result` memory with no values."""
+
+    result: int
+
+
+Step: TypeAlias = KernelStep | ClaimStep | CallStep | ScatterStep | EmptyStep
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Steps in order; `frees[i]`: slots whose memory nobody needs after step i; `outputs`: slots asked for."""
+
+    steps: tuple[Step, ...]
+    frees: tuple[tuple[int, ...], ...]
+    outputs: tuple[int, ...]
+    origins: tuple[int | None, ...]
+    shapes: tuple[Shape, ...]
+    codes: tuple[str, ...]
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return tuple(step.kernel for step in self.steps if isinstance(step, KernelStep))

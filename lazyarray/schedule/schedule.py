@@ -1,0 +1,109 @@
+"""Owns scheduling: expression to plan, by way of passes, fusion groups and kernel records."""
+
+from __future__ import annotations
+
+from lazyarray.ir.expression import Entry, Expression
+from lazyarray.ir.index_map import IndexMap, is_identity, size_of
+from lazyarray.passes.pipeline import run_passes
+from lazyarray.schedule.fusion import Fusion, Group
+from lazyarray.schedule.nest import nest
+from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan, ScatterStep, Step
+
+
+def schedule(expression: Expression) -> Plan:
+    """The plan that evaluates the expression's outputs."""
+    rewritten = run_passes(expression)
+    entries, outputs = rewritten.expression
+    fusion = Fusion(rewritten.expression)
+    return assemble(entries, outputs, fusion.groups, rewritten.origins)
+
+
+def assemble(
+    entries: tuple[Entry, ...], outputs: tuple[int, ...], groups: list[Group], origins: tuple[int | None, ...]
+) -> Plan:
+    """Steps of all groups in order, with what each reads, makes and frees."""
+    reads = [slots_read(entries, group) for group in groups]
+    needed = set(outputs).union(*reads)
+    steps: list[Step] = []
+    for number, group in enumerate(groups):
+        later = set(outputs).union(*reads[number + 1 :])
+        steps += steps_of(entries, group, needed, later)
+    last_use: dict[int, int] = {}
+    for number, step in enumerate(steps):
+        for slot in slots_of(step):
+            last_use[slot] = number
+    frees: list[list[int]] = [[] for _ in steps]
+    for slot, number in last_use.items():
+        if slot not in outputs:
+            frees[number].append(slot)
+    return Plan(
+        tuple(steps),
+        tuple(tuple(f) for f in frees),
+        outputs,
+        origins,
+        tuple(e.shape for e in entries),
+        tuple(e.code for e in entries),
+    )
+
+
+def slots_read(entries: tuple[Entry, ...], group: Group) -> set[int]:
+    """Slots whose memory the group reads, those of its own roots left out."""
+    found: set[int] = set()
+    if group.puller is not None:
+        found |= {slot for slot, _ in group.puller.loads}
+        found |= {
+            entries[p].args[0] for p in {*group.puller.demands, *group.roots} if entries[p].kind == "gather"
+        }
+    root = group.roots[0]
+    kind = entries[root].kind
+    if kind in ("call", "scatter"):
+        found |= {memory_arg(entries, a)[0] for a in entries[root].args}
+    elif kind == "update":
+        found.add(entries[root].args[0])
+    return found
+
+
+def memory_arg(entries: tuple[Entry, ...], position: int) -> tuple[int, IndexMap | None]:
+    """A library call's argument as a slot and the map through which it is seen."""
+    entry = entries[position]
+    if entry.kind != "view":
+        return position, None
+    offset, strides = entry.attr
+    view = IndexMap(offset, entry.shape, strides)
+    source = entry.args[0]
+    return source, None if is_identity(view, entries[source].shape) else view
+
+
+def steps_of(entries: tuple[Entry, ...], group: Group, needed: set[int], later: set[int]) -> list[Step]:
+    """One group's steps."""
+    root = group.roots[0]
+    entry = entries[root]
+    if entry.kind == "call":
+        return [CallStep(entry.attr, tuple(memory_arg(entries, a) for a in entry.args), root)]
+    if entry.kind == "empty":
+        return [EmptyStep(root)]
+    steps: list[Step] = []
+    if entry.kind in ("update", "scatter"):
+        old = entry.args[0]
+        steps.append(ClaimStep(old, root, copy=old in later))
+        if entry.kind == "scatter":
+            args = tuple(memory_arg(entries, a) for a in entry.args[1:])
+            return [*steps, ScatterStep(entry.attr, root, args)]
+        if size_of(entry.attr[1]) == 0:
+            return steps
+        return [*steps, nest(entries, group, [root])]
+    stored = [r for r in group.roots if r in needed]
+    live = [r for r in stored if size_of(entries[r].shape)]
+    steps += [EmptyStep(r) for r in stored if r not in live]
+    return [*steps, nest(entries, group, live)] if live else steps
+
+
+def slots_of(step: Step) -> set[int]:
+    """Slots that a step reads or makes."""
+    if isinstance(step, KernelStep):
+        return {w.slot for w in step.walks}
+    if isinstance(step, ClaimStep):
+        return {step.old, step.result}
+    if isinstance(step, (CallStep, ScatterStep)):
+        return {step.result, *(slot for slot, _ in step.args)}
+    return {step.result}

@@ -1,0 +1,214 @@
+"""The pool runs every index exactly once at any thread count, and survives forks, concurrent use and exit."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lazyarray.config import config
+from lazyarray_llvm import engine, threads
+from lazyarray_llvm.threads import Pool
+
+ROOT = Path(engine.__file__).parents[2]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "backends")])}
+COUNTS = [1, 2, 3, 7]
+PARKINGS = ["condition", "python"] + (["futex"] if sys.platform.startswith("linux") else [])
+if sys.platform == "win32":
+    PARKINGS = ["python"]
+
+# @bump adds one to a[i]. @mark writes the worker's number to a[i]. @gate counts the workers inside it in a[0]
+# and returns when as many have come as a[1] says, or when 2**32 looks have been in vain.
+IR = """
+define void @bump(ptr %a, i64 %begin, i64 %end, i64 %worker) nounwind {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [%begin, %entry], [%next, %loop]
+  %p = getelementptr i64, ptr %a, i64 %i
+  %v = load i64, ptr %p
+  %w = add i64 %v, 1
+  store i64 %w, ptr %p
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %end
+  br i1 %more, label %loop, label %leave
+leave:
+  ret void
+}
+define void @mark(ptr %a, i64 %begin, i64 %end, i64 %worker) nounwind {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [%begin, %entry], [%next, %loop]
+  %p = getelementptr i64, ptr %a, i64 %i
+  store i64 %worker, ptr %p
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %end
+  br i1 %more, label %loop, label %leave
+leave:
+  ret void
+}
+define void @gate(ptr %a, i64 %begin, i64 %end, i64 %worker) nounwind {
+entry:
+  %old = atomicrmw add ptr %a, i64 1 seq_cst
+  %wantedp = getelementptr i64, ptr %a, i64 1
+  %wanted = load i64, ptr %wantedp
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+  %now = load atomic i64, ptr %a seq_cst, align 8
+  %all = icmp sge i64 %now, %wanted
+  %next = add i64 %i, 1
+  %late = icmp sgt i64 %next, 4294967296
+  %go = or i1 %all, %late
+  br i1 %go, label %leave, label %loop
+leave:
+  ret void
+}
+"""
+
+
+def address(symbol: str) -> int:
+    return engine.compile_ir(IR, "test", key="test_threads\0" + IR).address(symbol)
+
+
+@pytest.fixture(params=PARKINGS)
+def parking(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=COUNTS)
+def pool(request: pytest.FixtureRequest, parking: str) -> Iterator[Pool]:
+    made = Pool(request.param, parking)
+    yield made
+    made.close()
+
+
+def test_every_index_runs_exactly_once(pool: Pool) -> None:
+    bump = address("bump")
+    for ntasks in [0, 1, 2, 3, 7, 8, 9, 100, 1001, 100_003]:
+        array = np.zeros(ntasks + 1, "i8")
+        for _ in range(20):
+            pool.run(bump, array.ctypes.data, ntasks)
+        assert (array[:-1] == 20).all()
+        assert array[-1] == 0
+
+
+@pytest.mark.parametrize("grain", [1, 3, 1000, 10**6])
+def test_a_given_grain_is_kept(pool: Pool, grain: int) -> None:
+    array = np.zeros(5000, "i8")
+    pool.run(address("bump"), array.ctypes.data, 5000, grain)
+    assert (array == 1).all()
+    pool.run(address("mark"), array.ctypes.data, 5000, grain)
+    assert array.min() >= 0
+    assert array.max() < pool.nthreads
+    for begin in range(0, 5000, grain):
+        assert len(set(array[begin : begin + grain])) == 1
+
+
+@pytest.mark.parametrize("nthreads", [2, 3, 7])
+def test_all_workers_take_part(parking: str, nthreads: int) -> None:
+    pool = Pool(nthreads, parking)
+    array = np.array([0, nthreads], "i8")
+    pool.run(address("gate"), array.ctypes.data, nthreads, 1)
+    assert array[0] == nthreads  # all were inside at one time, or the gate would have let one pass twice
+    time.sleep(0.01)  # parked now
+    array[0] = 0
+    pool.run(address("gate"), array.ctypes.data, nthreads, 1)
+    assert array[0] == nthreads
+    pool.close()
+
+
+def test_concurrent_callers_are_each_served(pool: Pool) -> None:
+    bump = address("bump")
+    arrays = [np.zeros(3000, "i8") for _ in range(4)]
+
+    def work(array: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
+        for _ in range(100):
+            pool.run(bump, array.ctypes.data, array.size)
+
+    callers = [threading.Thread(target=work, args=(array,)) for array in arrays]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert all((array == 100).all() for array in arrays)
+
+
+def test_a_closed_pool_starts_again(pool: Pool) -> None:
+    array = np.zeros(1000, "i8")
+    for _ in range(3):
+        pool.run(address("bump"), array.ctypes.data, 1000)
+        pool.close()
+    pool.close()
+    assert (array == 3).all()
+
+
+def test_call_runs_one_range() -> None:
+    array = np.zeros(10, "i8")
+    threads.call(address("bump"), array.ctypes.data, 2, 5)
+    assert array.tolist() == [0, 0, 1, 1, 1, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.parametrize("nthreads", [2, 3])
+def test_a_forked_child_starts_its_own_workers(parking: str, nthreads: int) -> None:
+    pool = Pool(nthreads, parking)
+    gate, bump = address("gate"), address("bump")
+    array = np.zeros(1000, "i8")
+    pool.run(bump, array.ctypes.data, 1000)
+    child = os.fork()
+    if child == 0:
+        inside = np.array([0, nthreads], "i8")
+        pool.run(gate, inside.ctypes.data, nthreads, 1)
+        pool.run(bump, array.ctypes.data, 1000)
+        os._exit(0 if (array == 2).all() and inside[0] == nthreads else 1)
+    _, status = os.waitpid(child, 0)
+    assert status == 0
+    pool.run(bump, array.ctypes.data, 1000)
+    assert (array == 2).all()
+    pool.close()
+
+
+def test_exit_does_not_hang(parking: str) -> None:
+    script = (
+        "import sys; from lazyarray_llvm import engine, threads\n"
+        "ir = 'define void @f(ptr %a, i64 %b, i64 %e, i64 %w) { ret void }'\n"
+        "fn = engine.compile_ir(ir, 'f').address('f')\n"
+        "pool = threads.Pool(3, sys.argv[1])\n"
+        "for _ in range(100): pool.run(fn, 0, 100)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, parking], env=ENVIRONMENT, check=True, timeout=30)
+
+
+def test_default_size() -> None:
+    with config.set(num_threads=3):
+        first = threads.get_pool()
+        assert first.nthreads == 3
+        assert threads.get_pool() is threads.get_pool(3) is first
+        assert threads.get_pool(2).nthreads == 2
+        assert threads.get_pool() is first
+    with config.set(num_threads=None):
+        assert threads.get_pool().nthreads == threads.available_cpus() >= 1
+    for bad in (0, -1, 10**6):
+        with pytest.raises(ValueError, match="nthreads"):
+            Pool(bad)
+
+
+def test_entries_refuse_what_is_no_number() -> None:
+    call: Callable[..., None] = threads.caller()
+    for arguments in [(), (1, 2, 3), ("a", 0, 0, 1), (0.5, 0, 0, 1), (1 << 64, 0, 0, 1), (None,) * 4]:
+        with pytest.raises((TypeError, OverflowError, ctypes.ArgumentError)):
+            call(*arguments)
+    array = np.zeros(4, "i8")
+    call(address("bump"), array.ctypes.data, -1 + 1, 4)
+    assert (array == 1).all()

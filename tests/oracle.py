@@ -1,0 +1,157 @@
+"""Owns the kernel oracle: a backend that runs kernel records with NumPy, step by step as the record defines them."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from lazyarray.ir.ops import OPS, REDUCTIONS
+from lazyarray.runtime.interpret import SPECIAL, dtype_of
+from lazyarray.schedule.kernel import Access, Binding, Instruction, Kernel, Reduction, Stage
+
+Array = np.ndarray[Any, Any]
+
+
+def memory(access: Access, pointer: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+    """The memory that an access walks, as a writable array with one axis per loop."""
+    dtype = dtype_of(access.code)
+    reach = [s * (n - 1) for s, n in zip(strides, extents, strict=True)]
+    low = sum(min(r, 0) for r in reach)
+    high = sum(max(r, 0) for r in reach) + dtype.itemsize
+    raw = (ctypes.c_char * (high - low)).from_address(pointer + low)
+    return np.ndarray(extents, dtype, raw, -low, strides)
+
+
+class OracleProgram:
+    """A kernel that NumPy interprets."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.source = str(kernel)
+
+    def launch(self, binding: Binding) -> None:
+        if 0 in binding.extents and not self.kernel.reduces:
+            return
+        with np.errstate(all="ignore"):
+            Interpretation(self.kernel, binding).run()
+
+
+class Interpretation:
+    """One launch."""
+
+    def __init__(self, kernel: Kernel, binding: Binding) -> None:
+        self.kernel = kernel
+        self.binding = binding
+        self.axes = tuple(k for k, role in enumerate(kernel.roles) if role == "r")
+        self.values: dict[int, Any] = {}
+
+    def run(self) -> None:
+        for stage in self.kernel.stages:
+            scope = dict(self.values)
+            for instruction in stage.body:
+                scope[instruction.target] = self.compute(instruction, scope)
+                if stage.level == "row":
+                    self.values[instruction.target] = scope[instruction.target]
+            for kept in stage.kept:
+                self.values[("kept", kept)] = scope[kept]  # type: ignore[index]
+            self.reduce(stage, scope)
+            self.scan(stage, scope)
+            self.store(stage, scope)
+
+    def view(self, number: int) -> Array:
+        binding = self.binding
+        return memory(
+            self.kernel.accesses[number], binding.pointers[number], binding.extents, binding.strides[number]
+        )
+
+    def compute(self, instruction: Instruction, scope: dict[Any, Any]) -> Any:
+        op, dtype = instruction.op, dtype_of(instruction.code)
+        args = [scope[a] for a in instruction.args]
+        attr: Any = instruction.attr
+        if op == "load":
+            return self.view(attr).copy()
+        if op == "scalar":
+            return np.asarray(self.binding.scalars[attr]).astype(dtype)
+        if op == "const":
+            return np.asarray(attr, dtype)
+        if op == "index":
+            shape = [1] * len(self.binding.extents)
+            shape[attr] = -1
+            return np.arange(self.binding.extents[attr]).reshape(shape)
+        if op == "cast":
+            return np.asarray(args[0]).astype(dtype)
+        if op == "recall":
+            return self.values["kept", attr]
+        if op == "gather":
+            base = self.binding.pointers[attr]
+            flat = [
+                (ctypes.c_char * dtype.itemsize).from_address(base + int(o)).raw for o in np.ravel(args[0])
+            ]
+            return np.frombuffer(b"".join(flat), dtype).reshape(np.shape(args[0]))
+        result = SPECIAL[op](*args) if op in SPECIAL else OPS[op].ufunc(*args)  # type: ignore[misc]
+        if isinstance(result, tuple):
+            result = result[OPS[op].output]
+        assert result.dtype == dtype, (instruction, result.dtype)
+        return result
+
+    def full(self, value: Any) -> Array:
+        return np.ascontiguousarray(np.broadcast_to(value, self.binding.extents))
+
+    def reduce(self, stage: Stage, scope: dict[Any, Any]) -> None:
+        for reduction in stage.reductions:
+            result = self.reduction(reduction, scope)
+            scope[reduction.target] = self.values[reduction.target] = result
+
+    def reduction(self, reduction: Reduction, scope: dict[Any, Any]) -> Array:
+        value = self.full(scope[reduction.value])
+        options: dict[str, Any] = {"keepdims": True}
+        if reduction.op in ("argmin", "argmax"):
+            (axis,) = self.axes
+            return getattr(np, reduction.op)(value, axis=axis, **options)  # type: ignore[no-any-return]
+        ufunc: Any = REDUCTIONS[reduction.op].ufunc
+        if reduction.where is not None:
+            options["where"] = self.full(scope[reduction.where])
+        if reduction.start is not None:
+            options["initial"] = np.ravel(scope[reduction.start])[0]
+        if reduction.op not in ("any", "all"):
+            options["dtype"] = dtype_of(reduction.code)
+        if len(self.axes) > 1 and reduction.where is None and self.axes[-1] == value.ndim - 1:
+            value = ufunc.reduce(value, axis=-1, keepdims=True)
+            options.pop("dtype", None)
+        return ufunc.reduce(value, axis=self.axes, **options)  # type: ignore[no-any-return]
+
+    def scan(self, stage: Stage, scope: dict[Any, Any]) -> None:
+        if stage.scan is not None:
+            (axis,) = self.axes
+            ufunc: Any = REDUCTIONS[stage.scan.op].ufunc
+            scope[stage.scan.target] = ufunc.accumulate(self.full(scope[stage.scan.value]), axis=axis)
+
+    def store(self, stage: Stage, scope: dict[Any, Any]) -> None:
+        for store in stage.stores:
+            target = self.view(store.access)
+            value = np.broadcast_to(scope[store.value], target.shape)
+            if stage.level == "row":
+                index = tuple(slice(0, 1) if k in self.axes else slice(None) for k in range(target.ndim))
+                value, target = value[index], target[index]
+            if store.mask is None:
+                target[...] = value
+            else:
+                np.copyto(target, value, where=np.broadcast_to(scope[store.mask], target.shape))
+
+
+class Oracle:
+    """The backend made of oracle programs."""
+
+    name = "oracle"
+
+    def __init__(self) -> None:
+        self.compiled: list[Kernel] = []
+
+    def compile(self, kernel: Kernel) -> OracleProgram:
+        self.compiled.append(kernel)
+        return OracleProgram(kernel)
+
+    def eager_ufunc(self, op: str) -> np.ufunc | None:
+        return None

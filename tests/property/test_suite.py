@@ -1,0 +1,105 @@
+"""The property suite's own parts: the comparer sees what it must, the bounds follow the data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy
+import pytest
+
+from tests.property.draw import SeededChooser, build_program
+from tests.property.programs import Bound, Step, compare, differ, minimise, run, ulp_distance
+from tests.property.shadow import Refused, Shadow, admit, shadow_of
+
+
+def array(*items: Any, dtype: str = "f8") -> numpy.ndarray[Any, Any]:
+    return numpy.array(items, dtype)
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "bound"),
+    [
+        (array(0.0), array(-0.0), Bound()),
+        (array(1.0), array(numpy.nextafter(1.0, 2.0)), Bound()),
+        (array(1.0), array(1.0, dtype="f4"), Bound()),
+        (array(1.0), array(1.0, 1.0), Bound()),
+        (array(numpy.nan), array(1.0), Bound(ulp=4)),
+        (array(numpy.inf), array(-numpy.inf), Bound(absolute=1.0)),
+        (array(1.0), array(1.0 + 5 * 2.0**-52), Bound(ulp=4)),
+        (array(1 + 2j, dtype="c16"), array(1 + 3j, dtype="c16"), Bound(ulp=4)),
+    ],
+)
+def test_differ_sees(expected: Any, actual: Any, bound: Bound) -> None:
+    assert differ(expected, actual, bound) is not None
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "bound"),
+    [
+        (array(numpy.nan, -0.0), array(-numpy.nan, -0.0), Bound()),
+        (array(1.0), array(1.0 + 4 * 2.0**-52), Bound(ulp=4)),
+        (array(0.0), array(-0.0), Bound(ulp=1)),
+        (array(1.0, dtype="f4"), array(1.001, dtype="f4"), Bound(absolute=0.01)),
+    ],
+)
+def test_differ_allows(expected: Any, actual: Any, bound: Bound) -> None:
+    assert differ(expected, actual, bound) is None
+
+
+def test_ulp_distance_counts_across_zero() -> None:
+    tiny = numpy.finfo("f4").smallest_subnormal
+    assert ulp_distance(array(-tiny, dtype="f4"), array(tiny, dtype="f4"))[0] == 2
+
+
+def test_a_bound_follows_the_buffer_through_views_and_writes() -> None:
+    steps = (
+        Step("v0 = np.array([1.0, 2.0, 3.0])", "exact", (), "v0"),
+        Step("v1 = np.sin(v0)", "transcendental", ("v0",), "v1"),
+        Step("v2 = v1[1:]", "move", ("v1",), "v2"),
+        Step("v0[:2] = v2", "move", ("v2",), "v0"),
+        Step("v3 = v0 * 2", "multiply", ("v0",), "v3", 2.0),
+        Step("v4 = np.zeros(3)", "exact", (), "v4"),
+    )
+    limits = shadow_of(steps).limits[len(steps)]
+    assert limits["v2"].ulp == limits["v0"].ulp == 4
+    assert 0 < limits["v3"].absolute < 1e-13
+    assert limits["v4"].is_exact
+
+
+def test_a_discontinuous_function_of_an_inexact_value_is_refused() -> None:
+    shadow = Shadow()
+    shadow, _ = admit(shadow, Step("v0 = np.ones(3)", "exact", (), "v0"))
+    shadow, _ = admit(shadow, Step("v1 = np.exp(v0)", "transcendental", ("v0",), "v1"))
+    with pytest.raises(Refused):
+        shadow_of(shadow.steps).apply(Step("v2 = np.floor(v1)", "exact", ("v1",), "v2"))
+    shadow, admitted = admit(shadow, Step("v2 = np.floor(v1)", "exact", ("v1",), "v2"))
+    assert not admitted
+    assert "v2" not in shadow.env
+
+
+def test_drawn_programs_reach_every_rule_and_raise_errors() -> None:
+    rules: Counter[str] = Counter()
+    errors: Counter[str] = Counter()
+    for seed in range(400):
+        program, shadow = build_program(SeededChooser(seed))
+        rules.update(step.rule for step in program)
+        errors.update(name for name, _ in shadow.trace.errors.values())
+        assert not compare(shadow.trace, run(program, numpy, "each"), shadow.limits)
+    assert {
+        "move",
+        "add",
+        "multiply",
+        "divide",
+        "transcendental",
+        "sum",
+        "scan",
+        "contraction",
+    } <= rules.keys()
+    assert {"TypeError", "ValueError", "IndexError"} <= errors.keys()
+    assert sum(errors.values()) < 0.2 * sum(rules.values())
+
+
+def test_minimise_keeps_only_what_fails() -> None:
+    steps = tuple(Step(f"v{i} = np.zeros({i})", "exact", (), f"v{i}") for i in range(8))
+    assert minimise(steps, lambda p: any("v5" in s.source for s in p)) == (steps[5],)
