@@ -12,8 +12,8 @@ from typing import Any
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_llvm import engine, threads
 from lazyarray_llvm.lower.geometry import Geometry
-from lazyarray_llvm.lower.kernel import Emitted, cutter, emit, functions_of, normalise
-from lazyarray_llvm.lower.signature import GEOMETRY, Signature
+from lazyarray_llvm.lower.kernel import Form, cutter, emit, functions_of, normalise
+from lazyarray_llvm.lower.signature import Signature
 
 
 @functools.cache
@@ -41,11 +41,12 @@ class Launch:
         block = bytearray(size)
         pool = threads.get_pool()
         self._keeps: list[Any] = []
-        scratch = self._reserve(geometry.scratch * pool.nthreads)
-        partials = self._reserve(geometry.partials)
+        scratch = self._reserve(geometry.scratch * (1 if geometry.shared else pool.nthreads))
+        partials, values = self._reserve(geometry.partials), self._reserve(geometry.values)
+        stride = 0 if geometry.shared else geometry.scratch
         numbers = (
             geometry.rows, geometry.run, geometry.blocks, geometry.block,
-            scratch, geometry.scratch, geometry.plane, geometry.strip, geometry.depth, partials,
+            scratch, stride, geometry.plane, geometry.strip, geometry.depth, partials, values,
         )  # fmt: skip
         signature.pack(block, numbers, binding)
         self._block = block
@@ -55,8 +56,9 @@ class Launch:
         first = signature.pointer_slot
         self.pointers = memoryview(block).cast("Q")[first : first + len(binding.pointers)]
         self._steps: list[tuple[Callable[..., None], int, int]] = []
+        addresses = program.addresses("split" if geometry.split else "whole")
         for phase in geometry.phases:
-            address = program.addresses[phase.function]
+            address = addresses[phase.function]
             if phase.parallel and phase.tasks > 1 and pool.nthreads > 1:
                 self._steps.append((pool.run, address, phase.tasks))
             else:
@@ -98,21 +100,34 @@ class Program:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = normalise(kernel)
         self.signature = Signature(self.kernel)
-        self._emitted: Emitted | None = None
-        key = hashlib.sha256(f"{emitter_version()}|{self.kernel!r}".encode()).hexdigest()
-        module = engine.load(key, "kernel")
-        if module is None:
-            module = engine.compile_ir(self.source, "kernel", key)
-        self.addresses = [module.address(name) for name in functions_of(self.kernel)]
+        self._sources: dict[Form, str] = {}
+        self._addresses: dict[Form, list[int]] = {}
         self._cut = cutter(self.kernel)
         self._geometries: dict[tuple[int, ...], Geometry] = {}
 
+    def addresses(self, form: Form) -> list[int]:
+        """The functions of one form of the kernel, compiled when first asked for."""
+        found = self._addresses.get(form)
+        if found is None:
+            spelled = f"{emitter_version()}|{form}|{self.kernel!r}"
+            key = hashlib.sha256(spelled.encode()).hexdigest()
+            module = engine.load(key, "kernel")
+            if module is None:
+                module = engine.compile_ir(self._text(form), "kernel", key)
+            found = [module.address(name) for name in functions_of(self.kernel, form)]
+            self._addresses[form] = found
+        return found
+
+    def _text(self, form: Form) -> str:
+        text = self._sources.get(form)
+        if text is None:
+            text = self._sources[form] = emit(self.kernel, engine.host(), form)
+        return text
+
     @property
     def source(self) -> str:
-        """The LLVM IR text."""
-        if self._emitted is None:
-            self._emitted = emit(self.kernel, engine.host())
-        return self._emitted.text
+        """The LLVM IR text of every form that was used so far (of the usual one before the first launch)."""
+        return "\n".join(self._text(form) for form in self._addresses or ("whole",))
 
     def prepare(self, binding: Binding) -> Launch:
         """A launch that can be run many times."""

@@ -1,1 +1,1 @@
-"""What a program touches: arrays, scalars, ufuncs and the functions of the namespace, all of which record."""
+"""What a program touches: arrays, ufuncs, and the functions of the namespace."""

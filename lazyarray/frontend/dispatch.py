@@ -92,7 +92,7 @@ def export(obj: Any) -> Any:
     if kind is ndarray:
         return to_numpy(obj)
     if kind is LazyScalar:
-        return to_numpy(obj)[()]
+        return obj.evaluate()
     if kind is list:
         if _CONTAINERS.isdisjoint(map(type, obj)):
             return obj

@@ -480,6 +480,9 @@ def _put_advanced(array: ndarray, key: Any, new: Any) -> None:
         return
     nodes = _index_nodes(parsed)
     target = view_of(array, parsed.view)
+    if 0 in parsed.view.shape or any(node.key.spec.size == 0 for node in nodes):
+        to_numpy(array)[memory_key(key)] = to_memory(new)  # nothing to write, but rules of NumPy's for shapes
+        return
     _scatter(array, target, parsed, nodes, operand)
 
 

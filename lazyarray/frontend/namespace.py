@@ -281,7 +281,8 @@ def _install_methods() -> None:
     METHODS["compress"] = compiled("compress", np.compress, selection.compress)
     METHODS["matmul"] = compiled("matmul", np.matmul, linalg.matmul)
     for name in ("transpose", "swapaxes", "squeeze", "diagonal"):
-        METHODS[name] = manipulation.viewing(name, getattr(np, name), getattr(np.ndarray, name))
+        method = getattr(np.ndarray, name)
+        METHODS[name] = manipulation.viewing(name, method, method)
 
 
 def _extend_random() -> dict[str, Any]:

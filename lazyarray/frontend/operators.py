@@ -165,7 +165,7 @@ def _class() -> Any:
 
 def _forward(name: str, python: Binary) -> Any:
     from lazyarray.frontend.array import ndarray
-    from lazyarray.frontend.ufunc import binary
+    from lazyarray.frontend import ufunc as calls
 
     memo = memo_of(name)
     compute: Any = getattr(np, name)
@@ -193,7 +193,7 @@ def _forward(name: str, python: Binary) -> Any:
                     return array
                 return found
             del a
-            return binary(name, python, self, other, False)
+            return calls.binary(name, python, self, other, False)
         left = self._node
         if left is not None and left.data is None:
             kind = type(other)
@@ -227,14 +227,14 @@ def _forward(name: str, python: Binary) -> Any:
                 array._np = None
                 array._node = node
                 return array
-        return binary(name, python, self, other, False)
+        return calls.binary(name, python, self, other, False)
 
     return forward
 
 
 def _reflected(name: str, python: Binary) -> Any:
     from lazyarray.frontend.array import ndarray
-    from lazyarray.frontend.ufunc import binary
+    from lazyarray.frontend import ufunc as calls
 
     compute: Any = getattr(np, name)
 
@@ -250,14 +250,14 @@ def _reflected(name: str, python: Binary) -> Any:
                     return array
                 return found
             del a
-        return binary(name, python, other, self, True)
+        return calls.binary(name, python, other, self, True)
 
     return reflected
 
 
 def _in_place(name: str) -> Any:
     from lazyarray.frontend.array import ndarray
-    from lazyarray.frontend.ufunc import in_place
+    from lazyarray.frontend import ufunc as calls
 
     compute: Any = getattr(np, name)
 
@@ -276,14 +276,14 @@ def _in_place(name: str) -> Any:
                     compute(a, other, a)
                     return self
             del a
-        return in_place(name, self, other)
+        return calls.in_place(name, self, other)
 
     return inplace
 
 
 def _unary(name: str, python: Unary) -> Any:
     from lazyarray.frontend.array import ndarray
-    from lazyarray.frontend.ufunc import unary
+    from lazyarray.frontend import ufunc as calls
 
     def method(self: Any) -> Any:
         a = self._np
@@ -296,7 +296,7 @@ def _unary(name: str, python: Unary) -> Any:
                     return array
                 return found
             del a
-        return unary(name, python, self)
+        return calls.unary(name, python, self)
 
     return method
 
@@ -313,7 +313,7 @@ def _power(self: Any, other: Any, modulus: Any = None) -> Any:
 
 
 def _reflected_power(self: Any, other: Any, modulus: Any = None) -> Any:
-    from lazyarray.frontend.ufunc import binary
+    from lazyarray.frontend import ufunc as calls
 
     return NotImplemented if modulus is not None else binary("power", operator.pow, other, self, True)
 

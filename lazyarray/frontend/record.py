@@ -502,8 +502,8 @@ def reduce_(
     if name not in ("any", "all", "argmin", "argmax"):
         node = cast_(node, out)
     shape = tuple([extent for axis, extent in enumerate(spec.shape) if axis not in axes])
-    if spec.size == 0 and initial is None and size_of(shape):
-        _refuse_empty(name, spec, axes, out)
+    if spec.size == 0 and initial is None:
+        _refuse_empty(name, spec, axes, size_of(shape))
     args: tuple[Any, ...] = (node,)
     if where is not None:
         args += (broadcast_(where, spec.shape),)
@@ -513,11 +513,13 @@ def reduce_(
     return _make("reduce", attr, spec_of(shape, out), args)
 
 
-def _refuse_empty(name: str, spec: Spec, axes: tuple[int, ...], out: DType) -> None:
+def _refuse_empty(name: str, spec: Spec, axes: tuple[int, ...], size: int) -> None:
     if name in ("argmin", "argmax"):
-        raise ValueError(f"attempt to get {name} of an empty sequence")
+        if size:
+            raise ValueError(f"attempt to get {name} of an empty sequence")
+        return
     # Cheap: the operand has no elements. Reductions without an identity raise here.
-    small = tuple(min(extent, 1) for extent in spec.shape)
+    small = tuple([min(extent, 1) for extent in spec.shape])
     _UFUNC_OF[name].reduce(np.empty(small, spec.dtype), axis=axes)
 
 

@@ -28,8 +28,11 @@ def operand(a: Any) -> ndarray:
     return x
 
 
-def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
-    """The reduction axes, counted from 0; NumPy's errors for axes that are not there."""
+def axes_of(axis: Any, ndim: int, lenient: bool = True) -> tuple[int, ...]:
+    """The reduction axes, counted from 0; NumPy's errors for axes that are not there.
+
+    `lenient`: a 0-d array has one axis, as ufuncs see it.
+    """
     if axis is None:
         return tuple(range(ndim))
     if type(axis) is int and -ndim <= axis < ndim:
@@ -40,8 +43,10 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     except TypeError:
         axes = (-1,)
     if len(set(axes)) != len(axes) or any(not 0 <= a < ndim for a in axes):
-        if ndim == 0 and isinstance(axis, int) and axis in (0, -1):
-            return ()  # NumPy lets a 0-d array have one axis to reduce over
+        if ndim == 0 and isinstance(axis, int) and axis in (0, -1) and lenient:
+            return ()
+        if ndim == 0 and not lenient:
+            raise Uncompiled
         np.add.reduce(np.zeros((1,) * ndim), axis=axis)
         raise Uncompiled
     return axes
@@ -99,7 +104,9 @@ def start_of(initial: Any) -> Any:
         return None
     if initial is None or np.ndim(initial) != 0:
         raise Uncompiled
-    if type(initial) in (ndarray, LazyScalar):
+    if type(initial) is LazyScalar:
+        return initial.evaluate()
+    if type(initial) is ndarray:
         return to_numpy(initial)[()]
     return initial[()] if isinstance(initial, np.ndarray) else initial
 

@@ -38,7 +38,7 @@ def _counts(shape: Shape, axes: tuple[int, ...], mask: Node | None) -> Any:
 
 
 def _is_any(condition: Node) -> bool:
-    return bool(to_numpy(scalar_from_node(reduce_("any", condition, tuple(range(condition.spec.ndim))))))
+    return bool(scalar_from_node(reduce_("any", condition, tuple(range(condition.spec.ndim)))))
 
 
 def _accumulator(dtype: DType, wanted: Any, half: DType) -> DType:
@@ -62,7 +62,7 @@ def mean(
 ) -> Any:
     x = operand(a)
     shape = x.shape
-    axes = axes_of(axis, len(shape))
+    axes = axes_of(axis, len(shape), lenient=False)
     accept_out(out, shape, axes, keepdims)
     accumulator = _accumulator(x.dtype, dtype, F4)
     if out is not None and out.dtype != accumulator:
@@ -128,7 +128,7 @@ def _spread(root: bool) -> Callable[..., Any]:
             ddof = correction
         if type(ddof) not in (int, float, np.int64, np.float64):
             raise Uncompiled
-        axes = axes_of(axis, x.ndim)
+        axes = axes_of(axis, x.ndim, lenient=False)
         accept_out(out, x.shape, axes, keepdims)
         node = _variance(x, axes, dtype, ddof, where, None if mean is NO_VALUE else mean, out)
         if root:

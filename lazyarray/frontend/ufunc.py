@@ -258,7 +258,7 @@ def _operands(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[int, ...] |
         if rank and (count != rank or own != perm):
             agreed = False
         rank, perm = count, own
-    if perm is None or not agreed:
+    if perm is None or not agreed or broadcast_shape([a.shape for a in args if type(a) is ndarray]) is None:
         return tuple([as_operand(arg) for arg in args]), None
     found: list[Any] = []
     for arg in args:

@@ -527,3 +527,48 @@ def test_scans(code: str, roles: tuple[str, ...]) -> None:
                 expected = function(a, axis=axis, dtype=a.dtype)
                 same(running, expected)
                 same(difference, expected - a)
+
+
+@pytest.mark.parametrize("code", ["u1", "i4", "i8", "f2", "f4", "f8", "c8", "c16"])
+def test_long_rows_are_split_and_keep_their_bits(code: str) -> None:
+    for roles, shape in (
+        (("r",), (400_003,)),
+        (("p", "r"), (3, 140_001)),
+        (("r", "r"), (3, 70_000)),
+        (("p", "r", "r"), (2, 3, 66_000)),
+    ):
+        axes = tuple(axis for axis, role in enumerate(roles) if role == "r")
+        for op in ("sum", "max", "argmin", "any", "buffered_sum"):
+            if code[0] in "c" and op in ("max", "argmin"):
+                continue
+            if op == "buffered_sum" and (code[0] not in "fc" or len(axes) > 1):
+                continue
+            a = data(code, shape, 6)
+            kernel = reduce_kernel(op, code, roles)
+            target = result_code(op, code)
+            if op == "buffered_sum":
+                expected = np.zeros([1 if x in axes else n for x, n in enumerate(shape)], code)
+                for start in range(0, shape[-1], 8192):
+                    piece = a[..., start : start + 8192]
+                    wide = "f4" if code == "f2" else code
+                    piece = piece.astype(wide).sum(axis=-1, keepdims=True)
+                    expected = (expected.astype(wide) + piece).astype(code)
+            else:
+                with np.errstate(all="ignore"):
+                    expected = expected_reduction(op, a, axes)
+            for count in (1, 2, 3, 7):
+                threads.get_pool(count)
+                same(run_reduction(kernel, a, axes, target), expected.astype(target))
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_stages_of_few_rows_run_in_phases(keep: bool) -> None:
+    for roles, shape in ((("r",), (200_000,)), (("p", "r"), (2, 100_000))):
+        kernel = softmax_kernel("f8", roles, keep=keep)
+        a = data("f8", shape, 4)
+        expected = softmax(a, len(roles) - 1)
+        for count in (1, 2, 3, 7):
+            threads.get_pool(count)
+            out = np.empty_like(a)
+            launch(kernel, [a, out], a.shape)
+            same(out, expected)

@@ -107,7 +107,8 @@ def cut_split(kernel: Kernel, extents: tuple[int, ...], work: int) -> Geometry:
     """Phases of a kernel over few long rows: segments of rows in parallel, then joins."""
     rows = prod(n for n, role in zip(extents, kernel.roles, strict=True) if role == "p")
     reduced, length = reduced_elements(kernel, extents), extents[-1]
-    units = rows * (reduced // length if length else 0)
+    outer = [n for n, role in zip(extents[:-1], kernel.roles, strict=False) if role == "r"]
+    units = rows * prod(outer)
     depth, segments = 0, 1
     if is_buffered(kernel):
         segments = max(1, -(-length // BUFFER_ELEMENTS))
@@ -122,9 +123,9 @@ def cut_split(kernel: Kernel, extents: tuple[int, ...], work: int) -> Geometry:
     phases = []
     for number, name in enumerate(phase_names(kernel)):
         if name.startswith("part"):
-            phases.append(Phase(number, -(-units // run) * segments, not serial, units, run))
+            phases.append(Phase(number, -(-units // run) * segments, not serial))
         else:
-            phases.append(Phase(number, rows, False, rows, 1))
+            phases.append(Phase(number, rows, False))
     most = max(len(s.reductions) for s in kernel.stages)
     return Geometry(
         units, run, segments, 1, tuple(phases), scratch=scratch, plane=plane, strip=strip, depth=depth,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Literal, TypeAlias
 
 from lazyarray.schedule.kernel import Access, Kernel, Stage
 from lazyarray_llvm.builder import Module, Value
@@ -11,18 +12,16 @@ from lazyarray_llvm.engine import Host
 from lazyarray_llvm.lower.body import Body, Levels, cost, widest
 from lazyarray_llvm.lower.columns import Columns
 from lazyarray_llvm.lower.frame import Frame, Register
-from lazyarray_llvm.lower.geometry import Geometry, cut_columns, cut_elementwise, cut_rows
+from lazyarray_llvm.lower.geometry import Geometry, cut_columns, cut_elementwise, cut_rows, cut_split, splits
 from lazyarray_llvm.lower.memory import Point, fixed_step, store
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row
+from lazyarray_llvm.lower.phases import can_split, emit_phases, phase_names
 from lazyarray_llvm.lower.reduce import Rows
 from lazyarray_llvm.lower.signature import Signature
 
 
-@dataclass(frozen=True, slots=True)
-class Emitted:
-    """The text of one kernel's module and what a launch must know."""
-
-    text: str
+# A kernel is compiled whole, or split into phases for launches of few long rows (see `phases`).
+Form: TypeAlias = Literal["whole", "split"]
 
 
 def normalise(kernel: Kernel) -> Kernel:
@@ -70,9 +69,9 @@ def _spelled(target: int, op: str, args: tuple[int, ...], code: str, attr: objec
     return f"v{target}: {code} = {' '.join(words)}"
 
 
-def functions_of(kernel: Kernel) -> tuple[str, ...]:
-    """The functions that a kernel's module defines, in the order that geometry phases number them."""
-    return ("kernel",)
+def functions_of(kernel: Kernel, form: Form) -> tuple[str, ...]:
+    """The functions of a module, in the order that the phases of a launch number them."""
+    return phase_names(kernel) if form == "split" else ("kernel",)
 
 
 def cutter(kernel: Kernel) -> Callable[[tuple[int, ...]], Geometry]:
@@ -81,24 +80,36 @@ def cutter(kernel: Kernel) -> Callable[[tuple[int, ...]], Geometry]:
     work = cost(kernel.stages, levels)
     if not kernel.reduces:
         return lambda extents: cut_elementwise(kernel, extents, work)
-    if kernel.vector_reduced:
-        return lambda extents: cut_rows(kernel, extents, work)
-    return lambda extents: cut_columns(kernel, extents, work)
+    if not kernel.vector_reduced:
+        return lambda extents: cut_columns(kernel, extents, work)
+    splittable = can_split(kernel)
+
+    def cut(extents: tuple[int, ...]) -> Geometry:
+        if splittable and splits(kernel, extents):
+            return cut_split(kernel, extents, work)
+        return cut_rows(kernel, extents, work)
+
+    return cut
 
 
-def emit(kernel: Kernel, host: Host) -> Emitted:
-    """Lowers a kernel (with at least one axis)."""
+def emit(kernel: Kernel, host: Host, form: Form = "whole") -> str:
+    """The text of one module of a kernel (with at least one axis)."""
     module = Module(describe(kernel))
     signature = Signature(kernel)
-    if not kernel.reduces:
-        text = emit_elementwise(Frame(module, kernel, signature, host))
-        module.define("kernel", text)
-        return Emitted(module.text())
-    if kernel.vector_reduced:
-        module.define("kernel", Rows(Frame(module, kernel, signature, host)).whole("kernel"))
-        return Emitted(module.text())
-    module.define("kernel", Columns(Frame(module, kernel, signature, host)).whole("kernel"))
-    return Emitted(module.text())
+
+    def frame() -> Frame:
+        return Frame(module, kernel, signature, host)
+
+    if form == "split":
+        for name, text in emit_phases(frame).items():
+            module.define(name, text)
+    elif not kernel.reduces:
+        module.define("kernel", emit_elementwise(frame()))
+    elif kernel.vector_reduced:
+        module.define("kernel", Rows(frame()).whole("kernel"))
+    else:
+        module.define("kernel", Columns(frame()).whole("kernel"))
+    return module.text()
 
 
 # -- elementwise -------------------------------------------------------------------------------------------------------

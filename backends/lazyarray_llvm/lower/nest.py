@@ -31,10 +31,12 @@ def for_each_row(
     used: Sequence[int],
     *,
     segments: bool = False,
+    single: bool = False,
 ) -> None:
     """The task and row loops over the axes `outer`; `used`: accesses whose rows move.
 
-    `last` is cut into blocks, if given; with `segments` a cell has the number of its segment as start.
+    `last` is cut into blocks, if given; with `segments` a cell has the number of its segment as start.  A
+    task is `run` rows, or one row with `single`.
     """
     frame = body.frame
     b = frame.b
@@ -54,8 +56,11 @@ def for_each_row(
             body.rows = [frame.address(f"pointer{n}") for n in range(len(frame.kernel.accesses))]
             emit(Cell(zero, start, stop))
             return []
-        first = b.mul(group, frame.argument("run"))
-        left = frame.minimum(frame.argument("run"), b.sub(frame.argument("rows"), first))
+        if single:
+            first, left = group, frame.number(1)
+        else:
+            first = b.mul(group, frame.argument("run"))
+            left = frame.minimum(frame.argument("run"), b.sub(frame.argument("rows"), first))
         _rows(body, outer, first, left, Cell(zero, start, stop), emit, used)
         return []
 

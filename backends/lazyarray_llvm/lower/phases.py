@@ -213,7 +213,7 @@ class Phases(Rows):
         with self.frame.scope():
             self.body.settle()
             for_each_row(
-                self.body, self.parallel, None, lambda c: self._join(number, stages, c), self.used
+                self.body, self.parallel, None, lambda c: self._join(number, stages, c), self.used, single=True
             )
         return self.frame.function(name)
 

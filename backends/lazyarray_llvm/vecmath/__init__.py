@@ -119,8 +119,5 @@ def emit(name: str, b: Builder, args: Sequence[Value]) -> Value:
 
 
 def _periodic_float(name: str, x: Real) -> Real:
-    far = abs(x) > trigonometric.limit_short(x)
-    result = _SHORT[name](far.pick(0.0, x, "f4").widen()).narrow()
-    if name != "cos":
-        result = x.equals(0.0).pick(x, result)
-    return rarely(far, result, name, [x])
+    result = _SHORT[name](x.widen()).narrow()
+    return rarely(abs(x) > trigonometric.limit_short(x), result, name, [x])

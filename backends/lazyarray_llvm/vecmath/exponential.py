@@ -7,7 +7,7 @@ exact.  Functions whose name ends in `_short` serve float32: they compute in dou
 from __future__ import annotations
 
 from lazyarray_llvm.vecmath import polynomial as poly
-from lazyarray_llvm.vecmath.real import MAGIC, MAGIC_SHORT, Mask, Real, fast_two_sum, horner, two_product
+from lazyarray_llvm.vecmath.real import MAGIC, MAGIC_SHORT, Mask, Real, fast_two_sum, polynomial, two_product
 
 LOG2E = 1.4426950408889634
 LN2 = 0.6931471805599453
@@ -37,7 +37,7 @@ def reduce(x: Real) -> tuple[Real, Real, Real]:
 def exp_pair(r: Real, rest: Real) -> tuple[Real, Real]:
     """exp(r + rest) as an unrounded sum, for |r| <= 0.3467."""
     head, tail = fast_two_sum(1.0, r)
-    return head, tail + (r * r).fma(horner(r, poly.EXP), rest)
+    return head, tail + (r * r).fma(polynomial(r, poly.EXP), rest)
 
 
 def scale(y: Real, shifted: Real, negative: Mask) -> Real:
@@ -70,7 +70,7 @@ def expm1_half_pair(x: Real) -> tuple[Real, Real]:
     shifted, r, rest = reduce(x)
     power = (shifted + (1023.0 - 1.0)).power_of_two()
     u = r * r
-    cubic = (u * r).fma(horner(r, poly.EXPM1), rest)
+    cubic = (u * r).fma(polynomial(r, poly.EXPM1), rest)
     base, low = fast_two_sum(power, Real(x.b, x.lift(-0.5)))
     head, tail = fast_two_sum(base, power * r)
     # Near n = 1, r = -0.34, the terms cancel by half.
@@ -94,7 +94,7 @@ def exp_short(x: Real) -> Real:
     """exp for -700 <= x <= 700."""
     shifted, n = round_exponent(x)
     r = (-n).fma(LN2, x)
-    return exp_scale_short(horner(r, poly.EXP_SHORT), shifted)
+    return exp_scale_short(polynomial(r, poly.EXP_SHORT), shifted)
 
 
 def _scale_float(y: Real, shifted: Real, negative: Mask) -> Real:
@@ -111,7 +111,7 @@ def exp_fused(x: Real) -> Real:
     # The first step is exact: a multiple of 2**-24 below 0.4.
     head, rest = (-n).fma(LN2_FLOAT, x), n * -LN2_FLOAT_REST
     r = head + rest
-    y = (head + (r * r).fma(horner(r, poly.EXP_FLOAT), rest)) + 1.0
+    y = (head + (r * r).fma(polynomial(r, poly.EXP_FLOAT), rest)) + 1.0
     return _scale_float(y, shifted, x < 0.0)
 
 
@@ -121,7 +121,7 @@ def exp2_fused(x: Real) -> Real:
     r = x - (shifted - MAGIC_SHORT)
     linear = r * LN2_FLOAT
     rest = r.fma(LN2_FLOAT, -linear) + r * LN2_FLOAT_REST
-    y = (linear + (r * r).fma(horner(r, poly.EXP2_FLOAT), rest)) + 1.0
+    y = (linear + (r * r).fma(polynomial(r, poly.EXP2_FLOAT), rest)) + 1.0
     return _scale_float(y, shifted, x < 0.0)
 
 
@@ -132,7 +132,7 @@ def exp_float(x: Real) -> Real:
 def exp2_short(x: Real) -> Real:
     """2**x for -1022 <= x <= 1023."""
     shifted = x + MAGIC
-    return exp_scale_short(horner(x - (shifted - MAGIC), poly.EXP2_SHORT), shifted)
+    return exp_scale_short(polynomial(x - (shifted - MAGIC), poly.EXP2_SHORT), shifted)
 
 
 def exp2_float(x: Real) -> Real:
@@ -144,7 +144,7 @@ def expm1_short(x: Real) -> Real:
     shifted, n = round_exponent(x)
     r = (-n).fma(LN2, x)
     power = (shifted + 1023.0).power_of_two()
-    return power.fma(r * horner(r, poly.EXPM1_SHORT), power - 1.0)
+    return power.fma(r * polynomial(r, poly.EXPM1_SHORT), power - 1.0)
 
 
 def expm1_float(x: Real) -> Real:

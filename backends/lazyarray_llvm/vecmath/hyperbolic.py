@@ -10,7 +10,7 @@ from lazyarray_llvm.vecmath.real import (
     Real,
     domain_error,
     fast_two_sum,
-    horner,
+    polynomial,
     mended,
     pole,
     residual,
@@ -47,7 +47,7 @@ def sinh(x: Real) -> Real:
     total, low = fast_two_sum(head, -inverse)
     large = (total + (low + tail)) * 2.0
     u = a * a
-    small = (a * u).fma(horner(u, poly.SINH), a)
+    small = (a * u).fma(polynomial(u, poly.SINH), a)
     return (a < 1.0).pick(small, large).copysign(x)
 
 
@@ -136,7 +136,7 @@ def arctanh(x: Real) -> Real:
 
 def _at_least_one(a: Real, kept: Real) -> Real:
     edge, above = a.equals(1.0), a > 1.0
-    value = edge.pick(pole(edge, a), (a < 1.0).pick(kept, a))
+    value = edge.pick(pole(edge, 1.0 - a), (a < 1.0).pick(kept, a))
     return above.pick(domain_error(above, a), value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lazyarray_llvm.vecmath import polynomial as poly
-from lazyarray_llvm.vecmath.real import INF, NAN, Mask, Real, fast_two_sum, horner, residual
+from lazyarray_llvm.vecmath.real import INF, NAN, Mask, Real, fast_two_sum, polynomial, residual
 
 PI = 3.141592653589793
 PI_REST = 1.2246467991473532e-16
@@ -31,7 +31,7 @@ def _arctan_tail(t: Real, rest: Real) -> Real:
     """arctan(t + rest) - t, |t| <= 1/2."""
     u = t * t
     # 1 - u + 3/4 u**2 is the derivative of arctan to more bits than `rest` needs.
-    return (t * u).fma(horner(u, poly.ATAN), rest * u.fma(u.fma(0.75, -1.0), 1.0))
+    return (t * u).fma(polynomial(u, poly.ATAN), rest * u.fma(u.fma(0.75, -1.0), 1.0))
 
 
 def arctan(x: Real) -> Real:
@@ -91,7 +91,7 @@ def _arcsin_parts(x: Real) -> tuple[Mask, Real, Real]:
     divisor = (w > 0.0).pick(root + root, 1.0)
     rest = far.pick(residual(w, root, root) / divisor, 0.0)
     t = far.pick(root, a)
-    return far, t, (t * u).fma(horner(u, poly.ASIN), rest)
+    return far, t, (t * u).fma(polynomial(u, poly.ASIN), rest)
 
 
 def arcsin(x: Real) -> Real:
@@ -113,7 +113,7 @@ def arccos(x: Real) -> Real:
 
 
 def _arctan_short(t: Real) -> Real:
-    return t * horner(t * t, poly.ATAN_SHORT)
+    return t * polynomial(t * t, poly.ATAN_SHORT)
 
 
 def arctan_float(x: Real) -> Real:
@@ -141,7 +141,7 @@ def _arcsin_short(x: Real) -> tuple[Mask, Real]:
     far = a > 0.5
     w = (1.0 - a) * 0.5
     u = far.pick(w, a * a)
-    return far, far.pick(w.sqrt(), a) * horner(u, poly.ASIN_SHORT)
+    return far, far.pick(w.sqrt(), a) * polynomial(u, poly.ASIN_SHORT)
 
 
 def arcsin_float(x: Real) -> Real:

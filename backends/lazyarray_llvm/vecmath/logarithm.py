@@ -26,7 +26,7 @@ from lazyarray_llvm.vecmath.real import (
     Real,
     domain_error,
     fast_two_sum,
-    horner,
+    polynomial,
     mended,
     pole,
     rarely,
@@ -67,7 +67,7 @@ def mantissa_terms(f: Real) -> tuple[Real, Real, Real, Real]:
     square, low = two_product(f, half)
     head = f - square
     tail = ((f - head) - square) - low
-    return head, tail, s * z.fma(horner(z, poly.LOG), square), s
+    return head, tail, s * z.fma(polynomial(z, poly.LOG), square), s
 
 
 def _mend(x: Real, result: Real, symbol: str = "") -> Real:
@@ -143,7 +143,7 @@ def log1p(x: Real) -> Real:
 
     def mend(kept: Real) -> Real:
         edge, below = x.equals(-1.0), x < -1.0
-        value = edge.pick(-pole(edge, x), (x > -1.0).pick((x < INF).pick(kept, x), x))
+        value = edge.pick(-pole(edge, x + 1.0), (x > -1.0).pick((x < INF).pick(kept, x), x))
         return below.pick(domain_error(below, x), value)
 
     result = mended(~((x > -1.0) & (x < INF)), head + tail, mend)
@@ -155,7 +155,7 @@ def log_short(x: Real) -> Real:
     """log to a relative error of 2**-30, of a positive normal finite number."""
     k, m = split(x)
     f = m - 1.0
-    return k.fma(LN2, f * horner(f, poly.LOG_SHORT))
+    return k.fma(LN2, f * polynomial(f, poly.LOG_SHORT))
 
 
 def _split_float(x: Real) -> tuple[Real, Real]:
@@ -173,7 +173,7 @@ def log_fused(x: Real) -> Real:
     f = m - 1.0
     u = f * f
     # f - f**2 / 2 + f**3 P(f); k times the first part of ln 2 is exact inside the FMA.
-    low = (u * f).fma(horner(f, poly.LOG_FLOAT), k * LN2_FLOAT_REST)
+    low = (u * f).fma(polynomial(f, poly.LOG_FLOAT), k * LN2_FLOAT_REST)
     return _mend(x, k.fma(LN2_FLOAT, f + u.fma(-0.5, low)), "log")
 
 
@@ -184,7 +184,7 @@ def log_float(x: Real) -> Real:
 def log2_short(x: Real) -> Real:
     k, m = split(x)
     f = m - 1.0
-    return (f * LOG2E).fma(horner(f, poly.LOG_SHORT), k)
+    return (f * LOG2E).fma(polynomial(f, poly.LOG_SHORT), k)
 
 
 def log2_float(x: Real) -> Real:
@@ -194,14 +194,14 @@ def log2_float(x: Real) -> Real:
 def log10_float(x: Real) -> Real:
     k, m = split(x)
     f = m - 1.0
-    return _mend(x, k.fma(LN2 * LOG10E, (f * LOG10E) * horner(f, poly.LOG_SHORT)))
+    return _mend(x, k.fma(LN2 * LOG10E, (f * LOG10E) * polynomial(f, poly.LOG_SHORT)))
 
 
 def log1p_short(x: Real) -> Real:
     """log1p to a relative error of 2**-30; x > -1, finite."""
     k, m = split(x + 1.0)
     f = k.equals(0.0).pick(x, m - 1.0)
-    return k.fma(LN2, f * horner(f, poly.LOG_SHORT))
+    return k.fma(LN2, f * polynomial(f, poly.LOG_SHORT))
 
 
 def log1p_float(x: Real) -> Real:

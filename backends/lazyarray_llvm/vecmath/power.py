@@ -13,6 +13,7 @@ from lazyarray_llvm.vecmath.real import (
     domain_error,
     fast_two_sum,
     horner,
+    polynomial,
     mended,
     pole,
     rarely,
@@ -113,7 +114,7 @@ def _cube_root_start(x: Real, coefficients: tuple[float, ...]) -> tuple[Real, Re
     one, two = left.equals(1.0), left.equals(2.0)
     factor = one.pick(2.0, two.pick(4.0, 1.0))
     root = one.pick(1.2599210498948732, two.pick(1.5874010519681996, 1.0))
-    return m * factor, horner(m, coefficients) * root, (shifted + 1023.0).power_of_two()
+    return m * factor, polynomial(m, coefficients) * root, (shifted + 1023.0).power_of_two()
 
 
 def cbrt(x: Real) -> Real:

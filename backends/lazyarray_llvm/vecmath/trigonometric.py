@@ -13,7 +13,7 @@ from lazyarray_llvm.vecmath.real import (
     Mask,
     Real,
     fast_two_sum,
-    horner,
+    polynomial,
     rarely,
     residual,
 )
@@ -53,21 +53,16 @@ def kernels(r: Real, rest: Real) -> tuple[tuple[Real, Real], tuple[Real, Real]]:
     """sin(r + rest) and cos(r + rest), each an unrounded sum."""
     u = r * r
     half = u * 0.5
-    sine = (r * u).fma(horner(u, poly.SIN), (-rest).fma(half, rest))
+    sine = (r * u).fma(polynomial(u, poly.SIN), (-rest).fma(half, rest))
     head = 1.0 - half
     # (1 - head) - half is exact; the last place of r**2 counts too.
     low = residual(u, r, r).fma(0.5, (1.0 - head) - half)
     low = (-r).fma(rest, low)
-    return (r, sine), (head, (u * u).fma(horner(u, poly.COS), low))
-
-
-def _bounded(x: Real) -> Real:
-    """x, or 0 where the C library will be asked: no overflow is to be raised there."""
-    return (abs(x) > limit(x)).pick(0.0, x)
+    return (r, sine), (head, (u * u).fma(polynomial(u, poly.COS), low))
 
 
 def sin(x: Real) -> Real:
-    bits, r, rest = reduce(_bounded(x))
+    bits, r, rest = reduce(x)
     sine, cosine = kernels(r, rest)
     odd = _is_odd(x, bits)
     result = odd.pick(cosine[0] + cosine[1], sine[0] + sine[1]).flip_sign(bits, 62)
@@ -77,7 +72,7 @@ def sin(x: Real) -> Real:
 
 
 def cos(x: Real) -> Real:
-    bits, r, rest = reduce(_bounded(x))
+    bits, r, rest = reduce(x)
     sine, cosine = kernels(r, rest)
     odd = _is_odd(x, bits)
     b = x.b
@@ -101,7 +96,7 @@ def divide_pairs(a: tuple[Real, Real], d: tuple[Real, Real]) -> Real:
 
 
 def tan(x: Real) -> Real:
-    bits, r, rest = reduce(_bounded(x))
+    bits, r, rest = reduce(x)
     sine, cosine = kernels(r, rest)
     odd = _is_odd(x, bits)
     top = odd.pick(cosine[0], sine[0]), odd.pick(cosine[1], sine[1])
@@ -130,7 +125,7 @@ def limit_short(x: Real) -> float:
 
 def _half_turn(r: Real, shifted: Real) -> Real:
     u = r * r
-    return (r * horner(u, poly.SIN_HALF_TURN)).flip_sign(shifted.bits(), 63)
+    return (r * polynomial(u, poly.SIN_HALF_TURN)).flip_sign(shifted.bits(), 63)
 
 
 def sin_short(x: Real) -> Real:
@@ -153,6 +148,6 @@ def tan_short(x: Real) -> Real:
     for part in parts:
         r = (-n).fma(part, r)
     u = r * r
-    sine, cosine = r * horner(u, poly.SIN_SHORT), horner(u, poly.COS_SHORT)
+    sine, cosine = r * polynomial(u, poly.SIN_SHORT), polynomial(u, poly.COS_SHORT)
     odd = _is_odd(x, shifted.bits())
     return (odd.pick(cosine, sine) / odd.pick(sine, cosine)).flip_sign(shifted.bits(), 63)
