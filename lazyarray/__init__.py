@@ -1,7 +1,7 @@
 """A NumPy that compiles itself: `import lazyarray as np`.
 
-Every public name of the installed NumPy is here.  Names are resolved when first asked for and then stay in the
-module, so that importing costs little more than NumPy itself.
+Every public name of the installed NumPy is here.  Names are resolved when first asked for and then stay in
+the module, so that importing costs little more than NumPy itself.
 """
 
 from __future__ import annotations

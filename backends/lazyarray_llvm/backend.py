@@ -9,8 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy
+import numpy as np
+
+from lazyarray.ir.ops import OPS
+from lazyarray.runtime.ledger import ledger
 from lazyarray.schedule.kernel import Binding, Kernel
-from lazyarray_llvm import engine, threads
+from lazyarray_llvm import engine, inner_loops, threads
 from lazyarray_llvm.lower.geometry import Geometry
 from lazyarray_llvm.lower.kernel import Form, cutter, emit, functions_of, normalise
 from lazyarray_llvm.lower.signature import Signature
@@ -28,66 +33,59 @@ def emitter_version() -> str:
 
 
 _ALIGNMENT = 64
+_IDLE_BYTES = 1 << 18  # launches that hold more scratch memory are not kept
+_IDLE_EXTENTS = 64
 
 
 class Launch:
     """A program bound to extents and memory, ready to run any number of times; `pointers` may be rewritten between."""
 
-    __slots__ = ("_arguments", "_block", "_keeps", "_steps", "pointers")
+    __slots__ = ("_arguments", "_block", "_geometry", "_keeps", "_signature", "_steps", "pointers", "pool", "reserved")
 
-    def __init__(self, program: Program, binding: Binding, geometry: Geometry) -> None:
+    def __init__(self, program: Program, geometry: Geometry, pool: threads.Pool) -> None:
         signature = program.signature
-        size = signature.packer.size
-        block = bytearray(size)
-        pool = threads.get_pool()
+        self.pool = pool
+        self.reserved = 0
         self._keeps: list[Any] = []
-        scratch = self._reserve(geometry.scratch * (1 if geometry.shared else pool.nthreads))
+        shared = geometry.shared
+        scratch = self._reserve(geometry.scratch * (1 if shared else pool.nthreads))
         partials, values = self._reserve(geometry.partials), self._reserve(geometry.values)
-        stride = 0 if geometry.shared else geometry.scratch
-        numbers = (
+        self._geometry = (
             geometry.rows, geometry.run, geometry.blocks, geometry.block,
-            scratch, stride, geometry.plane, geometry.strip, geometry.depth, partials, values,
+            scratch, 0 if shared else geometry.scratch, geometry.plane, geometry.strip, geometry.depth,
+            partials, values,
         )  # fmt: skip
-        signature.pack(block, numbers, binding)
-        self._block = block
-        holder = (ctypes.c_char * size).from_buffer(block)
-        self._keeps.append(holder)
-        self._arguments = ctypes.addressof(holder)
+        self._signature = signature
+        self._block = ctypes.create_string_buffer(signature.packer.size)
+        self._arguments = ctypes.addressof(self._block)
         first = signature.pointer_slot
-        self.pointers = memoryview(block).cast("Q")[first : first + len(binding.pointers)]
+        count = len(program.kernel.accesses)
+        self.pointers = memoryview(self._block).cast("B").cast("Q")[first : first + count]
         self._steps: list[tuple[Callable[..., None], int, int]] = []
         addresses = program.addresses("split" if geometry.split else "whole")
         for phase in geometry.phases:
-            address = addresses[phase.function]
-            if phase.parallel and phase.tasks > 1 and pool.nthreads > 1:
-                self._steps.append((pool.run, address, phase.tasks))
-            else:
-                self._steps.append((_call_all, address, phase.tasks))
+            many = phase.parallel and phase.tasks > 1 and pool.nthreads > 1
+            self._steps.append((pool.run if many else _call_all, addresses[phase.function], phase.tasks))
 
     def _reserve(self, size: int) -> int:
+        """Memory for this launch alone, aligned; nobody clears it."""
         if not size:
             return 0
-        memory = ctypes.create_string_buffer(size + _ALIGNMENT) if size < 4096 else _raw(size + _ALIGNMENT)
+        memory = numpy.empty(size + _ALIGNMENT, numpy.uint8)
         self._keeps.append(memory)
-        return (ctypes.addressof(memory) + _ALIGNMENT - 1) & -_ALIGNMENT
+        self.reserved += size
+        address: int = memory.ctypes.data
+        return (address + _ALIGNMENT - 1) & -_ALIGNMENT
+
+    def bind(self, binding: Binding) -> None:
+        """Write the argument block."""
+        self._signature.pack(self._block, self._geometry, binding)
 
     def run(self) -> None:
         """Run the program once."""
         arguments = self._arguments
         for call, address, tasks in self._steps:
             call(address, arguments, tasks)
-
-
-def _raw(size: int) -> Any:
-    """Memory that nobody clears."""
-    holder = (ctypes.c_char * size).from_buffer(memoryview(_empty(size)))
-    return holder
-
-
-def _empty(size: int) -> Any:
-    import numpy
-
-    return numpy.empty(size, numpy.uint8)
 
 
 def _call_all(address: int, arguments: int, tasks: int) -> None:
@@ -104,6 +102,7 @@ class Program:
         self._addresses: dict[Form, list[int]] = {}
         self._cut = cutter(self.kernel)
         self._geometries: dict[tuple[int, ...], Geometry] = {}
+        self._idle: dict[tuple[int, ...], list[Launch]] = {}  # launches to be bound again, by extents
 
     def addresses(self, form: Form) -> list[int]:
         """The functions of one form of the kernel, compiled when first asked for."""
@@ -127,23 +126,45 @@ class Program:
     @property
     def source(self) -> str:
         """The LLVM IR text of every form that was used so far (of the usual one before the first launch)."""
-        return "\n".join(self._text(form) for form in self._addresses or ("whole",))
+        forms: list[Form] = list(self._addresses) or ["whole"]
+        return "\n".join(self._text(form) for form in forms)
 
     def prepare(self, binding: Binding) -> Launch:
         """A launch that can be run many times."""
-        if not binding.extents:
-            ones = tuple((0,) for _ in binding.strides)
-            binding = Binding((1,), binding.pointers, ones, binding.scalars)
-        geometry = self._geometries.get(binding.extents)
-        if geometry is None:
-            if len(self._geometries) > 256:
-                self._geometries.clear()
-            geometry = self._geometries[binding.extents] = self._cut(binding.extents)
-        return Launch(self, binding, geometry)
+        binding = _with_an_axis(binding)
+        made = Launch(self, self._geometry(binding.extents), threads.get_pool())
+        made.bind(binding)
+        return made
 
     def launch(self, binding: Binding) -> None:
         """Run the program once."""
-        self.prepare(binding).run()
+        binding = _with_an_axis(binding)
+        pool = threads.get_pool()
+        idle = self._idle.get(binding.extents)
+        # Taking from and adding to a list are single steps of the interpreter: no two threads get one launch.
+        ready = idle.pop() if idle else None
+        if ready is None or ready.pool is not pool:
+            ready = Launch(self, self._geometry(binding.extents), pool)
+        ready.bind(binding)
+        ready.run()
+        if ready.reserved <= _IDLE_BYTES:
+            if len(self._idle) > _IDLE_EXTENTS:
+                self._idle.clear()
+            self._idle.setdefault(binding.extents, []).append(ready)
+
+    def _geometry(self, extents: tuple[int, ...]) -> Geometry:
+        found = self._geometries.get(extents)
+        if found is None:
+            if len(self._geometries) > _IDLE_EXTENTS:
+                self._geometries.clear()
+            found = self._geometries[extents] = self._cut(extents)
+        return found
+
+
+def _with_an_axis(binding: Binding) -> Binding:
+    if binding.extents:
+        return binding
+    return Binding((1,), binding.pointers, tuple((0,) for _ in binding.strides), binding.scalars)
 
 
 class Backend:
@@ -158,5 +179,14 @@ class Backend:
         """The program of a kernel, from memory, from disk or compiled now."""
         program = self._programs.get(kernel)
         if program is None:
+            before = engine.counters().disk_hits
             program = self._programs[kernel] = Program(kernel)
+            if engine.counters().disk_hits > before:
+                ledger.disk_hit()
+            else:
+                ledger.compiled()
         return program
+
+    def eager_ufunc(self, op: str) -> np.ufunc | None:
+        """A ufunc with the bits of compiled kernels, for the transcendental ops; for others NumPy's own has them."""
+        return inner_loops.eager_ufunc(op) if OPS[op].transcendental else None

@@ -241,7 +241,9 @@ class Builder:
     def not_(self, a: Value) -> Value:
         return self.binary("xor", a, self.const(a.code, True if a.code == "b1" else -1, a.lanes), "not")
 
-    def intrinsic(self, name: str, arguments: Sequence[Value], *extra: str, result: str | None = None) -> Value:
+    def intrinsic(
+        self, name: str, arguments: Sequence[Value], *extra: str, result: str | None = None
+    ) -> Value:
         """`llvm.<name>.<type>` on arguments of one type; `extra` are further spelled arguments such as "i1 false"."""
         first = arguments[0]
         suffix = {"half": "f16", "float": "f32", "double": "f64"}.get(
@@ -257,7 +259,9 @@ class Builder:
             f"call {llvm_type(code, first.lanes)} @{full}({spelled})", code, first.lanes, name.split(".")[0]
         )
 
-    def call(self, name: str, code: str, lanes: int, arguments: Sequence[Value], hint: str | None = None) -> Value:
+    def call(
+        self, name: str, code: str, lanes: int, arguments: Sequence[Value], hint: str | None = None
+    ) -> Value:
         """Calls `@name`, which the module defines or declares."""
         spelled = ", ".join(str(a) for a in arguments)
         return self.emit(f"call {llvm_type(code, lanes)} @{name}({spelled})", code, lanes, hint or name)
@@ -288,9 +292,7 @@ class Builder:
         if lanes == 1:
             return a
         element = REAL_TYPES[a.code]
-        seed = self.emit(
-            f"insertelement <{lanes} x {element}> poison, {a}, i64 0", a.code, lanes, "seed"
-        )
+        seed = self.emit(f"insertelement <{lanes} x {element}> poison, {a}, i64 0", a.code, lanes, "seed")
         zeros = f"<{lanes} x i32> zeroinitializer"
         return self.emit(
             f"shufflevector {seed}, <{lanes} x {element}> poison, {zeros}", a.code, lanes, "splat"

@@ -18,12 +18,14 @@ from lazyarray_llvm.builder import (
     Builder,
     Complex,
     Module,
+    Predicate,
     Value,
     is_complex,
     is_float,
     itemsize,
     llvm_type,
 )
+from lazyarray_llvm.elementwise.flags import quiet
 
 Kind: TypeAlias = Literal["tree", "ordered", "free", "arg", "stretches"]
 
@@ -161,10 +163,7 @@ def whole(values: Sequence[Value]) -> AnyValue:
 def choose(b: Builder, mask: Value, a: AnyValue, c: AnyValue) -> AnyValue:
     """a where mask else c; one scalar mask serves vectors too."""
     return whole(
-        [
-            b.emit(f"select {mask}, {x}, {y}", x.code, x.lanes, "sel")
-            for x, y in zip(parts(a), parts(c), strict=True)
-        ]
+        [b.emit(f"select {mask}, {x}, {y}", x.code, x.lanes, "sel") for x, y in zip(parts(a), parts(c), strict=True)]
     )
 
 
@@ -193,7 +192,7 @@ def fold_pairwise(b: Builder, value: AnyValue) -> AnyValue:
     return value
 
 
-# -- argmin, argmax ----------------------------------------------------------------------------------------------------
+# -- argmin, argmax ----------------------------------------------------------------------------------------
 def better(b: Builder, op: str, value: AnyValue, best: AnyValue) -> Value:
     """Whether a later value takes the place of the best one: strictly better, or the first NaN."""
     if isinstance(value, Complex) and isinstance(best, Complex):
@@ -201,7 +200,7 @@ def better(b: Builder, op: str, value: AnyValue, best: AnyValue) -> Value:
     assert isinstance(value, Value)
     assert isinstance(best, Value)
     if is_float(value.code):
-        wins = b.compare("olt" if op == "argmin" else "ogt", value, best)
+        wins = quiet(b, "olt" if op == "argmin" else "ogt", value, best)
         first_nan = b.and_(b.compare("uno", value, value), b.compare("ord", best, best))
         return b.or_(wins, first_nan)
     sign = "s" if value.code[0] == "i" else "u"
@@ -209,9 +208,9 @@ def better(b: Builder, op: str, value: AnyValue, best: AnyValue) -> Value:
 
 
 def _better_complex(b: Builder, op: str, value: Complex, best: Complex) -> Value:
-    less = "olt" if op == "argmin" else "ogt"
-    by_im = b.and_(b.compare("oeq", value.re, best.re), b.compare(less, value.im, best.im))  # type: ignore[arg-type]
-    wins = b.or_(b.compare(less, value.re, best.re), by_im)  # type: ignore[arg-type]
+    less: Predicate = "olt" if op == "argmin" else "ogt"
+    by_im = b.and_(b.compare("oeq", value.re, best.re), quiet(b, less, value.im, best.im))
+    wins = b.or_(quiet(b, less, value.re, best.re), by_im)
     is_nan = b.compare("uno", value.re, value.im)
     had_nan = b.compare("uno", best.re, best.im)
     return b.or_(b.and_(wins, b.not_(had_nan)), b.and_(is_nan, b.not_(had_nan)))
@@ -243,7 +242,7 @@ def best_of(b: Builder, op: str, a: tuple[Value, Value], c: tuple[Value, Value])
     return b.select(wins, c[0], a[0]), b.select(wins, c[1], a[1])
 
 
-# -- sums of memory --------------------------------------------------------------------------------------------------
+# -- sums of memory ----------------------------------------------------------------------------------------
 _PAIRWISE = """define internal {T} @pairwise.{name}(ptr %p, i64 %n) nounwind {{
 entry:
   %small = icmp slt i64 %n, {U}

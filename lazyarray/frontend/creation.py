@@ -1,4 +1,4 @@
-"""Owns new arrays: constants, ranges and matrices of a pattern, recorded so that they take no memory until needed."""
+"""Owns new arrays: constants, ranges and patterns, recorded so that they take no memory until needed."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.array import as_array, from_node, map_of, ndarray, to_numpy, value, view_of, wrap
-from lazyarray.frontend.dispatch import Uncompiled, export, fall_back, is_compiled
+from lazyarray.frontend.dispatch import export, fall_back, is_compiled
 from lazyarray.frontend.layout import ordered, strides_of
+from lazyarray.frontend.manipulation import broadcast_arrays, fill_parts
 from lazyarray.frontend.rebase import rebase
-from lazyarray.frontend.record import cast_, copy_, empty_, fill_, iota_, map_, view_
+from lazyarray.frontend.record import broadcast_, cast_, copy_, empty_, fill_, iota_, map_, update_
 from lazyarray.frontend.scalar import LazyScalar
-from lazyarray.ir.index_map import IndexMap, c_strides, size_of
+from lazyarray.ir.index_map import IndexMap, size_of
 from lazyarray.ir.node import Node, Shape
 
 DType = np.dtype[Any]
 
 _HUGE: Final = 1 << 46  # bytes: NumPy says what happens to arrays beyond any memory
+_NUMBERS: Final = frozenset({int, float, complex, bool})
 _OURS: Final = (ndarray, np.ndarray, LazyScalar, np.generic)
 
 
@@ -74,13 +76,42 @@ def _make(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     return wrap(function(*[export(a) for a in args], **{k: export(v) for k, v in options.items()}))
 
 
-def _constant(name: str, number: int) -> Callable[..., ndarray]:
-    def create(shape: Any, dtype: Any = None, order: Any = "C", **options: Any) -> ndarray:
-        options["order"] = order
+_DEFAULTS: Final = (None, None, "C")
+
+
+def _small_size(shape: Any) -> int:
+    """The number of elements of a plain shape; -1 for what needs a closer look."""
+    if type(shape) is int:
+        return shape
+    if type(shape) is not tuple:
+        return -1
+    size = 1
+    for extent in shape:
+        if type(extent) is not int or extent < 0:
+            return -1
+        size *= extent
+    return size
+
+
+def _constant(name: str, number: int | None) -> Callable[..., Any]:
+    function = getattr(np, name)
+
+    def create(*args: Any, **options: Any) -> Any:
+        if args and "like" not in options:
+            size = _small_size(args[0])
+            if 0 <= size < config.eager_below:
+                return wrap(function(*args, **options))
+        shape, dtype, order, *rest = (*args, *_DEFAULTS[len(args) :])
+        shape, dtype = options.pop("shape", shape), options.pop("dtype", dtype)
+        order = options.setdefault("order", order)
+        if rest or shape is None:
+            return wrap(function(*args))  # NumPy's error
         plan = _plan(shape, dtype, options)
         if plan is None:
-            return _make(name, (shape, dtype), options)  # type: ignore[no-any-return]
+            return _make(name, (shape, dtype), options)
         extents, found = plan
+        if number is None:
+            return ordered(lambda shape: empty_(shape, found), extents, order)
         return ordered(lambda shape: fill_(number, shape, found), extents, order)
 
     return create
@@ -88,18 +119,12 @@ def _constant(name: str, number: int) -> Callable[..., ndarray]:
 
 zeros = _constant("zeros", 0)
 ones = _constant("ones", 1)
-
-
-def empty(shape: Any, dtype: Any = None, order: Any = "C", **options: Any) -> Any:
-    options["order"] = order
-    plan = _plan(shape, dtype, options)
-    if plan is None:
-        return _make("empty", (shape, dtype), options)
-    extents, found = plan
-    return ordered(lambda shape: empty_(shape, found), extents, order)
+empty = _constant("empty", None)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **options: Any) -> Any:
+    if not options and type(fill_value) in _NUMBERS and 0 <= _small_size(shape) < config.eager_below:
+        return wrap(np.full(shape, fill_value, dtype, order))
     options["order"] = order
     if dtype is None:
         dtype = getattr(fill_value, "dtype", None)
@@ -125,9 +150,15 @@ def cast_array(x: ndarray, dtype: DType) -> ndarray:
 
 
 def _like(name: str, number: int | None) -> Callable[..., Any]:
+    function = getattr(np, name)
+
     def create(
         a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, **options: Any
     ) -> Any:
+        if type(a) is ndarray and shape is None and not options:
+            data = a._np
+            if data is not None and data.size < config.eager_below:
+                return wrap(function(data, dtype, order))
         fill = (lambda s, d: empty_(s, d)) if number is None else (lambda s, d: fill_(number, s, d))
         return _create_like(name, fill, (), a, dtype, order, shape, subok=subok, **options)
 
@@ -177,7 +208,7 @@ def _memory_axes(a: Any, extents: Shape, order: str) -> tuple[int, ...] | None:
 
 
 def view_of_axes(root: ndarray, axes: tuple[int, ...]) -> ndarray:
-    """The array whose axes in memory order are `root`'s: axis `axes[j]` of the result is axis j of the root."""
+    """The array whose axes in memory order are `root`'s: its axis `axes[j]` is axis j of the root."""
     origin = map_of(root)
     shape = [0] * len(axes)
     strides = [0] * len(axes)
@@ -193,7 +224,13 @@ empty_like = _like("empty_like", None)
 
 
 def full_like(
-    a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, **options: Any
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    **options: Any,
 ) -> Any:
     if np.ndim(fill_value) != 0 or type(fill_value) in (ndarray, LazyScalar):
         result = empty_like(a, dtype, order, subok, shape, **options)
@@ -232,6 +269,9 @@ _RANGE_NUMBERS: Final = (int, float, np.integer, np.floating)
 
 
 def arange(*args: Any, **options: Any) -> Any:
+    plain = not options and len(args) < 4 and set(map(type, args)) == {int} and (len(args) < 3 or args[2])
+    if plain and len(range(*args)) < config.eager_below:
+        return wrap(np.arange(*args))
     plan = _arange_plan(args, options)
     if plan is None:
         return _make("arange", args, options)
@@ -353,6 +393,8 @@ geomspace = _spaced("geomspace", False)
 
 
 def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: Any = "C", **options: Any) -> Any:
+    if type(N) is int and M is None and not options and 0 <= N * N < config.eager_below:
+        return wrap(np.eye(N, None, k, dtype, order))
     options["order"] = order
     rows = shape_from(N)
     columns = rows if M is None else shape_from(M)
@@ -394,134 +436,33 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
         result = np.indices(export(dimensions), dtype, sparse)
         return tuple(wrap(r) for r in result) if sparse else wrap(result)
     node = empty_((len(extents), *extents), found)
-    from lazyarray.frontend.manipulation import fill_parts
-
     parts = [cast_(iota_((1,) * a + (n,) + (1,) * (len(extents) - a - 1), a), found) for a, n in enumerate(extents)]
     return from_node(fill_parts(node, parts, 0, stacked=True))
 
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
-    total = 1
     arrays = [as_array(x) for x in xi]
-    for x in arrays:
-        total *= x.size
-    managed = any(x._np is None for x in arrays)
-    if not all(is_compiled(x.dtype) for x in arrays) or (not managed and total < config.eager_below):
-        result = np.meshgrid(*[to_numpy(x) for x in arrays], copy=copy, sparse=sparse, indexing=indexing)
-        return tuple(wrap(r) for r in result)
-    if copy and not sparse:
-        # Recorded: the copies of the broadcast views are made only where their memory is asked for.
-        arrays = [from_node(copy_(view_(value(x), IndexMap(0, x.shape, c_strides(x.shape))))) for x in arrays]
-    return rebase(np.meshgrid)(*arrays, copy=copy, sparse=sparse, indexing=indexing)
+    extents = [x.size for x in arrays]
+    swapped = indexing == "xy" and len(arrays) > 1
+    places = [1 - k if swapped and k < 2 else k for k in range(len(arrays))]
+    shape = tuple(extents[places.index(k)] for k in range(len(arrays)))
+    managed = any(x._np is None for x in arrays) or size_of(shape) >= config.eager_below
+    if not managed or indexing not in ("xy", "ij") or not all(is_compiled(x.dtype) for x in arrays):
+        made = np.meshgrid(*[to_numpy(x) for x in arrays], copy=copy, sparse=sparse, indexing=indexing)
+        return type(made)([wrap(r) for r in made])
+    outer = tuple([1] * len(arrays))
+    thin = [x.reshape((*outer[:k], -1, *outer[k + 1 :])) for k, x in zip(places, arrays, strict=True)]
+    if sparse:
+        return tuple([x.copy() for x in thin]) if copy else thin
+    if not copy:
+        return broadcast_arrays(*thin)
+    # Recorded: nothing is repeated in memory until the memory itself is asked for.
+    return tuple([from_node(copy_(broadcast_(value(x), shape))) for x in thin])
 
 
-# ---- from objects
-
-
-def _is_ours(obj: Any) -> bool:
-    return type(obj) is ndarray or type(obj) is LazyScalar
-
-
-def array(
-    object: Any,
-    dtype: Any = None,
-    *,
-    copy: Any = True,
-    order: Any = "K",
-    subok: bool = False,
-    ndmin: int = 0,
-    **options: Any,
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
 ) -> Any:
-    if not isinstance(options.pop("like", None), (type(None), *_OURS)) or options or not _is_ours(object):
-        given = export(object)
-        if options or not isinstance(given, np.ndarray) or type(given) is np.ndarray:
-            made = np.array(given, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options)
-        else:
-            made = np.array(given, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
-        return wrap(made) if type(made) is np.ndarray else made
-    x = as_array(object)
-    result = _converted(x, dtype, copy, order)
-    if result.ndim < ndmin:
-        result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
-    return result
-
-
-def _converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> ndarray:
-    if x._np is not None:
-        made = np.array(x._np, dtype, copy=copy, order=order)
-        return x if made is x._np else wrap(made)
-    if dtype is not None and (np.dtype(dtype) != x.dtype or copy):
-        if copy is False:
-            raise ValueError(_NO_COPY)
-        result: ndarray = x.astype(dtype, order=order)
-        return result
-    if copy:
-        result = x.copy(order)
-        return result
-    flags = x.flags
-    laid_out = order in ("K", "A", None) or (order == "C" and flags.c_contiguous) or (order == "F" and flags.f_contiguous)
-    if laid_out:
-        return x
-    if copy is False:
-        raise ValueError(_NO_COPY)
-    result = x.copy(order)
-    return result
-
-
-_NO_COPY: Final = (
-    "Unable to avoid copy while creating an array as requested.\n"
-    "If using `np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a copy when needed "
-    "(no behavior change in NumPy 1.x).\n"
-    "For more details, see https://numpy.org/devdocs/numpy_2_0_migration_guide.html"
-    "#adapting-to-changes-in-the-copy-keyword."
-)
-
-
-def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None) -> Any:
-    if type(a) is ndarray and dtype is None and order is None and copy is None and device is None:
-        return a
-    if _is_ours(a) and device in (None, "cpu") and isinstance(like, (type(None), *_OURS)):
-        return _converted(as_array(a), dtype, copy, "K" if order is None else order)
-    options = {} if like is None or isinstance(like, _OURS) else {"like": like}
-    given = export(a)
-    made = np.asarray(given, dtype, order, device=device, copy=copy, **options)
-    return wrap(made) if made is not a or type(a) is not np.ndarray else as_array(a)
-
-
-def asanyarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> Any:
-    if _is_ours(a):
-        return asarray(a, dtype, order, **options)
-    if isinstance(options.get("like"), _OURS):
-        del options["like"]
-    made = np.asanyarray(export(a), dtype, order, **options)
-    if type(made) is not np.ndarray:
-        return made  # a subclass, NumPy's business
-    return wrap(made) if made is not a else as_array(a)
-
-
-def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    result = asarray(a, dtype, "C", like=like)
-    return result.reshape(1) if result.ndim == 0 else result
-
-
-def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    result = asarray(a, dtype, "F", like=like)
-    return result.reshape(1) if result.ndim == 0 else result
-
-
-def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
-    return rebase(np.asarray_chkfinite)(a, dtype, order)
-
-
-def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
-    return array(a, order=order, subok=subok, copy=True)
-
-
-def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
-    return rebase(np.require)(a, dtype, requirements)
-
-
-def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any) -> Any:
     return function(*indices(shape, dtype=dtype), **kwargs)
 
 
@@ -538,19 +479,27 @@ def diag(v: Any, k: Any = 0) -> Any:
         return wrap(np.diag(v._np, k))
     node = value(v)
     offset = k if k >= 0 else -k * n
-    from lazyarray.frontend.record import update_
-
     return from_node(update_(fill_(0, (n, n), v.dtype), IndexMap(offset, v.shape, (n + 1,)), node))
 
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     function.__name__: function
     for function in (
-        full_like, full, empty, arange, eye, identity, tri, indices, meshgrid, array, asarray, asanyarray,
-        ascontiguousarray, asfortranarray, asarray_chkfinite, copy, require, fromfunction, diagflat, diag,
-    )  # fmt: skip
+        full_like,
+        full,
+        arange,
+        eye,
+        identity,
+        tri,
+        indices,
+        meshgrid,
+        fromfunction,
+        diagflat,
+        diag,
+    )
 } | {
     "zeros": zeros,
+    "empty": empty,
     "ones": ones,
     "zeros_like": zeros_like,
     "ones_like": ones_like,
@@ -559,4 +508,3 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "logspace": logspace,
     "geomspace": geomspace,
 }
-_ = Uncompiled

@@ -1,4 +1,4 @@
-"""Owns how a public function meets its arguments: run by NumPy at once, recorded, or handed to NumPy as a fallback."""
+"""Owns how a public function meets its arguments: NumPy at once, recorded, or a fallback to NumPy."""
 
 from __future__ import annotations
 
@@ -17,14 +17,28 @@ Function = Callable[..., Any]
 
 
 class Uncompiled(Exception):
-    """Raised by a recording function, before it has changed anything, for arguments that only NumPy serves."""
+    """Raised by a recording function, before it changes anything, for arguments that only NumPy serves."""
 
 
 FALL_BACK: Final = object()
 
 _CONTAINERS: Final = frozenset({ndarray, LazyScalar, np.ndarray, list, tuple, dict})
 _INERT: Final = frozenset(
-    {int, float, complex, bool, str, bytes, type(None), type, slice, range, type(Ellipsis), np.float64, np.int64}
+    {
+        int,
+        float,
+        complex,
+        bool,
+        str,
+        bytes,
+        type(None),
+        type,
+        slice,
+        range,
+        type(Ellipsis),
+        np.float64,
+        np.int64,
+    }
 )
 
 
@@ -36,8 +50,8 @@ def is_compiled(dtype: np.dtype[Any]) -> bool:
 def plain_operands(args: Sequence[Any]) -> Any:
     """The arguments as NumPy takes them where all arrays are plain and small (or of a dtype never compiled).
 
-    None where an array is managed or large (the call is recorded), FALL_BACK where both kinds meet, or an array type
-    that is neither NumPy's nor ours takes part.
+    None where an array is managed or large (the call is recorded), FALL_BACK where both kinds meet, or an array
+    type that is neither NumPy's nor ours takes part.
     """
     result: list[Any] = []
     managed = uncompiled = False
@@ -107,7 +121,7 @@ def export(obj: Any) -> Any:
 
 
 def adopt(result: Any) -> Any:
-    """A result of NumPy's as lazyarray's: arrays in it wrapped, tuples, named tuples, lists and dicts rebuilt."""
+    """A result of NumPy's as lazyarray's: its arrays wrapped, tuples, named tuples, lists and dicts rebuilt."""
     kind = type(result)
     if kind is np.ndarray:
         return wrap(result)
@@ -126,7 +140,7 @@ _ADOPTED: Final = frozenset({np.ndarray, tuple, list, dict})
 
 
 def same(result: Any, given: Sequence[Any], passed: Sequence[Any]) -> Any:
-    """The result wrapped; where it is one of the arrays passed (an `out`), the array that was given for it."""
+    """The result wrapped; where it is one of the arrays passed (an `out`), the array given for it."""
     if type(result) is np.ndarray:
         for before, after in zip(given, passed, strict=True):
             if after is result:
@@ -164,10 +178,25 @@ def describe(function: Function, source: Any, name: str) -> Function:
 def compiled(name: str, source: Function, lazy: Function, plain: bool = True) -> Function:
     """The public function `name`: NumPy's `source` on small plain operands, else `lazy`, which records.
 
-    `plain` false: small operands go to `lazy` too, since NumPy's bits are not ours (transcendental functions inside).
+    `plain` false: small operands go to `lazy` too, since NumPy's bits are not ours (transcendental inside).
     """
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if plain and args and type(args[0]) is ndarray:
+            # The usual small call, ahead of the general look at all operands.
+            data = args[0]._np
+            if (
+                data is not None
+                and data.size < config.eager_below
+                and _INERT.issuperset(map(type, args[1:]))
+                and (not kwargs or _INERT.issuperset(map(type, kwargs.values())))
+            ):
+                result = source(data, *args[1:], **kwargs)
+                if result is data:
+                    return args[0]
+                kind = type(result)
+                return wrap(result) if kind is np.ndarray else adopt(result) if kind in _ADOPTED else result
+            del data
         operands = plain_operands((*args, *kwargs.values()) if kwargs else args)
         if operands is not FALL_BACK:
             if operands is not None and plain:

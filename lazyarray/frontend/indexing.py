@@ -13,22 +13,17 @@ from typing import Any, Final, NamedTuple, NoReturn
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend import array as core
 from lazyarray.frontend.array import (
-    as_operand,
-    check_fits,
     from_node,
     map_of,
     ndarray,
     plain,
     read_only,
     settle,
-    to_memory,
     to_numpy,
     value,
     view_of,
     wrap,
-    write,
 )
 from lazyarray.frontend.record import (
     COMPILED,
@@ -43,6 +38,14 @@ from lazyarray.frontend.record import (
     view_,
 )
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
+from lazyarray.frontend.writing import (
+    as_operand,
+    check_fits,
+    refuse_write,
+    to_memory,
+    warn_complex,
+    write,
+)
 from lazyarray.ir import index_map
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node, Shape, leaf
@@ -70,25 +73,101 @@ class _Advanced(NamedTuple):
 def get(array: ndarray, key: Any) -> Any:
     """`array[key]`."""
     kind = type(key)
-    if array._np is None:
+    data = array._np
+    if data is None:
         node = array._node
-        if node is not None and node.data is not None and kind is int and len(node.data.shape) == 1:
-            return node.data[key]
-    elif array._np.size >= config.eager_below and array._np.dtype in COMPILED and array._np.flags.owndata:
+        if node is not None:
+            if node.data is not None:
+                if kind is int and len(node.data.shape) == 1:
+                    return node.data[key]
+                data = settle(array)
+        elif array._base.node is None or array._base.node.data is not None:
+            data = settle(array)
+    elif data.size >= config.eager_below and data.dtype in COMPILED and data.flags.owndata:
+        del data
         value(array)
-    data = settle(array)
+        data = array._np
     if data is not None:
         return _get_plain(data, key)
-    shape = array.shape
-    basic = _parse_basic(key, shape)
-    if basic is None:
+    node = array._node
+    if node is None:
+        own = array._map
+        if own is None:
+            own = index_map.identity(array._base.spec.shape)
+    else:
+        own = index_map.identity(node.key.spec.shape)
+    found = _locate(own, key)
+    if found is None:
         return _get_advanced(array, key)
-    items, exact = basic
-    own = map_of(array)
+    if found.element:
+        return _element(array, found.view)
+    return view_of(array, found.view)
+
+
+class _Located(NamedTuple):
+    """A basic key's region; `element` when the key is integers for all axes and nothing else."""
+
+    view: IndexMap
+    element: bool
+
+
+def _locate(own: IndexMap, key: Any) -> _Located | None:
+    """Where a basic key lies in the array's root; None for an advanced key."""
+    items = key if type(key) is tuple else (key,)
+    offset, shape, steps = own
+    rank = len(shape)
+    axis = 0
+    out_shape: list[int] = []
+    out_steps: list[int] = []
+    whole = True
+    for item in items:
+        kind = type(item)
+        if kind is slice:
+            if axis >= rank:
+                break
+            extent, step = shape[axis], steps[axis]
+            try:
+                start, stop, stride = item.indices(extent)
+            except TypeError:
+                return _locate_slowly(own, key)
+            if stride == 1:
+                count = stop - start if stop > start else 0
+            else:
+                count = len(range(start, stop, stride))
+            if count:
+                offset += start * step
+            out_shape.append(count)
+            out_steps.append(step * stride)
+            axis += 1
+            whole = False
+        elif kind is int:
+            if axis >= rank:
+                break
+            extent = shape[axis]
+            if item < 0:
+                item += extent
+            if not 0 <= item < extent:
+                return _locate_slowly(own, key)
+            offset += item * steps[axis]
+            axis += 1
+        else:
+            return _locate_slowly(own, key)
+    else:
+        if axis < rank:
+            whole = False
+            out_shape += shape[axis:]
+            out_steps += steps[axis:]
+        return _Located(IndexMap(offset, tuple(out_shape), tuple(out_steps)), whole)
+    return _locate_slowly(own, key)
+
+
+def _locate_slowly(own: IndexMap, key: Any) -> _Located | None:
+    parsed = _parse_basic(key, own.shape)
+    if parsed is None:
+        return None
+    items, exact = parsed
     found = index_map.index(own, items)
-    if exact and not found.shape and len(items) >= len(shape):
-        return _element(array, found)
-    return view_of(array, found)
+    return _Located(found, exact and not found.shape and None not in items)
 
 
 def _get_plain(data: Any, key: Any) -> Any:
@@ -99,7 +178,7 @@ def _get_plain(data: Any, key: Any) -> Any:
 def memory_key(key: Any) -> Any:
     """The key as NumPy takes it."""
     kind = type(key)
-    if kind is int or kind is slice and type(key.start) is not LazyScalar and type(key.stop) is not LazyScalar:
+    if kind is int or (kind is slice and type(key.start) is not LazyScalar and type(key.stop) is not LazyScalar):
         return key
     if kind is ndarray:
         return read_only(key)
@@ -191,15 +270,11 @@ def _is_integer(item: Any) -> bool:
         return bool(item.dtype.kind in "iu")
     if kind is ndarray or isinstance(item, _nparray | list | tuple | str):
         return False
-    return isinstance(item, np.integer | int) or (
-        not isinstance(item, np.generic) and hasattr(kind, "__index__")
-    )
+    return isinstance(item, np.integer | int) or (not isinstance(item, np.generic) and hasattr(kind, "__index__"))
 
 
 def _refuse_count(rank: int, count: int) -> NoReturn:
-    raise IndexError(
-        f"too many indices for array: array is {rank}-dimensional, but {count} were indexed"
-    )
+    raise IndexError(f"too many indices for array: array is {rank}-dimensional, but {count} were indexed")
 
 
 def _in_bounds(item: int, axis: int, extent: int) -> int:
@@ -270,9 +345,7 @@ def _parse_advanced(array: ndarray, key: Any) -> _Advanced | None:
     return _place(array, shape, items, dots, len(shape) - consumed)
 
 
-def _place(
-    array: ndarray, shape: Shape, items: list[Any], dots: int, dotted: int
-) -> _Advanced:
+def _place(array: ndarray, shape: Shape, items: list[Any], dots: int, dotted: int) -> _Advanced:
     basic: list[Any] = []
     axes: list[int] = []
     indices: list[Any] = []
@@ -400,23 +473,22 @@ def put(array: ndarray, key: Any, new: Any) -> None:
     data = array._np
     if data is not None and data.size >= config.eager_below and data.dtype in COMPILED and data.flags.owndata:
         del data
-        value(array)
+        value(array)  # memory that is the array's alone is taken over, and the write recorded
     data = settle(array)
     if data is not None:
         data[memory_key(key)] = to_memory(new)
         return
     if array._node is None and array._fixed:
-        core.refuse_write()
-    shape = array.shape
-    basic = _parse_basic(key, shape)
-    if basic is None:
+        refuse_write()
+    found = _locate(map_of(array), key)
+    if found is None:
         _put_advanced(array, key, new)
         return
-    region = index_map.index(map_of(array), basic[0])
+    region = found.view
     if not region.shape and _is_immediate(array, new):
         to_numpy(array)[memory_key(key)] = new
         return
-    if not region.shape and basic[1] and type(new) not in NUMBERS and type(new) is not LazyScalar:
+    if found.element and type(new) not in NUMBERS and type(new) is not LazyScalar:
         if np.ndim(new) if type(new) is not ndarray else new.shape:
             to_numpy(array)[memory_key(key)] = to_memory(new)  # NumPy's rules for arrays put into one element
             return
@@ -436,7 +508,7 @@ def _is_immediate(array: ndarray, new: Any) -> bool:
     Element writes into a pending array are recorded like all others, but for a loop over elements that would be one
     node each.
     """
-    if type(new) is LazyScalar and new._node.data is None or type(new) is ndarray:
+    if (type(new) is LazyScalar and new._node.data is None) or type(new) is ndarray:
         return False
     node = array._node
     if node is None:
@@ -465,7 +537,7 @@ def put_region(array: ndarray, region: IndexMap, new: Any, mask: Node | None = N
     if type(new) is Node:
         check_fits(new.key.spec.shape, region.shape)
         if new.key.spec.dtype.kind == "c" and spec.dtype.kind != "c":
-            core.warn_complex()
+            warn_complex()
     array._node = update_(node, region, new, mask)
 
 
@@ -504,8 +576,7 @@ def _fit_indexed(operand: Node, shape: Shape) -> Node:
         own = own[extra:]
     if broadcast_shape((own, shape)) != shape:
         texts = [
-            "(" + ",".join(map(str, s)) + ("," if len(s) == 1 else "") + ")"
-            for s in (operand.key.spec.shape, shape)
+            "(" + ",".join(map(str, s)) + ("," if len(s) == 1 else "") + ")" for s in (operand.key.spec.shape, shape)
         ]
         raise ValueError(
             f"shape mismatch: value array of shape {texts[0]} could not be broadcast to indexing result of shape "

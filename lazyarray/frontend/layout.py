@@ -11,7 +11,7 @@ from lazyarray.ir.node import Node, Shape
 
 
 def ordered(make: Callable[[Shape], Node], shape: Shape, order: str) -> ndarray:
-    """A new array of `shape`: in Fortran order it is the transposed view of a root made in the reversed shape."""
+    """A new array of `shape`; in Fortran order the transposed view of a root made in the reversed shape."""
     if order != "F" or len(shape) < 2:
         return from_node(make(shape))
     root = from_node(make(shape[::-1]))

@@ -1,4 +1,4 @@
-"""Owns products: matmul, dot, vdot, inner and einsum as library calls, recorded with NumPy's shapes and dtypes."""
+"""Owns products: matmul, dot, vdot, inner and einsum as recorded library calls."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyarray.frontend.array import as_array, assign, from_node, ndarray, scalar_from_node, to_numpy, value
-from lazyarray.frontend.dispatch import Uncompiled, is_compiled
-from lazyarray.frontend.record import broadcast_shape, call_, cast_, dummy, map_, reduce_
+from lazyarray.frontend.array import assign, from_node, ndarray, scalar_from_node, value
+from lazyarray.frontend.dispatch import Uncompiled
+from lazyarray.frontend.record import broadcast_shape, call_, dummy, map_
 from lazyarray.frontend.reductions import NO_VALUE, operand, reduce
 from lazyarray.frontend.views import view_by
-from lazyarray.ir.node import Library, Node, Shape
+from lazyarray.ir.node import Library, Shape
 
 DType = np.dtype[Any]
 
@@ -94,7 +94,11 @@ def matmul(a: Any, b: Any, /, out: Any = None, **options: Any) -> Any:
     if out is None:
         return result
     target = out[0] if isinstance(out, tuple) else out
-    if type(target) is not ndarray or target.shape != shape or not np.can_cast(_common(x, y), target.dtype, "same_kind"):
+    if (
+        type(target) is not ndarray
+        or target.shape != shape
+        or not np.can_cast(_common(x, y), target.dtype, "same_kind")
+    ):
         raise Uncompiled
     assign(target, result if shape else from_node(result._node))
     return target
@@ -158,9 +162,7 @@ def _einsum_view(stand_in: Any, subscripts: str) -> Any:
     return np.einsum(subscripts, stand_in)
 
 
-def trace(
-    a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None
-) -> Any:
+def trace(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None) -> Any:
     from lazyarray.frontend.namespace import resolve
 
     x = operand(a)
@@ -177,4 +179,3 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "trace": trace,
 }
 METHODS: Final[dict[str, Callable[..., Any]]] = {"dot": dot, "trace": trace}
-_UNUSED: tuple[Any, ...] = (Node, as_array, to_numpy, cast_, reduce_, is_compiled)

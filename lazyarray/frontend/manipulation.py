@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from lazyarray.config import config
 from lazyarray.frontend.array import (
     as_array,
     duplicate,
@@ -21,8 +22,8 @@ from lazyarray.frontend.array import (
     view_of,
     wrap,
 )
-from lazyarray.frontend.dispatch import Function, Uncompiled, adopt, describe, fall_back, is_compiled
-from lazyarray.frontend.record import cast_, copy_, empty_, map_, update_, view_
+from lazyarray.frontend.dispatch import Function, Uncompiled, adopt, compiled, describe, fall_back, is_compiled
+from lazyarray.frontend.record import copy_, empty_, map_, update_, view_
 from lazyarray.frontend.views import derive, view_by
 from lazyarray.ir.index_map import IndexMap, broadcast, c_strides, identity, transpose
 from lazyarray.ir.node import Node, Shape
@@ -31,10 +32,26 @@ DType = np.dtype[Any]
 
 # Functions whose result is a view (or a list of views) of their first argument, and nothing else.
 VIEWING: Final = (
-    "transpose", "permute_dims", "matrix_transpose", "swapaxes", "moveaxis", "rollaxis", "squeeze", "expand_dims",
-    "flip", "fliplr", "flipud", "rot90", "diagonal", "split", "array_split", "hsplit", "vsplit", "dsplit",
+    "transpose",
+    "permute_dims",
+    "matrix_transpose",
+    "swapaxes",
+    "moveaxis",
+    "rollaxis",
+    "squeeze",
+    "expand_dims",
+    "flip",
+    "fliplr",
+    "flipud",
+    "rot90",
+    "diagonal",
+    "split",
+    "array_split",
+    "hsplit",
+    "vsplit",
+    "dsplit",
     "unstack",
-)  # fmt: skip
+)
 READ_ONLY: Final = frozenset({"diagonal", "broadcast_to"})
 
 
@@ -79,8 +96,16 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     if all(x._np is not None for x in arrays):
         return tuple([wrap(r) for r in np.broadcast_arrays(*[to_numpy(x) for x in arrays], subok=subok)])
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
-    return tuple([x if x.shape == shape else view_of(x, broadcast(map_of(x), shape)) if x._np is None
-                  else wrap(np.broadcast_to(x._np, shape)) for x in arrays])  # fmt: skip
+    return tuple(
+        [
+            x
+            if x.shape == shape
+            else view_of(x, broadcast(map_of(x), shape))
+            if x._np is None
+            else wrap(np.broadcast_to(x._np, shape))
+            for x in arrays
+        ]
+    )
 
 
 # ---- reshape
@@ -120,6 +145,16 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
     return view_of(from_node(root), derive(origin, _reshape_viewer, (shape, "F"), {}))
 
 
+def reshape_method(self: ndarray, *shape: Any, order: Any = "C", copy: bool | None = None) -> Any:
+    """`ndarray.reshape`: extents one by one, or in a tuple."""
+    data = self._np
+    if data is not None:
+        if copy is None:
+            return wrap(data.reshape(*shape, order=order))
+        return wrap(data.reshape(*shape, order=order, copy=copy))
+    return reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+
+
 def ravel(a: Any, order: Any = "C") -> Any:
     x = as_array(a)
     if x._np is not None:
@@ -154,7 +189,24 @@ def _flat(x: ndarray, order: Any, copy: bool) -> Any:
 # ---- joins
 
 
-def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+def concatenate_small(arrays: Any, /, *args: Any, **options: Any) -> Any:
+    """`concatenate` ahead of the general look at its operands: small plain arrays in a list or tuple."""
+    if (type(arrays) is list or type(arrays) is tuple) and "out" not in options and len(args) < 2:
+        limit = config.eager_below
+        parts = []
+        for part in arrays:
+            data = part._np if type(part) is ndarray else None
+            if data is None or data.size >= limit:
+                break
+            parts.append(data)
+        else:
+            return wrap(np.concatenate(parts, *args, **options))
+    return _concatenate_any(arrays, *args, **options)
+
+
+def concatenate(
+    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+) -> Any:
     if out is not None:
         raise Uncompiled
     parts = [as_array(a) for a in arrays]
@@ -170,8 +222,12 @@ def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = 
     perm = orders.pop() if len(orders) == 1 and len(shape) > 1 else None
     if perm is None:
         return from_node(fill_parts(empty_(shape, found), [value(p) for p in parts], axis))
-    moved = [value(view_of(p, transpose(map_of(p), perm))) if p._np is None else
-             view_(value(p), transpose(identity(p.shape), perm)) for p in parts]  # fmt: skip
+    moved = [
+        value(view_of(p, transpose(map_of(p), perm)))
+        if p._np is None
+        else view_(value(p), transpose(identity(p.shape), perm))
+        for p in parts
+    ]
     root = empty_(tuple([shape[a] for a in perm]), found)
     return from_node_as(fill_parts(root, moved, perm.index(axis)), perm)
 
@@ -319,11 +375,11 @@ def _exported(a: Any) -> Any:
     return export(a)
 
 
+_concatenate_any: Final = compiled("concatenate", np.concatenate, concatenate)
+
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "reshape": reshape,
     "ravel": ravel,
-    "concatenate": concatenate,
-    "concat": concatenate,
     "repeat": repeat,
     "astype": astype,
     "round": round_,
@@ -331,6 +387,8 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
 }
 UNCONDITIONAL: Final[dict[str, Callable[..., Any]]] = {
     "broadcast_to": broadcast_to,
+    "concatenate": concatenate_small,
+    "concat": concatenate_small,
     "broadcast_arrays": broadcast_arrays,
     "shape": shape,
     "ndim": ndim,

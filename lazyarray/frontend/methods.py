@@ -25,7 +25,7 @@ def run(name: str, array: Any, args: tuple[Any, ...], options: dict[str, Any]) -
 def run_numpy(name: str, array: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """NumPy's own method, on the array's memory; counted unless the array is small or not compiled."""
     from lazyarray.frontend.array import is_plain, to_numpy, wrap
-    from lazyarray.frontend.ufunc import export, written_through
+    from lazyarray.frontend.elementwise import export, written_through
     from lazyarray.runtime.ledger import ledger
 
     if not is_plain(array):
@@ -169,9 +169,7 @@ class Methods:
     def flatten(self, *args: Any, **options: Any) -> Any:
         return run("flatten", self, args, options)
 
-    def astype(
-        self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True
-    ) -> Any:
+    def astype(self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True) -> Any:
         from lazyarray.frontend.array import astype
 
         return astype(self, dtype, order, casting, subok, copy)

@@ -1,17 +1,15 @@
 """Owns lazyarray's submodules: `lazyarray.linalg`, `.fft`, `.random`, `.lib.stride_tricks`, ... over NumPy's.
 
-Each is a module object that resolves names when first asked: a public object of NumPy's namespace is lazyarray's own,
-a function is wrapped (arguments exported, results wrapped), everything else is NumPy's.  A finder at the end of
-`sys.meta_path` makes them importable under their names; files of the package come before it.
+Each is a module object that resolves names when first asked: a public object of NumPy's namespace is lazyarray's
+own, a function is wrapped (arguments exported, results wrapped), everything else is NumPy's.  A finder at the end
+of `sys.meta_path` makes them importable under their names; files of the package come before it.
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import sys
 from collections.abc import Callable, Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
@@ -80,8 +78,11 @@ def submodule(tail: str) -> ModuleType:
     return found if found is not None else importlib.import_module(name)
 
 
-class NamesakeFinder(MetaPathFinder, Loader):
-    """Finds `lazyarray.x` where only NumPy has a module `x`."""
+class NamesakeFinder:
+    """Finds and loads `lazyarray.x` where only NumPy has a module `x`.
+
+    Without the abstract classes of `importlib.abc`, whose import costs more than all of this module's.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -89,8 +90,10 @@ class NamesakeFinder(MetaPathFinder, Loader):
         head, _, tail = fullname.partition(".")
         if head != PACKAGE or not tail:
             return None
+        from importlib.util import find_spec
+
         try:
-            source = importlib.util.find_spec(f"{SOURCE}.{tail}")
+            source = find_spec(f"{SOURCE}.{tail}")
         except ModuleNotFoundError:
             return None
         if source is None:

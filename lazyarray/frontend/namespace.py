@@ -1,4 +1,4 @@
-"""Owns which object each public name means: recorded, NumPy's Python code rebased, NumPy's own, or a fallback."""
+"""Owns what each public name means: recorded, NumPy's Python code rebased, NumPy's own, or a fallback."""
 
 from __future__ import annotations
 
@@ -8,9 +8,19 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyarray.frontend import creation, linalg, manipulation, modules, rebase, reductions, selection, statistics
+from lazyarray.frontend import (
+    conversion,
+    creation,
+    linalg,
+    manipulation,
+    modules,
+    rebase,
+    reductions,
+    selection,
+    statistics,
+)
 from lazyarray.frontend.array import as_array, ndarray, to_numpy, wrap
-from lazyarray.frontend.dispatch import compiled, describe, export, fall_back, passing
+from lazyarray.frontend.dispatch import compiled, describe, export, passing
 from lazyarray.frontend.record import dummy
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.ufunc import UFUNCS
@@ -28,9 +38,9 @@ METHODS: Final[dict[str, Callable[..., Any]]] = {}
 REBASED: Final = frozenset(
     """
     allclose append apply_over_axes array_equal array_equiv atleast_1d atleast_2d atleast_3d average block
-    clip column_stack corrcoef cov cross cumulative_prod cumulative_sum diff dstack ediff1d extract fix flatnonzero
-    gradient hstack imag insert delete iscomplex isclose isneginf isposinf isreal kron nan_to_num nanargmax nanargmin
-    nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar outer pad piecewise polyval
+    clip column_stack corrcoef cov cross cumulative_prod cumulative_sum diff dstack ediff1d extract fix
+    flatnonzero gradient hstack imag insert delete iscomplex isclose isneginf isposinf isreal kron
+    nan_to_num nanargmax nanargmin nancumprod nancumsum nanmean nanprod nansum outer pad piecewise polyval
     put_along_axis real real_if_close resize roll row_stack select stack take_along_axis tensordot tile
     trapezoid tril triu unwrap vander vstack trim_zeros
     """.split()
@@ -42,10 +52,10 @@ REBASED_ALWAYS: Final = frozenset("angle sinc i0 hamming hanning blackman kaiser
 SAME: Final = frozenset(
     """
     array2string array_repr array_str base_repr binary_repr broadcast_shapes busday_count busday_offset
-    datetime_as_string datetime_data format_float_positional format_float_scientific frompyfunc get_include
-    get_printoptions getbufsize geterr geterrcall info is_busday isdtype iterable issubdtype
-    mintypecode printoptions promote_types set_printoptions setbufsize seterr seterrcall show_config show_runtime
-    test typename savez savez_compressed save savetxt isscalar einsum_path
+    datetime_as_string datetime_data format_float_positional format_float_scientific frompyfunc
+    get_include get_printoptions getbufsize geterr geterrcall info is_busday isdtype iterable issubdtype
+    mintypecode printoptions promote_types set_printoptions setbufsize seterr seterrcall show_config
+    show_runtime test typename savez savez_compressed save savetxt isscalar einsum_path
     """.split()
 )
 
@@ -84,7 +94,7 @@ class vectorize(np.vectorize):
         return wrap(result)
 
 
-class ndenumerate(np.ndenumerate):  # type: ignore[type-arg]
+class ndenumerate(np.ndenumerate):
     """`numpy.ndenumerate` over lazyarray's arrays."""
 
     def __init__(self, arr: Any) -> None:
@@ -154,12 +164,16 @@ def _resolve(name: str) -> Any:
     source = getattr(np, name)
     if isinstance(source, ModuleType):
         return modules.convert(name, source)
+    own_name = getattr(source, "__name__", name)
+    if own_name != name and callable(source) and getattr(np, own_name, None) is source:
+        return resolve(own_name)  # a second name of the same object
     if name in UFUNCS and name != "matmul":
         return UFUNCS[name]
     if name in RECORDED:
         return compiled(name, source, RECORDED[name])
-    if name in creation.FUNCTIONS:
-        return describe(creation.FUNCTIONS[name], source, name)
+    made = creation.FUNCTIONS.get(name) or conversion.FUNCTIONS.get(name)
+    if made is not None:
+        return describe(made, source, name)
     if name in manipulation.UNCONDITIONAL:
         return describe(manipulation.UNCONDITIONAL[name], source, name)
     if name in manipulation.VIEWING:
@@ -206,8 +220,8 @@ def wrap_member(name: str, value: Any) -> Any:
 
 REBASED_MEMBERS: Final = frozenset(
     """
-    linalg.cross linalg.outer linalg.tensordot linalg.vecdot linalg.diagonal linalg.trace linalg.matrix_transpose
-    fft.fftshift fft.ifftshift
+    linalg.cross linalg.outer linalg.tensordot linalg.vecdot linalg.diagonal linalg.trace
+    linalg.matrix_transpose fft.fftshift fft.ifftshift
     """.split()
 )
 RECORDED_MEMBERS: Final[dict[str, Callable[..., Any]]] = {"linalg.matmul": linalg.matmul}
@@ -239,7 +253,10 @@ class Converter:
             pyscalars == "convert_if_no_array" and not all(type(a) in (int, float, complex) for a in self._args)
         )
         return tuple(
-            [a if keep and type(a) in (int, float, complex) else x for a, x in zip(self._args, self._arrays, strict=True)]
+            [
+                a if keep and type(a) in (int, float, complex) else x
+                for a, x in zip(self._args, self._arrays, strict=True)
+            ]
         )
 
     def result_type(self, *args: Any, **kwargs: Any) -> Any:
@@ -274,11 +291,16 @@ SUBSTITUTES: Final[dict[str, Any]] = {
 
 
 def _install_methods() -> None:
-    for table in (reductions.METHODS, statistics.METHODS, manipulation.METHODS, linalg.METHODS, selection.METHODS):
+    for table in (
+        reductions.METHODS,
+        statistics.METHODS,
+        manipulation.METHODS,
+        linalg.METHODS,
+        selection.METHODS,
+    ):
         for name, lazy in table.items():
             METHODS[name] = compiled(f"ndarray.{name}", getattr(np.ndarray, name), lazy)
     METHODS["reshape"] = manipulation.reshape
-    METHODS["compress"] = compiled("compress", np.compress, selection.compress)
     METHODS["matmul"] = compiled("matmul", np.matmul, linalg.matmul)
     for name in ("transpose", "swapaxes", "squeeze", "diagonal"):
         method = getattr(np.ndarray, name)
@@ -295,8 +317,21 @@ def _extend_fft() -> dict[str, Any]:
     return {}
 
 
+def _install_methods_of_arrays() -> None:
+    """Puts the methods on the class: as quick as a method that looks its function up each time is not."""
+    for name in QUICK:
+        setattr(ndarray, name, METHODS[name])
+    ndarray.reshape = describe(manipulation.reshape_method, np.ndarray.reshape, "ndarray.reshape")
+
+
+QUICK: Final = frozenset(
+    """
+    sum prod min max any all argmin argmax mean var std cumsum cumprod take repeat ravel swapaxes squeeze dot round
+    """.split()
+)
+
 _install_methods()
+_install_methods_of_arrays()
 rebase.configure(resolve, SUBSTITUTES)
 modules.configure(wrap_member)
 modules.EXTENSIONS["random"] = _extend_random
-_ = (fall_back,)

@@ -5,15 +5,22 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import Any, Final
 from weakref import ref
 
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.record import memo_of
+from lazyarray.frontend import array as core
+from lazyarray.frontend import elementwise as calls
+from lazyarray.frontend import ufunc as ufuncs
+from lazyarray.frontend.copies import order_of
+from lazyarray.frontend.record import COMPILED, Ranged, memo_of, view_key
 from lazyarray.ir import node as node_module
+from lazyarray.ir.index_map import is_identity
 from lazyarray.ir.node import TAPE, Key, Node
+from lazyarray.ir.ops import OPS
 from lazyarray.runtime import evaluate as boundary
 
 Binary = Callable[[Any, Any], Any]
@@ -23,6 +30,7 @@ _next_sequence: Final[Callable[[], int]] = node_module._sequence
 _getframe: Final = sys._getframe
 _new: Final[Any] = object.__new__
 _nparray: Final = np.ndarray
+ndarray: Final = core.ndarray
 
 # Method stem, ufunc, and Python's operator, which NumPy's arrays answer with all their special cases.
 BINARY: Final[tuple[tuple[str, str, Binary], ...]] = (
@@ -54,70 +62,12 @@ UNARY: Final[tuple[tuple[str, str, Unary], ...]] = (
 )
 
 
-class Operators:
-    """The operator methods; `install` makes them when `ndarray` exists."""
-
-    __slots__ = ()
-
-    if TYPE_CHECKING:
-
-        def __add__(self, other: Any) -> Any: ...
-        def __radd__(self, other: Any) -> Any: ...
-        def __iadd__(self, other: Any) -> Any: ...
-        def __sub__(self, other: Any) -> Any: ...
-        def __rsub__(self, other: Any) -> Any: ...
-        def __isub__(self, other: Any) -> Any: ...
-        def __mul__(self, other: Any) -> Any: ...
-        def __rmul__(self, other: Any) -> Any: ...
-        def __imul__(self, other: Any) -> Any: ...
-        def __truediv__(self, other: Any) -> Any: ...
-        def __rtruediv__(self, other: Any) -> Any: ...
-        def __itruediv__(self, other: Any) -> Any: ...
-        def __floordiv__(self, other: Any) -> Any: ...
-        def __rfloordiv__(self, other: Any) -> Any: ...
-        def __ifloordiv__(self, other: Any) -> Any: ...
-        def __mod__(self, other: Any) -> Any: ...
-        def __rmod__(self, other: Any) -> Any: ...
-        def __imod__(self, other: Any) -> Any: ...
-        def __pow__(self, other: Any, modulus: Any = None) -> Any: ...
-        def __rpow__(self, other: Any, modulus: Any = None) -> Any: ...
-        def __ipow__(self, other: Any) -> Any: ...
-        def __and__(self, other: Any) -> Any: ...
-        def __rand__(self, other: Any) -> Any: ...
-        def __iand__(self, other: Any) -> Any: ...
-        def __or__(self, other: Any) -> Any: ...
-        def __ror__(self, other: Any) -> Any: ...
-        def __ior__(self, other: Any) -> Any: ...
-        def __xor__(self, other: Any) -> Any: ...
-        def __rxor__(self, other: Any) -> Any: ...
-        def __ixor__(self, other: Any) -> Any: ...
-        def __lshift__(self, other: Any) -> Any: ...
-        def __rlshift__(self, other: Any) -> Any: ...
-        def __ilshift__(self, other: Any) -> Any: ...
-        def __rshift__(self, other: Any) -> Any: ...
-        def __rrshift__(self, other: Any) -> Any: ...
-        def __irshift__(self, other: Any) -> Any: ...
-        def __matmul__(self, other: Any) -> Any: ...
-        def __rmatmul__(self, other: Any) -> Any: ...
-        def __imatmul__(self, other: Any) -> Any: ...
-        def __divmod__(self, other: Any) -> Any: ...
-        def __rdivmod__(self, other: Any) -> Any: ...
-        def __eq__(self, other: Any) -> Any: ...
-        def __ne__(self, other: Any) -> Any: ...
-        def __lt__(self, other: Any) -> Any: ...
-        def __le__(self, other: Any) -> Any: ...
-        def __gt__(self, other: Any) -> Any: ...
-        def __ge__(self, other: Any) -> Any: ...
-        def __neg__(self) -> Any: ...
-        def __pos__(self) -> Any: ...
-        def __abs__(self) -> Any: ...
-        def __invert__(self) -> Any: ...
-
-
 def install() -> None:
-    """Gives `ndarray` its operators."""
-    from lazyarray.frontend.array import ndarray
-
+    """Gives `ndarray` its operators, and compiled ufuncs of one or two arguments the same fast paths."""
+    for name, own in ufuncs.UFUNCS.items():
+        if own._ops == (name,):
+            make = make_unary if own.nin == 1 else make_binary
+            own._fast = make(name, partial(ufuncs._positional, own), 2)
     for stem, name, python in BINARY:
         setattr(ndarray, f"__{stem}__", _named(_forward(name, python), stem))
         setattr(ndarray, f"__r{stem}__", _named(_reflected(name, python), "r" + stem))
@@ -145,103 +95,187 @@ def _named(function: Any, stem: str) -> Any:
     return function
 
 
-def record_array(key: Key, args: tuple[Any, ...], frame: Any) -> Any:
-    """A new array over a new node. `frame` is the one that the operation stands in."""
-    node = Node(key, args, (frame.f_code, frame.f_lasti))
+def record_node(key: Key, args: tuple[Any, ...], frame: Any) -> Node:
+    """A new node on the tape, for the place where `frame` stands; `Node.__init__` written out, for speed."""
+    node: Node = _new(Node)
+    node.key = key
+    node.args = args
+    node.data = None
+    node.site = (frame.f_code, frame.f_lasti)
+    node.sequence = _next_sequence()
+    node.visits = 0
     TAPE.append(ref(node))
     if len(TAPE) >= boundary.TAPE_LIMIT:
         boundary.flush()
-    array = _new(_class())
-    array._np = None
-    array._node = node
-    return array
+    return node
 
 
-def _class() -> Any:
-    from lazyarray.frontend.array import ndarray
+_VIEW_KEYS: dict[Any, Key] = {}
 
-    return ndarray
+
+def node_of(array: Any, frame: Any) -> Node | None:
+    """A managed array's value where it takes no thought: None leaves small, exported and reordered ones to others."""
+    node: Node | None = array._node
+    if node is None:
+        node = array._base.node
+        if node is None:
+            return None
+        view = array._map
+        if view is not None:
+            if array._part is not None or node.key.spec.size < config.eager_below:
+                return None
+            token = (node.key.spec, view)
+            key = _VIEW_KEYS.get(token)
+            if key is None:
+                if is_identity(view, node.key.spec.shape):
+                    return node
+                if order_of(array) is not None:
+                    return None
+                if len(_VIEW_KEYS) >= 65536:
+                    _VIEW_KEYS.clear()
+                key = _VIEW_KEYS[token] = view_key(node.key.spec, view)
+            return record_node(key, (node,), frame)
+    if node.data is not None and node.key.spec.size < config.eager_below:
+        return None
+    return node
+
+
+def make_binary(name: str, slow: Callable[[Any, Any], Any], depth: int) -> Any:
+    """`name` over two operands of which the first is an array; `slow` takes over from the usual cases.
+
+    `depth` is how many frames below the user's line it runs.
+    """
+    memo = memo_of(name)
+    plain_compute: Any = getattr(np, name)
+    compute: Any = None if OPS[name].transcendental else plain_compute
+
+    def apply(self: Any, other: Any) -> Any:
+        a = self._np
+        kind = type(other)
+        if a is not None:
+            if kind is ndarray:
+                b = other._np
+                if b is None:
+                    return slow(self, other)
+                n, m, limit = a.size, b.size, config.eager_below
+                if n >= limit or m >= limit or (n * m >= limit and a.shape != b.shape):
+                    del a, b
+                    return slow(self, other)
+            elif (kind is float or kind is int) and a.size < config.eager_below:
+                b = other
+            else:
+                del a
+                return slow(self, other)
+            if compute is not None:
+                found = compute(a, b)
+            else:
+                found = (eager_of(name, a, b) or plain_compute)(a, b)
+            if type(found) is _nparray:
+                array = _new(ndarray)
+                array._np = found
+                return array
+            return found
+        left = self._node
+        frame = _getframe(depth)
+        if left is None or left.data is not None:
+            left = node_of(self, frame)
+            if left is None:
+                return slow(self, other)
+        if kind is ndarray:
+            if other._np is not None:
+                return slow(self, other)
+            right = other._node
+            if right is None or right.data is not None:
+                right = node_of(other, frame)
+                if right is None:
+                    return slow(self, other)
+            key = memo[left.key.spec, right.key.spec]
+        elif kind is float:
+            right = other
+            key = memo[left.key.spec, float]
+        elif kind is int and -128 <= other <= 127:
+            right = other
+            key = memo[left.key.spec, int]
+            if type(key) is Ranged and key.low <= other:
+                key = key.key
+        else:
+            return slow(self, other)
+        if type(key) is not Key or not key.spec.shape:
+            return slow(self, other)
+        node = _new(Node)
+        node.key = key
+        node.args = (left, right)
+        node.data = None
+        node.site = (frame.f_code, frame.f_lasti)
+        node.sequence = _next_sequence()
+        node.visits = 0
+        TAPE.append(ref(node))
+        if len(TAPE) >= boundary.TAPE_LIMIT:
+            boundary.flush()
+        array = _new(ndarray)
+        array._np = None
+        array._node = node
+        return array
+
+    return apply
+
+
+def eager_of(name: str, *operands: Any) -> Any:
+    """The backend's ufunc where the operands' dtypes are compiled."""
+    for operand in operands:
+        if type(operand) is _nparray and operand.dtype not in COMPILED:
+            return None
+    return calls.eager(name)
+
+
+def make_unary(name: str, slow: Callable[[Any], Any], depth: int) -> Any:
+    """`name` over one array."""
+    memo = memo_of(name)
+    plain_compute: Any = getattr(np, name)
+    compute: Any = None if OPS[name].transcendental else plain_compute
+
+    def apply(self: Any) -> Any:
+        a = self._np
+        if a is not None:
+            if a.size >= config.eager_below:
+                del a
+                return slow(self)
+            if compute is not None:
+                found = compute(a)
+            else:
+                found = (eager_of(name, a) or plain_compute)(a)
+            if type(found) is _nparray:
+                array = _new(ndarray)
+                array._np = found
+                return array
+            return found
+        frame = _getframe(depth)
+        value = node_of(self, frame)
+        if value is None:
+            return slow(self)
+        key = memo[(value.key.spec,)]
+        if type(key) is not Key or not key.spec.shape:
+            return slow(self)
+        array = _new(ndarray)
+        array._np = None
+        array._node = record_node(key, (value,), frame)
+        return array
+
+    return apply
 
 
 def _forward(name: str, python: Binary) -> Any:
-    from lazyarray.frontend.array import ndarray
-    from lazyarray.frontend import ufunc as calls
-
-    memo = memo_of(name)
-    compute: Any = getattr(np, name)
-
-    def forward(self: Any, other: Any) -> Any:
-        a = self._np
-        if a is not None:
-            kind = type(other)
-            if kind is ndarray:
-                b = other._np
-                if b is not None:
-                    n, m, limit = a.size, b.size, config.eager_below
-                    if n < limit and m < limit and (n * m < limit or a.shape == b.shape):
-                        found = compute(a, b)
-                        if type(found) is _nparray:
-                            array = _new(ndarray)
-                            array._np = found
-                            return array
-                        return found
-            elif (kind is float or kind is int) and a.size < config.eager_below:
-                found = compute(a, other)
-                if type(found) is _nparray:
-                    array = _new(ndarray)
-                    array._np = found
-                    return array
-                return found
-            del a
-            return calls.binary(name, python, self, other, False)
-        left = self._node
-        if left is not None and left.data is None:
-            kind = type(other)
-            if kind is ndarray:
-                if other._np is None:
-                    right = other._node
-                    if right is not None:
-                        key = memo[left.key.spec, right.key.spec]
-                    else:
-                        key = None
-                else:
-                    key = None
-            elif kind is float:
-                right = other
-                key = memo[left.key.spec, float]
-            else:
-                key = None
-            if type(key) is Key:
-                frame = _getframe(1)
-                node = _new(Node)
-                node.key = key
-                node.args = (left, right)
-                node.data = None
-                node.site = (frame.f_code, frame.f_lasti)
-                node.sequence = _next_sequence()
-                node.visits = 0
-                TAPE.append(ref(node))
-                if len(TAPE) >= boundary.TAPE_LIMIT:
-                    boundary.flush()
-                array = _new(ndarray)
-                array._np = None
-                array._node = node
-                return array
-        return calls.binary(name, python, self, other, False)
-
-    return forward
+    return make_binary(name, lambda self, other: calls.binary(name, python, self, other, False), 1)
 
 
 def _reflected(name: str, python: Binary) -> Any:
-    from lazyarray.frontend.array import ndarray
-    from lazyarray.frontend import ufunc as calls
-
+    memo = memo_of(name)
     compute: Any = getattr(np, name)
 
     def reflected(self: Any, other: Any) -> Any:
         a = self._np
+        kind = type(other)
         if a is not None:
-            kind = type(other)
             if (kind is float or kind is int) and a.size < config.eager_below:
                 found = compute(other, a)
                 if type(found) is _nparray:
@@ -250,21 +284,29 @@ def _reflected(name: str, python: Binary) -> Any:
                     return array
                 return found
             del a
+        elif kind is float:
+            frame = _getframe(1)
+            right = node_of(self, frame)
+            if right is not None:
+                key = memo[float, right.key.spec]
+                if type(key) is Key and key.spec.shape:
+                    array = _new(ndarray)
+                    array._np = None
+                    array._node = record_node(key, (other, right), frame)
+                    return array
         return calls.binary(name, python, other, self, True)
 
     return reflected
 
 
 def _in_place(name: str) -> Any:
-    from lazyarray.frontend.array import ndarray
-    from lazyarray.frontend import ufunc as calls
-
+    memo = memo_of(name)
     compute: Any = getattr(np, name)
 
     def inplace(self: Any, other: Any) -> Any:
         a = self._np
+        kind = type(other)
         if a is not None:
-            kind = type(other)
             limit = config.eager_below
             if a.size < limit:
                 if kind is ndarray:
@@ -276,92 +318,99 @@ def _in_place(name: str) -> Any:
                     compute(a, other, a)
                     return self
             del a
+            return calls.in_place(name, self, other)
+        base = None
+        if self._node is None:
+            if self._map is not None or self._fixed:
+                return calls.in_place(name, self, other)
+            base = self._base
+        frame = _getframe(1)
+        left = node_of(self, frame)
+        if left is not None:
+            if kind is ndarray:
+                right = None if other._np is not None else node_of(other, frame)
+                key = None if right is None else memo.get((left.key.spec, right.key.spec))
+            elif kind is float:
+                right = other
+                key = memo.get((left.key.spec, float))
+            else:
+                key = None
+            # `get`: what is new goes the general way, whose errors speak of the output. One spec object stands for each
+            # shape and dtype, so here the result fits its place exactly.
+            if type(key) is Key and key.spec is left.key.spec:
+                node = record_node(key, (left, right), frame)
+                if base is None:
+                    self._node = node
+                else:
+                    base.node = node
+                return self
         return calls.in_place(name, self, other)
 
     return inplace
 
 
 def _unary(name: str, python: Unary) -> Any:
-    from lazyarray.frontend.array import ndarray
-    from lazyarray.frontend import ufunc as calls
-
-    def method(self: Any) -> Any:
-        a = self._np
-        if a is not None:
-            if a.size < config.eager_below:
-                found = python(a)
-                if type(found) is _nparray:
-                    array = _new(ndarray)
-                    array._np = found
-                    return array
-                return found
-            del a
-        return calls.unary(name, python, self)
-
-    return method
+    return make_unary(name, lambda self: calls.unary(name, python, self), 1)
 
 
 def _power(self: Any, other: Any, modulus: Any = None) -> Any:
-    from lazyarray.frontend.ufunc import binary, shortcut_power, unary
-
     if modulus is not None:
         return NotImplemented
-    shortcut = shortcut_power(self.dtype, other)
+    a = self._np
+    kind = type(other)
+    if a is not None and a.size < config.eager_below and (kind is int or kind is float):
+        found = a**other if calls.shortcut_power(a.dtype, other) else (eager_of("power", a) or operator.pow)(a, other)
+        return core.plain(found) if type(found) is _nparray else found
+    shortcut = calls.shortcut_power(self.dtype, other)
     if shortcut is not None:
-        return unary(shortcut[0], shortcut[1], self)
-    return binary("power", operator.pow, self, other, False)
+        return _SHORTCUTS[shortcut](self)
+    return calls.binary("power", operator.pow, self, other, False)
 
 
 def _reflected_power(self: Any, other: Any, modulus: Any = None) -> Any:
-    from lazyarray.frontend import ufunc as calls
-
-    return NotImplemented if modulus is not None else binary("power", operator.pow, other, self, True)
+    return NotImplemented if modulus is not None else calls.binary("power", operator.pow, other, self, True)
 
 
 def _in_place_power(self: Any, other: Any) -> Any:
-    from lazyarray.frontend.ufunc import UFUNCS, in_place, shortcut_power
-
-    shortcut = shortcut_power(self.dtype, other)
+    shortcut = calls.shortcut_power(self.dtype, other)
     if shortcut is not None:
-        UFUNCS[shortcut[0]](self, out=self)
+        ufuncs.UFUNCS[shortcut](self, out=self)
         return self
-    return in_place("power", self, other)
+    return calls.in_place("power", self, other)
 
 
 def _matmul(self: Any, other: Any) -> Any:
-    from lazyarray.frontend.ufunc import UFUNCS, defers
-
-    return NotImplemented if defers(self, other, False) else UFUNCS["matmul"](self, other)
+    return NotImplemented if calls.defers(self, other, False) else ufuncs.matmul(self, other)
 
 
 def _reflected_matmul(self: Any, other: Any) -> Any:
-    from lazyarray.frontend.ufunc import UFUNCS
-
-    return UFUNCS["matmul"](other, self)
+    return ufuncs.matmul(other, self)
 
 
 def _in_place_matmul(self: Any, other: Any) -> Any:
-    from lazyarray.frontend.array import assign
-    from lazyarray.frontend.ufunc import UFUNCS
-
     # NumPy's own rule: the right side must be a matrix that keeps the shape, and the product is made apart.
     if len(self.shape) == 1 or len(np.shape(other)) == 1:
-        UFUNCS["matmul"](self, other, out=self, axes=[(-2, -1), (-2, -1), (-2, -1)])
+        ufuncs.matmul(self, other, out=self, axes=[(-2, -1), (-2, -1), (-2, -1)])
         return self
-    product = UFUNCS["matmul"](self, other)
+    product = ufuncs.matmul(self, other)
     if product.shape != self.shape:
-        UFUNCS["matmul"](self, other, out=self)
-    assign(self, product, casting="same_kind")
+        ufuncs.matmul(self, other, out=self)
+    core.assign(self, product, casting="same_kind")
     return self
 
 
 def _divmod(self: Any, other: Any) -> Any:
-    from lazyarray.frontend.ufunc import UFUNCS, defers
-
-    return NotImplemented if defers(self, other, False) else UFUNCS["divmod"](self, other)
+    return NotImplemented if calls.defers(self, other, False) else ufuncs.UFUNCS["divmod"](self, other)
 
 
 def _reflected_divmod(self: Any, other: Any) -> Any:
-    from lazyarray.frontend.ufunc import UFUNCS
+    return ufuncs.UFUNCS["divmod"](other, self)
 
-    return UFUNCS["divmod"](other, self)
+
+_SHORTCUTS: Final[dict[str, Any]] = {
+    name: make_unary(name, lambda self, name=name, compute=compute: calls.unary(name, compute, self), 2)
+    for name, compute in (("square", np.square), ("reciprocal", np.reciprocal), ("sqrt", np.sqrt))
+}
+
+
+install()

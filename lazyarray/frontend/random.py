@@ -1,4 +1,4 @@
-"""Owns `lazyarray.random`: NumPy's generators, hence NumPy's streams, that take and give lazyarray's arrays."""
+"""Owns `lazyarray.random`: NumPy's generators, hence its streams, that take and give lazyarray's arrays."""
 
 from __future__ import annotations
 

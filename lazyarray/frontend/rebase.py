@@ -1,9 +1,9 @@
 """Owns NumPy's own Python code run on lazy arrays: a function of NumPy with lazyarray's names in its globals.
 
-A good part of NumPy is Python over a few primitives (`nanmean`, `pad`, `diff`, `linspace`, ...).  Its code objects
-run here unchanged, except that every name of NumPy's namespace in their globals means lazyarray's object of that name:
-the operations, their order, the checks and the messages are then NumPy's by construction, whichever release of NumPy
-is installed.
+A good part of NumPy is Python over a few primitives (`nanmean`, `pad`, `diff`, `linspace`, ...).  Its code
+objects run here unchanged, except that every name of NumPy's namespace in their globals means lazyarray's object of
+that name: the operations, their order, the checks and the messages are then NumPy's by construction, whichever
+release of NumPy is installed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _resolve: Resolve | None = None
 
 
 def configure(resolve: Resolve, substitutes: dict[str, Any]) -> None:
-    """Sets how a public name becomes lazyarray's object, and private names ("module.name") that have one of ours."""
+    """Sets how a public name becomes lazyarray's object, and which private names of NumPy's have one too."""
     global _resolve
     _resolve = resolve
     SUBSTITUTES.update(substitutes)
@@ -36,6 +36,8 @@ def configure(resolve: Resolve, substitutes: dict[str, Any]) -> None:
         for name, value in vars(np).items():
             if not name.startswith("_") and is_replaceable(value):
                 _names.setdefault(id(value), name)
+                # Some modules of NumPy's keep the function under the dispatcher.
+                _names.setdefault(id(getattr(value, "_implementation", value)), name)
 
 
 def is_replaceable(value: Any) -> bool:
@@ -69,22 +71,22 @@ def rebase(function: Any) -> FunctionType:
     overlay = _overlays.get(id(inner.__globals__))
     if overlay is None:
         source = inner.__globals__
-        overlay = {key: source[key] for key in ("__name__", "__package__", "__builtins__") if key in source}
+        overlay = {key: source[key] for key in ("__package__", "__builtins__") if key in source}
+        # Frames of this code count as lazyarray's: what they record belongs to the line that called them.
+        overlay["__name__"] = f"lazyarray.frontend.rebase.{source.get('__name__')}"
         _overlays[id(source)] = overlay
-    result = FunctionType(
-        inner.__code__, overlay, inner.__name__, inner.__defaults__, _translate_cells(inner.__closure__)
-    )
+    result = FunctionType(inner.__code__, overlay, inner.__name__, inner.__defaults__, inner.__closure__)
     result.__kwdefaults__ = inner.__kwdefaults__
     result.__doc__ = inner.__doc__
     result.__qualname__ = inner.__qualname__
     _functions[id(inner)] = result  # before its names: helpers may name each other
     _kept.append(inner)
-    _fill(overlay, inner.__globals__, inner.__code__)
+    try:
+        _fill(overlay, inner.__globals__, inner.__code__)
+    except BaseException:
+        del _functions[id(inner)]
+        raise
     return result
-
-
-def _translate_cells(cells: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
-    return cells
 
 
 def _fill(overlay: dict[str, Any], source: dict[str, Any], code: CodeType) -> None:
@@ -112,7 +114,7 @@ def translate(value: Any, where: str = "") -> Any:
     public = _names.get(id(value))
     if public is not None:
         assert _resolve is not None
-        return _resolve(public)
+        return Ufunc(_resolve(public)) if isinstance(value, np.ufunc) else _resolve(public)
     if isinstance(value, BuiltinMethodType) and isinstance(value.__self__, np.ufunc):
         assert _resolve is not None
         return getattr(_resolve(_names[id(value.__self__)]), value.__name__)
@@ -120,6 +122,22 @@ def translate(value: Any, where: str = "") -> Any:
     if inner is not None and str(inner.__module__).startswith("numpy"):
         return rebase(inner)
     return value
+
+
+class Ufunc:
+    """One of lazyarray's ufuncs that also takes NumPy's `out=...`: an array even where a scalar is usual."""
+
+    def __init__(self, function: Any) -> None:
+        self.__function = function
+
+    def __call__(self, *args: Any, out: Any = None, **options: Any) -> Any:
+        if out is not ...:
+            return self.__function(*args, **options) if out is None else self.__function(*args, out=out, **options)
+        assert _resolve is not None
+        return _resolve("asarray")(self.__function(*args, **options))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__function, name)
 
 
 class Space:

@@ -17,8 +17,7 @@ from lazyarray.runtime.ledger import find_site
 DType = np.dtype[Any]
 
 COMPILED: Final[dict[DType, str]] = {
-    np.dtype(code): code
-    for code in "i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()
+    np.dtype(code): code for code in "i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()
 } | {np.dtype(bool): "b1"}
 
 BOOL: Final = np.dtype(bool)
@@ -30,10 +29,10 @@ _MEMO_LIMIT: Final = 65536
 WEAK: Final = frozenset({int, float, complex})
 NUMBER_DTYPES: Final[dict[type, DType]] = {dtype.type: dtype for dtype in COMPILED} | {bool: BOOL}
 # C names of one size are two types (int64 and longlong); both mean the compiled dtype.
-NUMBER_DTYPES.update(
-    {np.dtype(char).type: np.dtype(np.dtype(char).str) for char in "bBhHiIlLqQ"}
-)
+NUMBER_DTYPES.update({np.dtype(char).type: np.dtype(np.dtype(char).str) for char in "bBhHiIlLqQ"})
 NUMBERS: Final = frozenset(NUMBER_DTYPES) | WEAK
+# What is written into memory at once, without asking what it is.
+IMMEDIATE: Final = frozenset({int, float, complex, bool, *(dtype.type for dtype in COMPILED)})
 
 COMPARISONS: Final = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
 
@@ -146,9 +145,7 @@ def dummy(shape: Shape, dtype: DType) -> np.ndarray[Any, Any]:
 
 def refuse_shapes(ufunc: np.ufunc, shapes: Sequence[Shape]) -> NoReturn:
     """NumPy's own error for operands that do not broadcast."""
-    text = " ".join(
-        "(" + ",".join(map(str, s)) + ("," if len(s) == 1 else "") + ")" for s in shapes
-    )
+    text = " ".join("(" + ",".join(map(str, s)) + ("," if len(s) == 1 else "") + ")" for s in shapes)
     raise ValueError(f"operands could not be broadcast together with shapes {text} ")
 
 
@@ -419,11 +416,16 @@ def view_(node: Node, view: IndexMap) -> Node:
         if is_identity(view, spec.shape):
             key = None
         else:
-            key = _key("view", (view.offset, view.strides), spec_of(view.shape, spec.dtype))
+            key = view_key(spec, view)
         if len(_VIEWS) >= _MEMO_LIMIT:
             _VIEWS.clear()
         _VIEWS[token] = key
     return node if key is None else _emit(key, (node,))
+
+
+def view_key(spec: Spec, view: IndexMap) -> Key:
+    """The key of a view that is not the identity."""
+    return _key("view", (view.offset, view.strides), spec_of(view.shape, spec.dtype))
 
 
 def reshape_(node: Node, shape: Shape) -> Node:

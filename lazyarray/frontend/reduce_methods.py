@@ -9,19 +9,23 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from lazyarray.config import config
 from lazyarray.frontend.array import (
+    BUILTIN,
     as_array,
-    as_operand,
-    assign,
     from_node,
     map_of,
     ndarray,
     settle,
     value,
     view_of,
+    wrap,
 )
+from lazyarray.frontend.elementwise import call_numpy, export, overrides, written_through
 from lazyarray.frontend.record import COMPILED, cast_, reduce_, reshape_, scan_
 from lazyarray.frontend.scalar import scalar_from_node
-from lazyarray.frontend.ufunc import _BUILTIN, call_numpy, export, overrides, wrap, written_through
+from lazyarray.frontend.writing import (
+    as_operand,
+    assign,
+)
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node
 
@@ -49,9 +53,7 @@ def _is_memory(array: ndarray) -> bool:
     return data is not None and (data.size < config.eager_below or data.dtype not in COMPILED)
 
 
-def reduce(
-    function: Any, array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any
-) -> Any:
+def reduce(function: Any, array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Any:
     """`ufunc.reduce`."""
     name = REDUCED.get(function.__name__)
     options = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims, "where": where}
@@ -135,7 +137,7 @@ def accumulate(function: Any, array: Any, axis: Any, dtype: Any, out: Any) -> An
 
 def outer(function: Any, a: Any, b: Any, options: dict[str, Any]) -> Any:
     """`ufunc.outer`: the call on views that broadcast."""
-    if any(type(item) not in _BUILTIN and overrides(item) for item in (a, b)):
+    if any(type(item) not in BUILTIN and overrides(item) for item in (a, b)):
         return wrap(function._np.outer(*export((a, b)), **export(options)))
     left, right = as_array(a), as_array(b)
     own = map_of(left)

@@ -10,7 +10,7 @@ import numpy as np
 
 from lazyarray.frontend.array import as_array, assign, from_node, ndarray, scalar_from_node, to_numpy, value
 from lazyarray.frontend.dispatch import Uncompiled, is_compiled
-from lazyarray.frontend.record import broadcast_shape, cast_, map_, reduce_, reshape_, scan_
+from lazyarray.frontend.record import broadcast_, broadcast_shape, cast_, map_, reduce_, reshape_, scan_
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.node import Node, Shape
 
@@ -111,6 +111,18 @@ def start_of(initial: Any) -> Any:
     return initial[()] if isinstance(initial, np.ndarray) else initial
 
 
+def reduction(
+    name: str, node: Node, axes: tuple[int, ...], mask: Node | None = None, start: Any = None, dtype: Any = None
+) -> Node:
+    """The reduction's node. Over no axes NumPy reduces one element each: so does an axis of extent 1."""
+    if not axes:
+        shape = node.spec.shape
+        if mask is not None:
+            mask = reshape_(broadcast_(mask, shape), (*shape, 1))
+        node, axes = reshape_(node, (*shape, 1)), (len(shape),)
+    return reduce_(name, node, axes, mask, start, dtype)
+
+
 _WITHOUT_IDENTITY: Final = frozenset({"min", "max", "fmin", "fmax"})
 
 
@@ -145,7 +157,7 @@ def reduce(
     start = start_of(initial)
     if name in _WITHOUT_IDENTITY and mask is not None and start is None:
         raise Uncompiled  # NumPy raises
-    node = reduce_(name, value(x), axes, mask, start, wanted)
+    node = reduction(name, value(x), axes, mask, start, wanted)
     return deliver(node, out, shape, axes, keepdims)
 
 
@@ -153,9 +165,14 @@ def _method(name: str) -> Callable[..., Any]:
     """`sum` and `prod`: with dtype."""
 
     def call(
-        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
-        initial: Any = NO_VALUE, where: Any = True,
-    ) -> Any:  # fmt: skip
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = NO_VALUE,
+        where: Any = True,
+    ) -> Any:
         return reduce(name, a, axis, dtype, out, keepdims, initial, where)
 
     return call
@@ -163,7 +180,12 @@ def _method(name: str) -> Callable[..., Any]:
 
 def _extremum(name: str) -> Callable[..., Any]:
     def call(
-        a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = NO_VALUE, where: Any = True
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = NO_VALUE,
+        where: Any = True,
     ) -> Any:
         return reduce(name, a, axis, None, out, keepdims, initial, where)
 
@@ -189,7 +211,7 @@ def _position(name: str) -> Callable[..., Any]:
         accept_out(out, shape, axes, keepdims)
         if out is not None and out.dtype != INTP:
             raise Uncompiled
-        return deliver(reduce_(name, value(x), axes), out, shape, axes, keepdims)
+        return deliver(reduction(name, value(x), axes), out, shape, axes, keepdims)
 
     return call
 
@@ -216,7 +238,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any
     x = operand(a)
     axes = axes_of(axis, x.ndim)
     node = value(x)
-    high, low = reduce_("max", node, axes), reduce_("min", node, axes)
+    high, low = reduction("max", node, axes), reduction("min", node, axes)
     if x.dtype == BOOL:
         raise Uncompiled  # NumPy's subtract refuses
     return finish(map_("subtract", (high, low)), x.shape, axes, keepdims)

@@ -13,7 +13,6 @@ from lazyarray.frontend.dispatch import Uncompiled, is_compiled
 from lazyarray.frontend.manipulation import ravel, reshape
 from lazyarray.frontend.record import WEAK, cast_, map_
 from lazyarray.frontend.reductions import operand
-from lazyarray.frontend.scalar import LazyScalar
 
 BOOL: Final = np.dtype(bool)
 INTP: Final = np.dtype(np.intp)
@@ -117,6 +116,10 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     return take(a, wrap(np.flatnonzero(to_numpy(chosen))), axis, out)
 
 
+def compress_method(a: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    return compress(condition, a, axis, out)
+
+
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """NumPy's fill_diagonal writes every (n + 1)-th element of `a.flat`; recorded for square matrices."""
     if type(a) is not ndarray or a._np is not None or a.ndim != 2 or a.shape[0] != a.shape[1] or np.ndim(val) != 0:
@@ -136,5 +139,4 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "compress": compress,
     "fill_diagonal": fill_diagonal,
 }
-METHODS: Final[dict[str, Callable[..., Any]]] = {"take": take, "put": put}
-_ = LazyScalar
+METHODS: Final[dict[str, Callable[..., Any]]] = {"take": take, "put": put, "compress": compress_method}

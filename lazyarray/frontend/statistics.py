@@ -8,11 +8,22 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyarray.frontend.array import as_array, from_node, ndarray, scalar_from_node, to_numpy, value
+from lazyarray.frontend.array import as_array, from_node, ndarray, scalar_from_node, value
 from lazyarray.frontend.dispatch import Uncompiled, is_compiled
 from lazyarray.frontend.rebase import user_level
-from lazyarray.frontend.record import broadcast_, cast_, map_, reduce_, reshape_
-from lazyarray.frontend.reductions import NO_VALUE, accept_out, axes_of, deliver, kept_shape, mask_of, operand
+from lazyarray.frontend.record import broadcast_, cast_, map_, reshape_
+from lazyarray.frontend.reductions import (
+    NO_VALUE,
+    accept_out,
+    axes_of,
+    deliver,
+    finish,
+    kept_shape,
+    mask_of,
+    operand,
+    reduce,
+    reduction,
+)
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.node import Node, Shape
 
@@ -34,11 +45,12 @@ def _counts(shape: Shape, axes: tuple[int, ...], mask: Node | None) -> Any:
         for axis in axes:
             count *= shape[axis]
         return np.intp(count)
-    return reduce_("sum", cast_(broadcast_(mask, shape), INTP), axes)
+    return reduction("sum", cast_(broadcast_(mask, shape), INTP), axes)
 
 
-def _is_any(condition: Node) -> bool:
-    return bool(scalar_from_node(reduce_("any", condition, tuple(range(condition.spec.ndim)))))
+def is_any(condition: Node) -> bool:
+    """Whether the condition holds anywhere: an evaluation."""
+    return bool(scalar_from_node(reduction("any", condition, tuple(range(condition.spec.ndim)))))
 
 
 def _accumulator(dtype: DType, wanted: Any, half: DType) -> DType:
@@ -53,7 +65,7 @@ def _accumulator(dtype: DType, wanted: Any, half: DType) -> DType:
 
 
 def _divided(total: Node, count: Any) -> Node:
-    """total / count in float64 or complex128, rounded to the total's dtype: NumPy divides by an intp, out=total."""
+    """total / count in float64 or complex128, rounded to the total's dtype: NumPy divides by an intp."""
     return cast_(map_("divide", (total, count)), total.dtype)
 
 
@@ -69,18 +81,16 @@ def mean(
         raise Uncompiled
     mask = mask_of(where, shape)
     count = _counts(shape, axes, mask)
-    if (count == 0) if mask is None else _is_any(map_("equal", (count, 0))):
+    if (count == 0) if mask is None else is_any(map_("equal", (count, 0))):
         _warn("Mean of empty slice")
-    total = reduce_("sum", value(x), axes, mask, None, accumulator)
+    total = reduction("sum", value(x), axes, mask, None, accumulator)
     result = _divided(total, count)
     if x.dtype == F2 and dtype is None and out is None:
         result = cast_(result, F2)
     return deliver(result, out, shape, axes, keepdims)
 
 
-def _variance(
-    x: ndarray, axes: tuple[int, ...], dtype: Any, ddof: Any, where: Any, mean: Any, out: Any
-) -> Node:
+def _variance(x: ndarray, axes: tuple[int, ...], dtype: Any, ddof: Any, where: Any, mean: Any, out: Any) -> Node:
     shape = x.shape
     accumulator = _accumulator(x.dtype, dtype, F2)
     if out is not None and out.dtype != (accumulator if accumulator.kind == "f" else None):
@@ -89,11 +99,11 @@ def _variance(
         raise Uncompiled
     mask = mask_of(where, shape)
     count = _counts(shape, axes, mask)
-    if (ddof >= count) if mask is None else _is_any(map_("less_equal", (count, ddof))):
+    if (ddof >= count) if mask is None else is_any(map_("less_equal", (count, ddof))):
         _warn("Degrees of freedom <= 0 for slice")
     node = value(x)
     if mean is None:
-        total = reduce_("sum", node, axes, mask, None, accumulator)
+        total = reduction("sum", node, axes, mask, None, accumulator)
         average = reshape_(_divided(total, count), kept_shape(shape, axes))
     else:
         average = value(as_array(mean))
@@ -107,7 +117,7 @@ def _variance(
         squares = map_("square", (deviation,))
     else:  # bool: NumPy takes the product with the conjugate
         squares = map_("multiply", (deviation, deviation))
-    total = reduce_("sum", squares, axes, mask)
+    total = reduction("sum", squares, axes, mask)
     if mask is None:
         degrees: Any = max(count - ddof, 0)
         degrees = np.intp(degrees) if isinstance(degrees, int | np.integer) else np.float64(degrees)
@@ -118,9 +128,17 @@ def _variance(
 
 def _spread(root: bool) -> Callable[..., Any]:
     def call(
-        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *,
-        where: Any = True, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
-    ) -> Any:  # fmt: skip
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: Any = 0,
+        keepdims: Any = False,
+        *,
+        where: Any = True,
+        mean: Any = NO_VALUE,
+        correction: Any = NO_VALUE,
+    ) -> Any:
         x = operand(a)
         if correction is not NO_VALUE:
             if ddof != 0:
@@ -171,5 +189,97 @@ def replace_nan(a: Any, val: Any) -> tuple[Any, Any]:
     return from_node(map_("where", (mask, x.dtype.type(val), node))), from_node(mask)
 
 
-FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {"mean": mean, "var": var, "std": std}
-METHODS: Final = FUNCTIONS
+# ---- the versions that skip NaN
+
+
+def _nan_extremum(name: str) -> Callable[..., Any]:
+    def call(
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = NO_VALUE,
+        initial: Any = NO_VALUE,
+        where: Any = NO_VALUE,
+    ) -> Any:
+        result = reduce(name, a, axis, None, out, keepdims, initial, where)
+        if is_any(map_("isnan", (value(as_array(result)),))):
+            _warn("All-NaN slice encountered")
+        return result
+
+    return call
+
+
+def nanvar_node(x: ndarray, axes: tuple[int, ...], dtype: Any, ddof: Any, where: Any, mean: Any) -> Node:
+    """`nanvar` (numpy/lib/_nanfunctions_impl.py) of an inexact array, its reduced axes gone."""
+    shape = x.shape
+    accumulator = None if dtype is None else _accumulator(x.dtype, dtype, F2)
+    chosen = mask_of(where, shape)
+    node = value(x)
+    missing = map_("isnan", (node,))
+    zero = x.dtype.type(0)
+    filled = map_("where", (missing, zero, node))
+    count = reduction("sum", cast_(map_("logical_not", (missing,)), INTP), axes, chosen)
+    if mean is None:
+        average = _divided(reduction("sum", filled, axes, chosen, None, accumulator), count)
+        average = reshape_(average, kept_shape(shape, axes))
+    else:
+        average = value(as_array(mean))
+    deviation = cast_(map_("subtract", (filled, average)), x.dtype)
+    if deviation.shape != shape:
+        raise Uncompiled
+    deviation = map_("where", (missing, zero, deviation))
+    if x.dtype.kind == "c":
+        squares = map_("real", (map_("multiply", (deviation, map_("conjugate", (deviation,)))),))
+    else:
+        squares = map_("multiply", (deviation, deviation))
+    result = reduction("sum", squares, axes, chosen, None, accumulator)
+    degrees = map_("subtract", (count, ddof))
+    result = _divided(result, degrees)
+    bad = map_("less_equal", (degrees, 0))
+    if is_any(bad):
+        _warn("Degrees of freedom <= 0 for slice.")
+        result = map_("where", (bad, result.dtype.type(np.nan), result))
+    return result
+
+
+def _nan_spread(root: bool) -> Callable[..., Any]:
+    plain = _spread(root)
+
+    def call(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: Any = 0,
+        keepdims: Any = NO_VALUE,
+        *,
+        where: Any = NO_VALUE,
+        mean: Any = NO_VALUE,
+        correction: Any = NO_VALUE,
+    ) -> Any:
+        x = operand(a)
+        if x.dtype.kind not in "fc":
+            return plain(x, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+        if correction is not NO_VALUE:
+            if ddof != 0:
+                raise ValueError("ddof and correction can't be provided simultaneously.")
+            ddof = correction
+        if type(ddof) not in (int, float) or out is not None:
+            raise Uncompiled
+        axes = axes_of(axis, x.ndim)
+        node = nanvar_node(x, axes, dtype, ddof, where, None if mean is NO_VALUE else mean)
+        return finish(map_("sqrt", (node,)) if root else node, x.shape, axes, keepdims)
+
+    return call
+
+
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "mean": mean,
+    "var": var,
+    "std": std,
+    "nanmin": _nan_extremum("fmin"),
+    "nanmax": _nan_extremum("fmax"),
+    "nanvar": _nan_spread(False),
+    "nanstd": _nan_spread(True),
+}
+METHODS: Final[dict[str, Callable[..., Any]]] = {"mean": mean, "var": var, "std": std}

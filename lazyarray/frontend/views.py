@@ -1,4 +1,4 @@
-"""Owns views of managed arrays: NumPy itself says which elements a view shows, by viewing memory that is never read."""
+"""Owns views of managed arrays: NumPy says which elements a view shows, viewing memory that is never read."""
 
 from __future__ import annotations
 

@@ -8,9 +8,9 @@ expressions, whatever the scalars in them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from lazyarray.ir.node import Node, Shape
+from lazyarray.ir.node import Node, Shape, Spec
 
 
 class Entry(NamedTuple):
@@ -55,36 +55,61 @@ def _sequence_of(node: Node) -> int:
     return node.sequence
 
 
-def scalar_code(node: Node, position: int) -> str:
-    """The dtype code in which a number standing as argument `position` of `node` takes part."""
-    if node.key.kind == "map":
-        attr: Any = node.key.attr
-        return str(attr[1][position])
-    return node.key.spec.code
+Signature: TypeAlias = tuple[tuple[Any, ...], tuple[int, ...]]
 
 
-def capture(nodes: Sequence[Node], outputs: Sequence[Node]) -> tuple[Expression, list[Any]]:
-    """The expression of `nodes` (a closure in recorded order), and per entry its source: a node or a number."""
-    entries: list[Entry] = []
+def capture(nodes: Sequence[Node], outputs: Sequence[Node]) -> tuple[Signature, list[Any]]:
+    """The signature of `nodes` (a closure in recorded order), and per entry its source: a node or a number.
+
+    A signature is an expression in short: per entry a spec (a leaf), a dtype code (a scalar) or a key and argument
+    positions. Keys and specs are one object each, so that finding a plan compares identities.
+    """
+    entries: list[Any] = []
     sources: list[Any] = []
     position: dict[int, int] = {}
     for node in nodes:
-        args: list[int] = []
+        args: list[Any] = [node.key]
         for k, arg in enumerate(node.args):
-            if type(arg) is Node:
-                at = position.get(id(arg))
-                if at is None:
-                    spec = arg.key.spec
-                    at = position[id(arg)] = len(entries)
-                    entries.append(Entry("leaf", None, spec.shape, spec.code, ()))
-                    sources.append(arg)
-            else:
+            at = position.get(id(arg))
+            if at is None or (type(arg) is not Node and type(arg) is not float):
                 at = len(entries)
-                entries.append(Entry("scalar", None, (), scalar_code(node, k), ()))
+                if type(arg) is Node:
+                    entries.append(arg.key.spec)
+                    position[id(arg)] = at
+                else:
+                    entries.append(scalar_code(node, k))
+                    if type(arg) is float and entries[at] == "f8":
+                        position[id(arg)] = at
+                sources.append(arg)
+            elif type(arg) is float and scalar_code(node, k) != entries[at]:
+                at = len(entries)
+                entries.append(scalar_code(node, k))
                 sources.append(arg)
             args.append(at)
         position[id(node)] = len(entries)
-        kind, attr, shape, code = node.key.entry
-        entries.append(Entry(kind, attr, shape, code, tuple(args)))
+        entries.append(tuple(args))
         sources.append(node)
-    return Expression(tuple(entries), tuple(position[id(node)] for node in outputs)), sources
+    return (tuple(entries), tuple([position[id(node)] for node in outputs])), sources
+
+
+def scalar_code(node: Node, position: int) -> str:
+    """The dtype code in which a number standing as argument `position` of `node` takes part."""
+    key = node.key
+    if key.kind == "map":
+        attr: Any = key.attr
+        return attr[1][position]  # type: ignore[no-any-return]
+    return key.spec.code
+
+
+def expression_of(signature: Signature) -> Expression:
+    """The expression that a signature stands for."""
+    entries: list[Entry] = []
+    for item in signature[0]:
+        if type(item) is Spec:
+            entries.append(Entry("leaf", None, item.shape, item.code, ()))
+        elif type(item) is str:
+            entries.append(Entry("scalar", None, (), item, ()))
+        else:
+            key, *args = item
+            entries.append(Entry(key.kind, key.attr, key.spec.shape, key.spec.code, tuple(args)))
+    return Expression(tuple(entries), signature[1])

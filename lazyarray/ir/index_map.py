@@ -42,9 +42,7 @@ def is_identity(view: IndexMap, base_shape: Shape) -> bool:
     if view.shape != base_shape or view.offset:
         return False
     plain = c_strides(base_shape)
-    return all(
-        a == b or extent <= 1 for a, b, extent in zip(view.strides, plain, base_shape, strict=True)
-    )
+    return all(a == b or extent <= 1 for a, b, extent in zip(view.strides, plain, base_shape, strict=True))
 
 
 def is_contiguous(view: IndexMap) -> bool:
@@ -96,9 +94,7 @@ def index(view: IndexMap, key: tuple[Any, ...]) -> IndexMap:
 
 def transpose(view: IndexMap, axes: tuple[int, ...]) -> IndexMap:
     """Axes in another order."""
-    return IndexMap(
-        view.offset, tuple(view.shape[a] for a in axes), tuple(view.strides[a] for a in axes)
-    )
+    return IndexMap(view.offset, tuple(view.shape[a] for a in axes), tuple(view.strides[a] for a in axes))
 
 
 def broadcast(view: IndexMap, shape: Shape) -> IndexMap:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
-from lazyarray.ir.expression import Expression, capture, pending_closure
+from lazyarray.ir.expression import Signature, capture, expression_of, pending_closure
 from lazyarray.ir.node import TAPE, Node
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime.backend import current
@@ -26,29 +26,38 @@ PLANS_LIMIT: Final = 2048
 SMALL_RESULT: Final = 4096  # elements up to which a pending result may be computed along with others
 ALWAYS_KEPT: Final = frozenset({"reduce", "scan", "call", "update", "scatter", "gather"})
 
+WRITES: Final = frozenset({"update", "scatter"})
+
 # What getrefcount says of a node that only the list of the closure, a loop variable and its own argument refer to.
 UNNAMED: Final = 3
 
-_plans: dict[Expression, Plan] = {}
+_plans: dict[Signature, Plan] = {}
 
 
 def evaluate(nodes: Sequence[Node], reason: str = "asked for") -> None:
     """Gives every node its data. On an error the nodes not reached keep their expressions and stay usable."""
     targets = [node for node in dict.fromkeys(nodes) if node.data is None]
-    if not targets:
-        return
-    targets += companions(targets)
+    if targets:
+        evaluate_pending(targets, reason)
+        TAPE[:] = [entry for entry in TAPE if (node := entry()) is not None and node.data is None]
+
+
+def evaluate_pending(targets: list[Node], reason: str) -> None:
+    """`evaluate` for nodes that have no data. No reference to a node outlives the call."""
     closure = pending_closure(targets)
+    extra = companions(closure)
+    if extra:
+        targets += extra
+        closure = pending_closure(targets)
     outputs = [*targets, *named_and_dear(closure, targets)]
-    expression, sources = capture(closure, outputs)
+    signature, sources = capture(closure, outputs)
     backend = current()
     ledger.evaluation(reason)
     if backend.name == "numpy":
-        for node, value in zip(outputs, interpret(expression, sources), strict=True):
+        for node, value in zip(outputs, interpret(expression_of(signature), sources), strict=True):
             settle(node, value)
     else:
-        run_plan(plan_of(expression), sources, outputs)
-    TAPE[:] = [entry for entry in TAPE if (node := entry()) is not None and node.data is None]
+        run_plan(plan_of(signature), sources, outputs)
 
 
 def run_plan(plan: Plan, sources: list[Any], outputs: list[Node]) -> None:
@@ -56,6 +65,9 @@ def run_plan(plan: Plan, sources: list[Any], outputs: list[Node]) -> None:
     run = Run(plan, sources, current())
     try:
         run.run()
+    except BaseException as error:
+        error.add_note(where(outputs))
+        raise
     finally:
         taken: set[int] = set()
         for node, slot in zip(outputs, plan.outputs, strict=True):
@@ -65,20 +77,31 @@ def run_plan(plan: Plan, sources: list[Any], outputs: list[Node]) -> None:
                 taken.add(id(value))
 
 
+def where(nodes: list[Node]) -> str:
+    """Names the user's lines that recorded what was being evaluated."""
+    sites = {}
+    for node in nodes:
+        if node.site is not None:
+            code, instruction = node.site
+            line = next((n for a, b, n in code.co_lines() if a <= instruction < b), code.co_firstlineno)
+            sites[f"{code.co_filename}:{line}"] = None
+    return "lazyarray was evaluating what was recorded at " + (", ".join(sites) or "an unknown line")
+
+
 def settle(node: Node, value: Any) -> None:
     """The node is evaluated: it holds its value and lets go of its arguments."""
     node.data = value
     node.args = ()
 
 
-def plan_of(expression: Expression) -> Plan:
+def plan_of(signature: Signature) -> Plan:
     """The plan of an expression, made once."""
-    plan = _plans.get(expression)
+    plan = _plans.get(signature)
     if plan is None:
         if len(_plans) >= PLANS_LIMIT:
             for old in list(_plans)[: PLANS_LIMIT // 4]:
                 del _plans[old]
-        plan = _plans[expression] = schedule(expression)
+        plan = _plans[signature] = schedule(expression_of(signature))
     return plan
 
 
@@ -113,14 +136,13 @@ def is_dear(node: Node) -> bool:
     return kind == "map" and attr[0] in OPS and OPS[attr[0]].cost >= EXPENSIVE
 
 
-def companions(targets: list[Node]) -> list[Node]:
-    """Small pending results that reductions yield from inputs that the targets read anyway."""
-    closure = pending_closure(targets)
+def companions(closure: list[Node]) -> list[Node]:
+    """Small pending results that reductions yield from inputs that the closure reads anyway."""
     if not any(node.key.kind == "reduce" for node in closure):
         return []
     inside = {id(node) for node in closure}
     leaves = {id(arg) for node in closure for arg in node.args if type(arg) is Node and arg.data is not None}
-    alive = [node for node in (entry() for entry in TAPE) if node is not None and node.data is None]
+    alive = pending()
     used = {id(arg) for node in alive for arg in node.args}
     found = []
     for node in alive:
@@ -137,8 +159,23 @@ def companions(targets: list[Node]) -> list[Node]:
 
 
 def flush(reason: str = "the recording reached its budget") -> None:
-    """Evaluates every pending node that a live array or pending expression still names, and empties the tape."""
-    alive = [node for node in (entry() for entry in TAPE) if node is not None and node.data is None]
-    TAPE.clear()
-    used = {id(arg) for node in alive for arg in node.args}
-    evaluate([node for node in alive if id(node) not in used], reason)
+    """Evaluates pending nodes that are still named, so that the tape is short again.
+
+    Updates first: a loop that writes arrays is cut at its writes, whatever the phase, and expressions that are being
+    put together at this moment stay whole.  If that is not enough, everything named is evaluated.
+    """
+    evaluate(unused(pending(), WRITES), reason)
+    if len(TAPE) >= TAPE_LIMIT // 2:
+        evaluate(unused(pending()), reason)
+
+
+def pending() -> list[Node]:
+    """Recorded nodes that are alive and not evaluated, oldest first."""
+    return [node for node in (entry() for entry in TAPE) if node is not None and node.data is None]
+
+
+def unused(nodes: list[Node], kinds: frozenset[str] | None = None) -> list[Node]:
+    """Those of the nodes (of the given kinds) that are no argument of another one of them."""
+    chosen = [node for node in nodes if kinds is None or node.key.kind in kinds]
+    used = {id(arg) for node in chosen for arg in node.args}
+    return [node for node in chosen if id(node) not in used]

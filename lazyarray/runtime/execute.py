@@ -64,6 +64,7 @@ class Run:
     def make(self, slot: int) -> Array:
         """New memory for the slot."""
         made = self.memory[slot] = allocate(self.plan.shapes[slot], dtype_of(self.plan.codes[slot]))
+        ledger.allocation(made.nbytes)
         return made
 
     def seen(self, arg: tuple[int, IndexMap | None]) -> Array:

@@ -135,8 +135,6 @@ def _update(entry: Entry, args: list[Array]) -> Array:
     return result
 
 
-
-
 def _gather(entry: Entry, args: list[Array]) -> Array:
     axes, position = entry.attr
     source = args[0]

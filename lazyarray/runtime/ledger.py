@@ -212,11 +212,18 @@ def counters() -> dict[str, Any]:
     return ledger.counters()
 
 
+# Ids of the globals of lazyarray's own modules, which live as long as the process.
+_OWN: Final[set[int]] = set()
+
+
 def find_site(frame: FrameType | None) -> Site | None:
     """The first place at or above `frame` that is not inside lazyarray."""
     while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if not name.startswith("lazyarray.") and name != "lazyarray":
-            return frame.f_code, frame.f_lasti
+        space = frame.f_globals
+        if id(space) not in _OWN:
+            name = space.get("__name__", "")
+            if not name.startswith("lazyarray.") and name != "lazyarray":
+                return frame.f_code, frame.f_lasti
+            _OWN.add(id(space))
         frame = frame.f_back
     return None

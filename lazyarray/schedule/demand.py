@@ -35,9 +35,7 @@ class Domain(NamedTuple):
 
     def axis(self, axis: int) -> Form:
         """The form "the loop index of this axis"."""
-        return 0, tuple(
-            1 if a == axis and self.shape[a] != 1 else 0 for a in range(len(self.shape))
-        )
+        return 0, tuple(1 if a == axis and self.shape[a] != 1 else 0 for a in range(len(self.shape)))
 
     def row(self, shape: Shape) -> Forms | None:
         """Forms of an entry of `shape` that has the kept axes, with or without 1s for the reduced ones."""
@@ -165,15 +163,11 @@ def flatten(forms: Forms, shape: Shape, width: int) -> Flat:
     """Forms over the axes of a C-ordered array as one position in its memory."""
     strides = c_strides(shape)
     offset = sum(f[0] * s for f, s in zip(forms, strides, strict=True))
-    coefficients = tuple(
-        sum(f[1][j] * s for f, s in zip(forms, strides, strict=True)) for j in range(width)
-    )
+    coefficients = tuple(sum(f[1][j] * s for f, s in zip(forms, strides, strict=True)) for j in range(width))
     return offset, coefficients
 
 
 def through(offset: int, strides: tuple[int, ...], forms: Forms, width: int) -> Flat:
     """The memory position in a view's base of the view's element at `forms`."""
     flat = offset + sum(f[0] * s for f, s in zip(forms, strides, strict=True))
-    return flat, tuple(
-        sum(f[1][j] * s for f, s in zip(forms, strides, strict=True)) for j in range(width)
-    )
+    return flat, tuple(sum(f[1][j] * s for f, s in zip(forms, strides, strict=True)) for j in range(width))

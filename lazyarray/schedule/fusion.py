@@ -24,6 +24,7 @@ EXPENSIVE: Final = 10  # cost of one element from which a value is kept rather t
 LONGEST_ROW: Final = 65536  # elements of a row that stays in cache between the stages of one nest
 FEWEST_ROWS: Final = 8  # rows from which one task per row occupies the workers
 MOST_DEMANDS: Final = 192  # entries computed in one nest: bounds compile time
+LONGEST_BODY: Final = 500  # cost of the operations of one nest, in additions: bounds compile time
 CANDIDATES: Final = 12  # groups that a root tries to join, latest first
 
 
@@ -38,6 +39,8 @@ class Group:
     puller: Puller | None = None
     alone: bool = False
     staged: bool = False  # some full-level value depends on a reduction of the group
+
+    reduces: bool = False  # some root is a reduction or a scan (possibly over no axes, or only axes of extent 1)
 
     @property
     def order(self) -> tuple[int, ...]:
@@ -59,12 +62,13 @@ class Fusion:
                 for root in sorted(self.roots):
                     self.place_root(root)
             except Materialise as missing:
+                assert missing.entry not in self.roots, missing.entry
                 self.roots.add(missing.entry)
                 continue
-            dear = self.too_dear()
-            if not dear:
+            cuts = self.too_dear() or self.too_long()
+            if not cuts:
                 break
-            self.roots |= dear
+            self.roots |= cuts
 
     def first_roots(self) -> set[int]:
         """Outputs, reductions, what library calls read and write."""
@@ -74,10 +78,8 @@ class Fusion:
                 roots.add(position)
             if entry.kind in MEMORY_FIRST:
                 roots |= {m for a in entry.args if (m := self.memory_behind(a)) is not None}
-            elif entry.kind in ("update", "gather"):
-                source = self.memory_behind(entry.args[0])
-                if source is not None:
-                    roots.add(source)
+            if entry.kind in ("update", "scatter", "gather") and self.entries[entry.args[0]].kind != "leaf":
+                roots.add(entry.args[0])
         return roots
 
     def memory_behind(self, position: int) -> int | None:
@@ -108,6 +110,7 @@ class Fusion:
         if reason is not None:
             raise Materialise(reason)
         group = Group(domain, sequence, [root], {}, None, entry.kind in ALONE)
+        group.reduces = entry.kind in ("reduce", "scan")
         group.inside[root] = self.forms_of(root, domain)
         if entry.kind not in MEMORY_FIRST and entry.kind != "empty":
             group.puller = self.pull(group, len(self.groups))
@@ -144,19 +147,18 @@ class Fusion:
         row_level = False
         sequence = group.sequence
         if entry.kind == "reduce":
-            if wanted.shape != domain.shape or (domain.reduced and wanted.reduced != domain.reduced):
+            if wanted.shape != domain.shape or (group.reduces and wanted.reduced != domain.reduced):
                 return False
             sequence, reason = self.sequence_of(root, wanted)
-            if reason is not None or (domain.reduced and sequence != group.sequence):
+            if reason is not None or (group.reduces and sequence != group.sequence):
                 return False
             domain = wanted
         elif wanted.shape != domain.shape:
             if not domain.reduced or domain.row(wanted.shape) is None:
                 return False
             row_level = True
-        elif domain.reduced and len(domain.shape) == len(domain.reduced) == 0:
-            return False
         trial = Group(domain, sequence, [*group.roots, root], dict(group.inside), None, False, group.staged)
+        trial.reduces = group.reduces or entry.kind == "reduce"
         trial.inside[root] = self.forms_of(root, domain)
         if row_level:
             row = domain.row(wanted.shape)
@@ -176,10 +178,14 @@ class Fusion:
         """True when the joined nest reads something once that would be read twice, and its rows stay in cache."""
         assert group.puller is not None
         assert trial.puller is not None
-        if len(trial.puller.demands) > MOST_DEMANDS:
+        if len(trial.puller.demands) > MOST_DEMANDS or self.body_cost(trial) > LONGEST_BODY:
             return False
         alone = Puller(
-            self.entries, trial.domain, lambda p: p != root and self.is_memory(p, len(self.groups)), {}, trial.order
+            self.entries,
+            trial.domain,
+            lambda p: p != root and self.is_memory(p, len(self.groups)),
+            {},
+            trial.order,
         )
         self.start(alone, root, trial)
         try:
@@ -291,15 +297,15 @@ class Fusion:
         more than one axis in the run.
         """
         run = inner_run(axes, domain)
-        if len(run) < 2:
+        if len(run) < 2 or size_of(domain.shape) == 0:
             return True
         entry = self.entries[operand]
         if operand in self.roots:
             return True
         strides = entry.attr[1] if entry.kind == "view" else c_strides(entry.shape)
-        return all(strides[a] == strides[b] * domain.shape[b] for a, b in zip(run, run[1:], strict=False)) and (
-            entry.kind in ("leaf", "view") or self.operand_is_flat(operand, domain)
-        )
+        return all(
+            strides[a] == strides[b] * domain.shape[b] for a, b in zip(run, run[1:], strict=False)
+        ) and (entry.kind in ("leaf", "view") or self.operand_is_flat(operand, domain))
 
     def operand_is_flat(self, operand: int, domain: Domain) -> bool:
         """True when everything the operand is computed from is dense over the run, so that its axes merge."""
@@ -318,7 +324,8 @@ class Fusion:
         """True when the bits of some reduction of the group depend on its innermost axes being one run."""
         found = [self.entries[r] for r in group.roots if self.entries[r].kind == "reduce"]
         return any(
-            e.attr[0] in ("argmin", "argmax") or (REDUCTIONS[e.attr[0]].ordered and e.code[0] in "fc") for e in found
+            e.attr[0] in ("argmin", "argmax") or (REDUCTIONS[e.attr[0]].ordered and e.code[0] in "fc")
+            for e in found
         )
 
     def is_flat(self, puller: Puller, group: Group) -> bool:
@@ -343,6 +350,28 @@ class Fusion:
                     if self.entries[position].kind in ("map", "gather"):
                         times[position] = times.get(position, 0) + len(forms)
         return {p for p, n in times.items() if n > 2 or (n == 2 and cost_of(self.entries[p]) >= EXPENSIVE)}
+
+    def body_cost(self, group: Group) -> int:
+        """Cost of what a nest computes for one element."""
+        assert group.puller is not None
+        demanded = sum(cost_of(self.entries[p]) * len(forms) for p, forms in group.puller.demands.items())
+        return demanded + sum(cost_of(self.entries[r]) for r in group.roots)
+
+    def too_long(self) -> set[int]:
+        """Entries at which nests are cut that would take long to compile: from the inputs' side, so that a loop of
+        the program yields the same kernels again and again."""
+        cuts: set[int] = set()
+        for group in self.groups:
+            if group.puller is None:
+                continue
+            total = 0
+            for position in sorted(group.puller.demands):
+                entry = self.entries[position]
+                total += cost_of(entry) * len(group.puller.demands[position])
+                if total >= LONGEST_BODY and entry.kind == "map" and entry.shape == group.domain.shape:
+                    cuts.add(position)
+                    break
+        return cuts
 
 
 def disjoint(a: Flat, b: Flat, extents: Shape) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from lazyarray.ir.expression import Entry
-from lazyarray.ir.index_map import c_strides, size_of
+from lazyarray.ir.index_map import size_of
+from lazyarray.ir.ops import OPS
 from lazyarray.schedule.demand import Flat, flatten
 from lazyarray.schedule.fusion import EXPENSIVE, Group
 from lazyarray.schedule.kernel import (
@@ -21,7 +22,6 @@ from lazyarray.schedule.kernel import (
 )
 from lazyarray.schedule.plan import KernelStep, Scalar, Walk
 from lazyarray.schedule.values import Value, Values
-from lazyarray.ir.ops import OPS
 
 SMALL_STEPS: dict[int, Step] = {0: "0", 1: "1", -1: "-1", 2: "2", 3: "3", 4: "4"}
 
@@ -58,7 +58,7 @@ def choose_axes(group: Group, walks: list[tuple[int, ...]]) -> Axes:
     tail = [kept.pop()] if inner and merged[-1][0] not in reduced else []
     ordered: list[tuple[int | None, int]] = [*kept, *inner, *tail]
     roles: list[Role] = [*("p" for _ in kept), *("r" for _ in inner), *("p" for _ in tail)]
-    if reduced and not inner:
+    if group.reduces and not inner:
         ordered.append((None, 1))
         roles.append("r")
     if not ordered:
@@ -132,7 +132,7 @@ class Builder:
             stack.pop()
             args = tuple(self.found(a, local) for a in value.args)
             target = self.instruction(value, args, body)
-            (local if value.full or not self.group.domain.reduced else self.rows)[id(value)] = target
+            (local if value.full or not self.group.reduces else self.rows)[id(value)] = target
         return self.found(wanted, local)
 
     def find(self, value: Value, local: dict[int, int]) -> int | None:
@@ -212,14 +212,20 @@ class Builder:
         for time in range(last + 1):
             self.stage_numbers.append({})
             self.kept.append([])
-            if self.group.domain.reduced:
+            if self.group.reduces:
                 result.append(self.row_stage(time, stored))
             result.append(self.full_stage(time, stored, reductions))
         for k, stage in enumerate(result):
             if stage.level == "full":
-                time = k // 2 if self.group.domain.reduced else k
+                time = k // 2 if self.group.reduces else k
                 result[k] = Stage(
-                    stage.level, stage.body, stage.reductions, stage.scan, (), stage.stores, tuple(self.kept[time])
+                    stage.level,
+                    stage.body,
+                    stage.reductions,
+                    stage.scan,
+                    (),
+                    stage.stores,
+                    tuple(self.kept[time]),
                 )
         return tuple(s for s in result if s.body or s.reductions or s.stores or s.scan)
 
@@ -228,18 +234,23 @@ class Builder:
         stores: list[Store] = []
         for root in stored:
             value = self.values.roots[root]
-            if not value.full and value.time == time:
+            if value.time == time and not self.fills_rows(root):
                 number = self.emit(value, time, body)
                 stores.append(self.store(root, number))
         for value in self.row_values(time):
             self.emit(value, time, body)
         return Stage("row", tuple(body), stores=tuple(stores))
 
+    def fills_rows(self, root: int) -> bool:
+        """True for a stored root that has an element for each point of the reduction axes."""
+        coefficients = store_flat(self.entries, self.group, root)[1]
+        return self.values.roots[root].op == "scanned" or any(coefficients[a] for a in self.group.domain.reduced)
+
     def row_values(self, time: int) -> list[Value]:
         """Row-level values that full-level ones of this and later stages read, available from this time on."""
         seen: set[int] = set()
-        found: list[Value] = []
-        stack = [v for v in self.values.roots.values()]
+        stack = list(self.values.roots.values())
+        found = [v for v in stack if not v.full and v.op != "reduced" and v.time == time]
         while stack:
             value = stack.pop()
             if id(value) in seen:
@@ -257,14 +268,13 @@ class Builder:
         found: list[Reduction] = []
         scan: Scan | None = None
         stores: list[Store] = []
-        plain = not self.group.domain.reduced
         for root in reductions:
             value = self.values.roots[root]
             if value.time - 1 == time:
                 found.append(self.reduction(root, value, time, body))
         for root in stored:
             value = self.values.roots[root]
-            if value.time != time or not (value.full or plain):
+            if value.time != time or (self.group.reduces and not self.fills_rows(root)):
                 continue
             if value.op == "scanned":
                 operand = self.emit(value.args[0], time, body)
@@ -287,7 +297,11 @@ class Builder:
         return Reduction(target, name, numbers[0], value.code, where, start)
 
     def store(self, root: int, number: int, mask: int | None = None) -> Store:
-        return Store(self.access(root, store_flat(self.entries, self.group, root), self.entries[root].code), number, mask)
+        return Store(
+            self.access(root, store_flat(self.entries, self.group, root), self.entries[root].code),
+            number,
+            mask,
+        )
 
 
 def store_flat(entries: tuple[Entry, ...], group: Group, root: int) -> Flat:
@@ -317,7 +331,10 @@ def nest(entries: tuple[Entry, ...], group: Group, stored: list[int]) -> KernelS
         tuple(builder.scalars),
         tuple(stored),
         *describe(entries, group, values),
-        sum(touched(entries, group, slot, [f for s, f in values.loads if s == slot]) for slot in {s for s, _ in values.loads}),
+        sum(
+            touched(entries, group, slot, [f for s, f in values.loads if s == slot])
+            for slot in {s for s, _ in values.loads}
+        ),
         sum(touched(entries, group, root, [store_flat(entries, group, root)]) for root in stored),
     )
 

@@ -56,10 +56,12 @@ def slots_read(entries: tuple[Entry, ...], group: Group) -> set[int]:
         }
     root = group.roots[0]
     kind = entries[root].kind
+    args = entries[root].args
+    if kind in ("update", "scatter"):
+        found.add(args[0])
+        args = args[1:]
     if kind in ("call", "scatter"):
-        found |= {memory_arg(entries, a)[0] for a in entries[root].args}
-    elif kind == "update":
-        found.add(entries[root].args[0])
+        found |= {memory_arg(entries, a)[0] for a in args}
     return found
 
 

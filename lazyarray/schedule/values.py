@@ -19,9 +19,7 @@ class Value:
 
     __slots__ = ("args", "attr", "code", "full", "op", "time")
 
-    def __init__(
-        self, op: str, args: tuple[Value, ...], code: str, attr: Any, full: bool, time: int
-    ) -> None:
+    def __init__(self, op: str, args: tuple[Value, ...], code: str, attr: Any, full: bool, time: int) -> None:
         self.op = op
         self.args = args
         self.code = code

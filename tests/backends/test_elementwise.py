@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import platform
 import warnings
 from collections.abc import Sequence
 from functools import cache
@@ -346,4 +347,71 @@ def test_casts_are_those_of_numpy(source: str) -> None:
             wrong.append(
                 f"{source} to {target}: {len(bad)}, {values[k]!r} gave {got[k]!r}, NumPy {want[k]!r}"
             )
+    assert not wrong, "\n".join(wrong)
+
+
+# -- floating-point status -----------------------------------------------------------------------------
+FLAGS = {1: "invalid", 4: "divide by zero", 8: "overflow"}  # of the C library on x86
+# NumPy sets the flag by hand here, for NaNs and infinities that no instruction objects to.
+SET_BY_HAND = {("spacing", "f2")}
+
+
+def warned(call: Any) -> set[str]:
+    """Which of the flags NumPy reports."""
+    with warnings.catch_warnings(record=True) as caught, np.errstate(all="warn", under="ignore"):
+        warnings.simplefilter("always")
+        call()
+    return {name for name in FLAGS.values() for w in caught if str(w.message).startswith(name)}
+
+
+def raised(function: Any, arrays: Sequence[np.ndarray], out: np.ndarray) -> set[str]:
+    """Which of the flags a compiled loop leaves set."""
+    libm = ctypes.CDLL("libm.so.6")
+    libm.feclearexcept(0x3D)
+    run(function, arrays, out)
+    status = libm.fetestexcept(0x0D)
+    return {name for flag, name in FLAGS.items() if status & flag}
+
+
+def usual(dtype_code: str, special: float | None) -> np.ndarray:
+    values = np.linspace(0.2, 3.0, 67) if dtype_code[0] in "fc" else np.arange(67) % 9 + 1
+    array = values.astype(dtype_code)
+    if special is not None and (dtype_code[0] in "fc" or special == 0):
+        array[::3] = special
+    return array
+
+
+@pytest.mark.skipif(
+    platform.system() != "Linux" or platform.machine() != "x86_64", reason="reads the status of x86 on Linux"
+)
+@pytest.mark.parametrize("special", [None, 0.0, np.inf, np.nan])
+@pytest.mark.parametrize("group", GROUPS)
+def test_loops_raise_the_flags_that_numpy_reports(group: str, special: float | None) -> None:
+    wrong = []
+    for op, loop in loops_in(group):
+        if (op, loop[0][0]) in SET_BY_HAND or "b1" in loop[0]:
+            continue
+        arrays = [usual(c, special) for c in loop[0]]
+        want = warned(lambda op=op, arrays=arrays, loop=loop: expected(OPS[op], arrays, loop))
+        got = raised(functions(group)[op, loop[0]], arrays, np.empty(67, loop[1]))
+        if got != want:
+            wrong.append(f"{op} {loop[0]}: {got or 'none'}, NumPy {want or 'none'}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.skipif(
+    platform.system() != "Linux" or platform.machine() != "x86_64", reason="reads the status of x86 on Linux"
+)
+def test_casts_raise_the_flags_that_numpy_reports() -> None:
+    wrong = []
+    for (source, target), function in casts().items():
+        for special in (None, np.inf, np.nan, 1e5, -1.5, 1e30):
+            if source[0] not in "fc":
+                continue
+            with np.errstate(all="ignore"):
+                array = usual(source, special)
+            want = warned(lambda array=array, target=target: array.astype(target))
+            got = raised(function, [array], np.empty(67, target))
+            if got != want:
+                wrong.append(f"{source} to {target}, {special}: {got or 'none'}, NumPy {want or 'none'}")
     assert not wrong, "\n".join(wrong)

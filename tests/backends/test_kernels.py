@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
-from lazyarray_llvm import threads
-from lazyarray_llvm.backend import Backend
 
 from lazyarray.schedule.kernel import Access, Binding, Instruction, Kernel, Reduction, Scan, Stage, Store
+from lazyarray_llvm import threads
+from lazyarray_llvm.backend import Backend
 
 CODES = ["b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16"]
 LENGTHS = [1, 3, 7, 8, 9, 15, 16, 17, 31, 64, 65, 200, 5000]
@@ -76,17 +76,13 @@ def same(got: np.ndarray, expected: np.ndarray) -> None:
     assert got.shape == expected.shape
     np.testing.assert_array_equal(got, expected)
     if got.dtype.kind in "fc":
-        parts = (
-            [(got.real, expected.real), (got.imag, expected.imag)]
-            if got.dtype.kind == "c"
-            else [(got, expected)]
-        )
+        parts = [(got.real, expected.real), (got.imag, expected.imag)] if got.dtype.kind == "c" else [(got, expected)]
         for a, b in parts:
             numbers = ~np.isnan(a)
             np.testing.assert_array_equal(np.signbit(a)[numbers], np.signbit(b)[numbers])
 
 
-# -- elementwise -----------------------------------------------------------------------------------------------------
+# -- elementwise -------------------------------------------------------------------------------------------
 def copy_kernel(code: str, source: tuple[str, ...], target: tuple[str, ...]) -> Kernel:
     roles = ("p",) * len(source)
     accesses = (Access(code, source), Access(code, target))  # type: ignore[arg-type]
@@ -158,9 +154,7 @@ def test_elementwise_over_outer_axes(shape: tuple[int, ...]) -> None:
 
 def test_zero_axes_and_masked_stores() -> None:
     body = (I(0, "load", (), "f8", 0), I(1, "scalar", (), "f8", 0), I(2, "add", (0, 1), "f8"))
-    kernel = Kernel(
-        (), (Access("f8", ()), Access("f8", ())), ("f8",), (Stage("full", body, stores=(Store(1, 2),)),)
-    )
+    kernel = Kernel((), (Access("f8", ()), Access("f8", ())), ("f8",), (Stage("full", body, stores=(Store(1, 2),)),))
     a, out = np.array(2.5), np.array(0.0)
     launch(kernel, [a, out], (), (3,))
     assert out == 5.5
@@ -204,7 +198,7 @@ def test_launch_can_be_run_again_at_other_addresses() -> None:
     same(out, b)
 
 
-# -- reductions --------------------------------------------------------------------------------------------------------
+# -- reductions --------------------------------------------------------------------------------------------
 UFUNCS = {
     "sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum, "fmin": np.fmin, "fmax": np.fmax,
     "any": np.logical_or, "all": np.logical_and, "band": np.bitwise_and, "bor": np.bitwise_or, "bxor": np.bitwise_xor,
@@ -325,9 +319,7 @@ def expected_reduction(op: str, a: np.ndarray, axes: tuple[int, ...]) -> np.ndar
             row = a[tuple(pick)]
             if last in axes:
                 if op == "sum":
-                    row = np.add.reduce(
-                        row, axis=last, keepdims=True, dtype="f4" if a.dtype == "f2" else a.dtype
-                    )
+                    row = np.add.reduce(row, axis=last, keepdims=True, dtype="f4" if a.dtype == "f2" else a.dtype)
                     wide = result.astype(row.dtype)
                     result = (wide + row).astype(a.dtype)
                 else:
@@ -412,7 +404,7 @@ def test_sums_of_cast_input_follow_numpys_buffers() -> None:
             same(got, np.add.reduce(a, dtype=target, keepdims=True))
 
 
-# -- several stages ----------------------------------------------------------------------------------------------------
+# -- several stages ----------------------------------------------------------------------------------------
 def softmax_kernel(code: str, roles: tuple[str, ...], *, keep: bool) -> Kernel:
     """exp(x - max) / sum(exp(x - max)) with a rational stand-in for exp, to be exact against NumPy."""
     last = len(roles) - 1
@@ -483,9 +475,7 @@ def test_several_reductions_share_a_pass(roles: tuple[str, ...]) -> None:
     row = (I(9, "subtract", (4, 3), "f8"), I(10, "real", (7,), "f8"), I(11, "add", (9, 10), "f8"))
     stores = tuple(Store(1 + n, v) for n, v in enumerate((11, 5, 6, 8)))
     accesses = (Access("f8", steps), *(Access(c, kept) for c in ("f8", "i8", "f8", "f8")))
-    kernel = Kernel(
-        roles, accesses, (), (Stage("full", body, reductions=reductions), Stage("row", row, stores=stores))
-    )  # type: ignore[arg-type]
+    kernel = Kernel(roles, accesses, (), (Stage("full", body, reductions=reductions), Stage("row", row, stores=stores)))  # type: ignore[arg-type]
     for shape in ROW_SHAPES[len(roles)]:
         a = data("f8", shape, 9)
         small = [1 if axis in axes else n for axis, n in enumerate(shape)]
@@ -561,14 +551,65 @@ def test_long_rows_are_split_and_keep_their_bits(code: str) -> None:
                 same(run_reduction(kernel, a, axes, target), expected.astype(target))
 
 
+@pytest.mark.parametrize("code", ["f2", "f4", "f8"])
 @pytest.mark.parametrize("keep", [False, True])
-def test_stages_of_few_rows_run_in_phases(keep: bool) -> None:
-    for roles, shape in ((("r",), (200_000,)), (("p", "r"), (2, 100_000))):
-        kernel = softmax_kernel("f8", roles, keep=keep)
-        a = data("f8", shape, 4)
+def test_stages_of_few_rows_run_in_phases(keep: bool, code: str) -> None:
+    for roles, shape in ((("r",), (200_003,)), (("p", "r"), (2, 100_001))):
+        kernel = softmax_kernel(code, roles, keep=keep)
+        a = data(code, shape, 4)
         expected = softmax(a, len(roles) - 1)
         for count in (1, 2, 3, 7):
             threads.get_pool(count)
             out = np.empty_like(a)
             launch(kernel, [a, out], a.shape)
             same(out, expected)
+
+
+@pytest.mark.parametrize(
+    "roles", [("r", "p"), ("p", "r"), ("p", "r", "p"), ("r", "r", "p"), ("p", "r", "r"), ("r", "r")]
+)
+def test_values_of_every_loop_level(roles: tuple[str, ...]) -> None:
+    """sum of x * w + v * c with w along the first reduction axis only, v along the first axis, c a scalar expression."""
+    last = len(roles) - 1
+    first_reduced = roles.index("r")
+    axes = tuple(a for a, role in enumerate(roles) if role == "r")
+    along = [
+        tuple("0" if a != axis else "1" if a == last else "s" for a in range(last + 1)) for axis in (first_reduced, 0)
+    ]
+    full = tuple("1" if a == last else "s" for a in range(last + 1))
+    kept = tuple("0" if role == "r" else "1" if a == last else "s" for a, role in enumerate(roles))
+    body = (
+        I(0, "load", (), "f8", 0),
+        I(1, "load", (), "f8", 1),
+        I(2, "load", (), "f8", 2),
+        I(3, "scalar", (), "f8", 0),
+        I(4, "add", (3, 3), "f8"),
+        I(5, "multiply", (2, 4), "f8"),
+        I(6, "multiply", (1, 1), "f8"),
+        I(7, "multiply", (0, 6), "f8"),
+        I(8, "add", (7, 5), "f8"),
+    )
+    stages = (Stage("full", body, reductions=(Reduction(9, "sum", 8, "f8"),)), Stage("row", (), stores=(Store(3, 9),)))
+    accesses = (Access("f8", full), Access("f8", along[0]), Access("f8", along[1]), Access("f8", kept))  # type: ignore[arg-type]
+    kernel = Kernel(roles, accesses, ("f8",), stages)  # type: ignore[arg-type]
+    for shape in ROW_SHAPES[len(roles)]:
+        x, w, v = data("f8", shape), data("f8", shape[first_reduced : first_reduced + 1]), data("f8", shape[:1], 1)
+        wide = [
+            np.broadcast_to(a.reshape([-1 if k == axis else 1 for k in range(last + 1)]), shape)
+            for a, axis in ((w, first_reduced), (v, 0))
+        ]
+        values = x * (wide[0] * wide[0]) + wide[1] * 3.0
+        out = np.empty([1 if a in axes else n for a, n in enumerate(shape)])
+        launch(kernel, [x, *wide, np.broadcast_to(out, shape)], shape, (1.5,))
+        same(out, expected_reduction("sum", values, axes))
+
+
+def test_output_may_alias_an_input() -> None:
+    for step in STEPS:
+        body = (I(0, "load", (), "f4", 0), I(1, "multiply", (0, 0), "f4"))
+        kernel = Kernel(("p",), (Access("f4", (step,)),) * 2, (), (Stage("full", body, stores=(Store(1, 1),)),))  # type: ignore[arg-type]
+        for n in (1, 17, 100, 50_000):
+            a = strided("f4", (n,), (step,), 1)
+            expected = a * a
+            launch(kernel, [a, a], (n,))
+            same(a, expected)

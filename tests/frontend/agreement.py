@@ -91,4 +91,4 @@ def agree(program: Program, eager_below: int) -> None:
     with lazyarray.config.set(eager_below=eager_below):
         ours, our_warnings = outcome(program, lazyarray)
         same(ours, theirs)
-    assert our_warnings == their_warnings
+    assert our_warnings == their_warnings, f"{our_warnings} instead of {their_warnings}"

@@ -20,9 +20,17 @@ K = RNG.integers(-5, 5, (5, 4))
 C = A + 1j * A[::-1]
 
 PROGRAMS: dict[str, Program] = {
-    "matmul": lambda np: (np.matmul(np.data(A), np.data(B)), np.data(A) @ np.data(B), np.data(A) @ np.data(V)),
+    "matmul": lambda np: (
+        np.matmul(np.data(A), np.data(B)),
+        np.data(A) @ np.data(B),
+        np.data(A) @ np.data(V),
+    ),
     "matmul-stack": lambda np: (np.data(T) @ np.data(B), np.data(V) @ np.data(B), np.data(V) @ np.data(V)),
-    "matmul-mixed": lambda np: (np.data(A) @ np.data(K), np.data(K) @ np.data(C), np.data(K, "i1") @ np.data(K, "i1").T),
+    "matmul-mixed": lambda np: (
+        np.data(A) @ np.data(K),
+        np.data(K) @ np.data(C),
+        np.data(K, "i1") @ np.data(K, "i1").T,
+    ),
     "matmul-lists": lambda np: (np.matmul([[1, 2]], [[3], [4]]), [1.0, 2.0, 3.0, 4.0] @ np.data(A)),
     "matmul-views": lambda np: (np.data(A).T @ np.data(A), np.data(A)[::2, ::-1] @ np.data(B)),
     "matmul-refused": lambda np: np.data(A) @ np.data(A),
@@ -30,19 +38,34 @@ PROGRAMS: dict[str, Program] = {
     "matmul-stacks-refused": lambda np: np.data(T) @ numpy.zeros((3, 5, 2)),
     "matmul-out": lambda np: _out(np),
     "matmul-in-place": lambda np: _in_place(np),
-    "dot": lambda np: (np.dot(np.data(A), np.data(B)), np.data(A).dot(np.data(V)), np.dot(np.data(V), np.data(V))),
+    "dot": lambda np: (
+        np.dot(np.data(A), np.data(B)),
+        np.data(A).dot(np.data(V)),
+        np.dot(np.data(V), np.data(V)),
+    ),
     "dot-scalars": lambda np: (np.dot(np.data(A), 2), np.dot(3, 4), np.dot(np.data(2.0), np.data(3.0))),
     "dot-many": lambda np: np.dot(np.data(T), np.data(T).transpose(0, 2, 1)),
     "dot-refused": lambda np: np.dot(np.data(A), np.data(A)),
     "dot-bool": lambda np: np.dot(np.data(A > 0), np.data(B > 0)),
     "vdot": lambda np: (np.vdot(np.data(C), np.data(C)), np.vdot(np.data(V), np.data(V))),
     "vdot-refused": lambda np: np.vdot(np.data(V), np.data(A)),
-    "inner": lambda np: (np.inner(np.data(A), np.data(A)), np.inner(np.data(V), np.data(V)), np.inner(np.data(A), 2)),
+    "inner": lambda np: (
+        np.inner(np.data(A), np.data(A)),
+        np.inner(np.data(V), np.data(V)),
+        np.inner(np.data(A), 2),
+    ),
     "inner-refused": lambda np: np.inner(np.data(A), np.data(B)),
     "outer": lambda np: (np.outer(np.data(V), np.data(A)), np.outer([1, 2], [3, 4])),
-    "tensordot": lambda np: (np.tensordot(np.data(T), np.data(A), ([1, 2], [0, 1])), np.tensordot(np.data(A), np.data(B), 1)),
+    "tensordot": lambda np: (
+        np.tensordot(np.data(T), np.data(A), ([1, 2], [0, 1])),
+        np.tensordot(np.data(A), np.data(B), 1),
+    ),
     "tensordot-refused": lambda np: np.tensordot(np.data(A), np.data(B), 2),
-    "einsum": lambda np: (np.einsum("ij,jk->ik", np.data(A), np.data(B)), np.einsum("ij->", np.data(A)), np.einsum("ij,ij->i", np.data(A), np.data(A))),
+    "einsum": lambda np: (
+        np.einsum("ij,jk->ik", np.data(A), np.data(B)),
+        np.einsum("ij->", np.data(A)),
+        np.einsum("ij,ij->i", np.data(A), np.data(A)),
+    ),
     "einsum-implicit": lambda np: (np.einsum("ij,jk", np.data(A), np.data(B)), np.einsum("ii", np.data(S))),
     "einsum-views": lambda np: (np.einsum("ij->ji", np.data(A)), np.einsum("ii->i", np.data(S))),
     "einsum-optimize": lambda np: np.einsum("ij,jk,kl->il", np.data(A), np.data(B), np.data(B).T, optimize=True),
@@ -52,13 +75,28 @@ PROGRAMS: dict[str, Program] = {
     "einsum-unknown": lambda np: np.einsum("ij,jk->iz", np.data(A), np.data(B)),
     "cross": lambda np: np.cross(np.data(B)[:2], np.data(B)[2:4]),
     "vecdot": lambda np: (np.vecdot(np.data(A), np.data(V)), np.linalg.vecdot(np.data(A), np.data(A))),
-    "solve": lambda np: (np.linalg.solve(np.data(S), np.data(S)), np.linalg.inv(np.data(S)), np.linalg.det(np.data(S))),
-    "norm": lambda np: (np.linalg.norm(np.data(A)), np.linalg.norm(np.data(A), axis=1), np.linalg.norm(np.data(V), 1)),
-    "svd": lambda np: (np.linalg.svd(np.data(A)), np.linalg.qr(np.data(A)), np.linalg.eigh(np.data(S) + np.data(S).T)),
+    "solve": lambda np: (
+        np.linalg.solve(np.data(S), np.data(S)),
+        np.linalg.inv(np.data(S)),
+        np.linalg.det(np.data(S)),
+    ),
+    "norm": lambda np: (
+        np.linalg.norm(np.data(A)),
+        np.linalg.norm(np.data(A), axis=1),
+        np.linalg.norm(np.data(V), 1),
+    ),
+    "svd": lambda np: (
+        np.linalg.svd(np.data(A)),
+        np.linalg.qr(np.data(A)),
+        np.linalg.eigh(np.data(S) + np.data(S).T),
+    ),
     "singular": lambda np: np.linalg.inv(np.data(numpy.zeros((2, 2)))),
-    "linalg-products": lambda np: (np.linalg.matmul(np.data(A), np.data(B)), np.linalg.outer(np.data(V), np.data(V))),
+    "linalg-products": lambda np: (
+        np.linalg.matmul(np.data(A), np.data(B)),
+        np.linalg.outer(np.data(V), np.data(V)),
+    ),
     "lstsq": lambda np: np.linalg.lstsq(np.data(A), np.data(S))[0],
-}  # fmt: skip
+}
 
 
 def _out(np: Any) -> Any:

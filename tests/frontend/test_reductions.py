@@ -1,4 +1,4 @@
-"""Holds reductions, means, variances and running sums to NumPy's values, dtypes, scalars, warnings and errors."""
+"""Holds reductions, means, variances and running sums to NumPy's values, dtypes, scalars and errors."""
 
 from __future__ import annotations
 
@@ -24,9 +24,34 @@ ARRAYS: dict[str, Any] = {
     "scalar": numpy.array(2.5),
     "one": numpy.array([[3.0]]),
 }
-REDUCTIONS = ["sum", "prod", "min", "max", "mean", "var", "std", "any", "all", "argmin", "argmax", "ptp",
-              "count_nonzero", "nansum", "nanprod", "nanmin", "nanmax", "nanmean", "nanvar", "nanstd", "amin",
-              "average", "median", "cumsum", "cumprod", "nancumsum"]  # fmt: skip
+REDUCTIONS = [
+    "sum",
+    "prod",
+    "min",
+    "max",
+    "mean",
+    "var",
+    "std",
+    "any",
+    "all",
+    "argmin",
+    "argmax",
+    "ptp",
+    "count_nonzero",
+    "nansum",
+    "nanprod",
+    "nanmin",
+    "nanmax",
+    "nanmean",
+    "nanvar",
+    "nanstd",
+    "amin",
+    "average",
+    "median",
+    "cumsum",
+    "cumprod",
+    "nancumsum",
+]
 
 
 @MODES
@@ -38,7 +63,21 @@ def test_reductions_agree_with_numpy(name: str, kind: str, eager_below: int) -> 
         agree(lambda np, axis=axis: getattr(np, name)(np.data(values), axis=axis), eager_below)
 
 
-METHODS = ["sum", "prod", "min", "max", "mean", "var", "std", "any", "all", "argmin", "argmax", "cumsum", "cumprod"]
+METHODS = [
+    "sum",
+    "prod",
+    "min",
+    "max",
+    "mean",
+    "var",
+    "std",
+    "any",
+    "all",
+    "argmin",
+    "argmax",
+    "cumsum",
+    "cumprod",
+]
 
 
 @MODES
@@ -60,15 +99,30 @@ PROGRAMS: dict[str, Program] = {
     "keepdims": lambda np: (np.sum(np.data(X), keepdims=True), np.var(np.data(X), 1, keepdims=True)),
     "axes-repeated": lambda np: np.sum(np.data(X), (0, 0)),
     "axis-float": lambda np: np.sum(np.data(X), 1.5),
-    "dtype": lambda np: (np.sum(np.data(N), dtype="f4"), np.data(N).prod(0, dtype="i4"), np.data(X).sum(dtype=int)),
-    "initial": lambda np: (np.sum(np.data(X), 0, initial=3), np.max(np.data(X), initial=100), np.data(N).min(initial=0)),
-    "where": lambda np: (np.sum(np.data(X), where=np.data(POSITIVE)), np.mean(np.data(X), 0, where=np.data(POSITIVE))),
+    "dtype": lambda np: (
+        np.sum(np.data(N), dtype="f4"),
+        np.data(N).prod(0, dtype="i4"),
+        np.data(X).sum(dtype=int),
+    ),
+    "initial": lambda np: (
+        np.sum(np.data(X), 0, initial=3),
+        np.max(np.data(X), initial=100),
+        np.data(N).min(initial=0),
+    ),
+    "where": lambda np: (
+        np.sum(np.data(X), where=np.data(POSITIVE)),
+        np.mean(np.data(X), 0, where=np.data(POSITIVE)),
+    ),
     "where-std": lambda np: np.std(np.data(X), 1, where=np.data(POSITIVE)),
     "where-max": lambda np: np.max(np.data(X), 0, where=np.data(POSITIVE)),
     "where-max-initial": lambda np: np.max(np.data(X), 0, where=np.data(POSITIVE), initial=-9),
     "where-broadcast": lambda np: np.data(X).sum(0, where=np.data([True, False, True])),
     "where-any": lambda np: (np.any(np.data(N) > 40, 0, where=np.data(N) < 45), np.all(np.data(X) > -9)),
-    "ddof": lambda np: (np.var(np.data(X), ddof=1), np.std(np.data(X), 0, correction=1), np.data(X).var(1, ddof=0.5)),
+    "ddof": lambda np: (
+        np.var(np.data(X), ddof=1),
+        np.std(np.data(X), 0, correction=1),
+        np.data(X).var(1, ddof=0.5),
+    ),
     "ddof-twice": lambda np: np.var(np.data(X), ddof=1, correction=1),
     "ddof-large": lambda np: np.var(np.data(X)[:1], 0, ddof=2),
     "var-mean": lambda np: np.var(np.data(X), 1, mean=np.mean(np.data(X), 1, keepdims=True)),
@@ -81,16 +135,28 @@ PROGRAMS: dict[str, Program] = {
     "out": lambda np: _out(np, "sum"),
     "out-mean": lambda np: _out(np, "mean"),
     "out-wrong": lambda np: np.sum(np.data(X), 0, out=np.data(X)),
-    "scalar-kind": lambda np: (type(np.sum(np.data(N)).item()), isinstance(np.mean(np.data(X)), numpy.floating)),
+    "scalar-kind": lambda np: (
+        type(np.sum(np.data(N)).item()),
+        isinstance(np.mean(np.data(X)), numpy.floating),
+    ),
     "scalar-use": lambda np: np.data(X) - np.data(X).mean(),
-    "argmax-keepdims": lambda np: (np.argmax(np.data(X), 1, keepdims=True), np.argmin(np.data(X), keepdims=True)),
+    "argmax-keepdims": lambda np: (
+        np.argmax(np.data(X), 1, keepdims=True),
+        np.argmin(np.data(X), keepdims=True),
+    ),
     "argmax-refused": lambda np: np.argmax(np.data(X), 4),
     "argmax-tuple": lambda np: np.argmax(np.data(X), (0, 1)),
     "nan-argmax": lambda np: (np.nanargmax(np.data(ARRAYS["nan"])), np.nanargmin(np.data(ARRAYS["nan"]), 1)),
     "nan-argmax-refused": lambda np: np.nanargmax(np.data([[numpy.nan, numpy.nan]]), 1),
-    "average": lambda np: (np.average(np.data(X), 0, np.data([1.0, 2, 3, 4])), np.average(np.data(N), weights=np.data(N) + 60)),
+    "average": lambda np: (
+        np.average(np.data(X), 0, np.data([1.0, 2, 3, 4])),
+        np.average(np.data(N), weights=np.data(N) + 60),
+    ),
     "average-returned": lambda np: np.average(np.data(N), 1, returned=True),
-    "cumulative": lambda np: (np.cumsum(np.data(N), dtype="f4"), np.cumulative_sum(np.data(N)[0], include_initial=True)),
+    "cumulative": lambda np: (
+        np.cumsum(np.data(N), dtype="f4"),
+        np.cumulative_sum(np.data(N)[0], include_initial=True),
+    ),
     "cumsum-refused": lambda np: np.cumsum(np.data(X), 3),
     "percentile": lambda np: (np.percentile(np.data(X), [25, 50]), np.quantile(np.data(X), 0.3, 1)),
     "cov": lambda np: (np.cov(np.data(ARRAYS["f4"])), np.corrcoef(np.data(N))),
@@ -98,8 +164,12 @@ PROGRAMS: dict[str, Program] = {
     "trace": lambda np: (np.trace(np.data(N)), np.data(X).trace(0, 1, 2), np.trace(np.data(X), 1)),
     "lists": lambda np: (np.sum([[1, 2], [3, 4]], 0), np.mean([1, 2]), np.max([3.0, 1.0])),
     "count": lambda np: (np.count_nonzero(np.data(N) > 0), np.count_nonzero(np.data(N), 1, keepdims=True)),
-    "ufunc": lambda np: (np.add.reduce(np.data(X)), np.maximum.reduce(np.data(X), 1), np.add.accumulate(np.data(N), 1)),
-}  # fmt: skip
+    "ufunc": lambda np: (
+        np.add.reduce(np.data(X)),
+        np.maximum.reduce(np.data(X), 1),
+        np.add.accumulate(np.data(N), 1),
+    ),
+}
 
 
 def _out(np: Any, name: str) -> Any:

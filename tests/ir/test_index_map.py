@@ -44,7 +44,9 @@ def test_basic_indexing_is_numpys(case: tuple[tuple[int, ...], tuple[Any, ...]])
 
 
 @given(shaped_key(), st.data())
-def test_a_view_of_a_view_is_one_map(case: tuple[tuple[int, ...], tuple[Any, ...]], data: st.DataObject) -> None:
+def test_a_view_of_a_view_is_one_map(
+    case: tuple[tuple[int, ...], tuple[Any, ...]], data: st.DataObject
+) -> None:
     shape, key = case
     base = numbered(shape)
     first = im.index(im.identity(shape), key)
@@ -86,7 +88,11 @@ def test_split_finds_every_axis_of_a_sliced_walk(case: tuple[tuple[int, ...], tu
 
 def test_split_of_plain_slices_always_succeeds() -> None:
     shape = (7, 9)
-    for key in ((slice(1, -1), slice(None, -2)), (slice(None, None, -1), slice(2, None, 3)), (3, slice(None))):
+    for key in (
+        (slice(1, -1), slice(None, -2)),
+        (slice(None, None, -1), slice(2, None, 3)),
+        (3, slice(None)),
+    ):
         view = im.index(im.identity(shape), key)
         assert im.split(view.offset, view.strides, view.shape, shape) is not None
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lazyarray.ir.expression import capture, pending_closure
+from lazyarray.ir.expression import capture, expression_of, pending_closure
 from lazyarray.ir.node import Arg, Key, Node, leaf, record, spec_of
 from lazyarray.runtime.execute import Run
 from lazyarray.runtime.interpret import interpret
@@ -53,7 +53,8 @@ def column(a: Node) -> Node:
 
 def planned(*targets: Node) -> Plan:
     """The plan of the targets, after checking that it computes what the expression means."""
-    expression, sources = capture(pending_closure(targets), targets)
+    signature, sources = capture(pending_closure(targets), targets)
+    expression = expression_of(signature)
     expected = interpret(expression, sources)
     plan = schedule(expression)
     run = Run(plan, sources, Oracle())
@@ -185,3 +186,19 @@ def test_a_broadcast_operand_is_not_computed_again_for_each_row(x: Node) -> None
     plan = planned(op("add", x, op("sin", row)))
     sizes: list[Any] = [s.extents for s in plan.steps if isinstance(s, KernelStep)]
     assert sizes == [(COLUMNS,), (ROWS, COLUMNS)]
+
+
+def test_a_long_chain_is_cut_into_few_kinds_of_kernels(x: Node) -> None:
+    chain = x
+    for _ in range(60):
+        chain = op("multiply", op("sin", chain), 1.5)
+    plan = planned(chain)
+    assert len(plan.kernels) >= 2
+    assert len(set(plan.kernels)) <= 2
+    assert max(sum(len(s.body) for s in k.stages) for k in plan.kernels) < 150
+
+
+def test_a_reduction_over_no_axes_is_a_copy(x: Node) -> None:
+    scalar = leaf(np.array(3.0))
+    assert len(planned(op("add", reduce("sum", scalar), 1.0)).kernels) == 1
+    assert len(planned(reduce("max", x)).kernels) == 1

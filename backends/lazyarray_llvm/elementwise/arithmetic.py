@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import vecmath
 from ..builder import Builder, Value, is_float
-from .comparison import quiet
+from .flags import quiet
 from .libm import call_real
 
 TRANSCENDENTAL = frozenset(

@@ -11,8 +11,10 @@ import platform
 from typing import Final
 
 from ..builder import COMPLEX_PARTS, AnyValue, Builder, Complex, Value, is_float, is_signed, itemsize
+from .flags import quiet
 
 _SATURATES: Final = platform.machine().lower() in ("arm64", "aarch64")
+_X86: Final = platform.machine().lower() in ("x86_64", "amd64", "i686")
 
 
 def cast(b: Builder, value: AnyValue, code: str) -> AnyValue:
@@ -107,7 +109,7 @@ def _round_to_odd(b: Builder, value: Value) -> Value:
     near = b.convert("fptrunc", value, "f4")
     back = b.convert("fpext", near, "f8")
     bits = b.bitcast(near, "u4")
-    above = b.compare("ogt", b.intrinsic("fabs", [back]), b.intrinsic("fabs", [value]))
+    above = quiet(b, "ogt", b.intrinsic("fabs", [back]), b.intrinsic("fabs", [value]))
     toward_zero = b.sub(bits, resize(b, above, "u4"))
     inexact = b.compare("one", back, value)
     return b.bitcast(b.or_(toward_zero, resize(b, inexact, "u4")), "f4")
@@ -134,13 +136,16 @@ def _float_to_integer(b: Builder, value: Value, code: str) -> Value:
 
 def _truncating(b: Builder, value: Value, code: str) -> Value:
     """To i4 or i8 as cvttsd2si: everything out of range, and NaN, is the smallest number."""
+    if _X86:
+        # LLVM calls what does not fit poison, but selects the very instruction, flag and all, for an
+        # operand that it does not know; and it folds no constant that does not fit.
+        return b.convert("fptosi", value, code)
     limit = 2.0 ** (8 * itemsize(code) - 1)
     if value.code == "f8" and code == "i4":
         low = b.compare("ogt", value, b.like(value, -limit - 1.0))
     else:
         low = b.compare("oge", value, b.like(value, -limit))
     fits = b.and_(low, b.compare("olt", value, b.like(value, limit)))
-    # LLVM's conversion of a number out of range is poison, which a select does not let through.
     number = b.convert("fptosi", value, code)
     return b.select(fits, number, b.like(number, -int(limit)))
 

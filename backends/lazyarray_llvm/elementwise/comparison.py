@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import platform
-from typing import Final
-
-from ..builder import AnyValue, Builder, Complex, Predicate, Value, is_float, is_signed, llvm_type
+from ..builder import AnyValue, Builder, Complex, Predicate, Value, is_float, is_signed
 from .casts import cast_real, truth, widen
+from .flags import quiet
 
 _FLOAT: dict[str, Predicate] = {
     "equal": "oeq",
@@ -33,24 +31,6 @@ _UNSIGNED: dict[str, Predicate] = {
     "greater_equal": "uge",
 }
 COMPARISONS = frozenset(_FLOAT)
-_X86: Final = platform.machine().lower() in ("x86_64", "amd64")
-
-
-def quiet(b: Builder, predicate: Predicate, x: Value, y: Value) -> Value:
-    """Compares floats; a NaN raises no flag, so that it warns no more than in NumPy.
-
-    LLVM's plain ordered comparisons are x86's signalling ones; its constrained comparison picks the quiet
-    ones, which exist from AVX on (has_fma) and would be taken apart lane by lane before.
-    """
-    if not (_X86 and b.has_fma):
-        return b.compare(predicate, x, y)
-    element = {"f2": "f16", "f4": "f32", "f8": "f64"}[x.code]
-    suffix = element if x.lanes == 1 else f"v{x.lanes}{element}"
-    name = f"llvm.experimental.constrained.fcmp.{suffix}"
-    result = llvm_type("b1", x.lanes)
-    b.module.declare(name, result, [x.type, y.type, "metadata", "metadata"])
-    how = f'metadata !"{predicate}", metadata !"fpexcept.ignore"'
-    return b.emit(f"call {result} @{name}({x}, {y}, {how})", "b1", x.lanes, "cmp")
 
 
 def compare(b: Builder, op: str, x: AnyValue, y: AnyValue) -> Value:

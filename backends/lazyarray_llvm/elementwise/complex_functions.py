@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from ..builder import Builder, Complex, Value
 from .arithmetic import transcendental
-from .comparison import quiet
 from .complexes import power
+from .flags import quiet
 from .libm import call_complex, call_real
 
 LIBRARY = {

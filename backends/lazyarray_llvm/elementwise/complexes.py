@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..builder import Builder, Complex, Value
 from .casts import cast_real
-from .comparison import isinf, isnan, quiet
+from .comparison import isinf, isnan
+from .flags import never_zero, quiet
 from .libm import call_pair, call_real, define_adapter
 
 
@@ -22,18 +23,6 @@ def _fabs(b: Builder, x: Value) -> Value:
     return b.intrinsic("fabs", [x])
 
 
-def _never_zero(b: Builder, x: Value, is_zero: Value) -> Value:
-    """x, and ±1 where it is zero: a divisor that raises no flag.
-
-    By bits, as LLVM moves a division into the choice of a constant divisor and so divides by the zeros
-    after all.
-    """
-    code = "i" + x.code[1:]
-    mask = b.convert("sext", is_zero, code)
-    one = b.bitcast(b.like(x, 1.0), code)
-    return b.bitcast(b.or_(b.bitcast(x, code), b.and_(mask, one)), x.code)
-
-
 def divide(b: Builder, x: Complex, y: Complex) -> Complex:
     """Smith's algorithm; 0 + 0j divides each part by 0, giving infinities and NaNs."""
     one, zero = b.like(y.re, 1.0), b.like(y.re, 0.0)
@@ -42,13 +31,13 @@ def divide(b: Builder, x: Complex, y: Complex) -> Complex:
     none = b.and_(b.compare("oeq", size_re, zero), b.compare("oeq", size_im, zero))
     large = b.select(by_real, y.re, y.im)
     small = b.select(by_real, y.im, y.re)
-    ratio = b.fdiv(small, _never_zero(b, large, none))
-    scale = b.fdiv(one, _never_zero(b, b.add(large, b.mul(small, ratio)), none))
+    ratio = b.fdiv(small, never_zero(b, large, none))
+    scale = b.fdiv(one, never_zero(b, b.add(large, b.mul(small, ratio)), none))
     first, second = b.mul(x.re, ratio), b.mul(x.im, ratio)
     real = b.mul(b.select(by_real, b.add(x.re, second), b.add(first, x.im)), scale)
     imag = b.mul(b.select(by_real, b.sub(x.im, first), b.sub(second, x.re)), scale)
     # Where both parts of y are 0 this is their magnitude, elsewhere not zero.
-    divisor = _never_zero(b, b.intrinsic("maximum", [size_re, size_im]), b.not_(none))
+    divisor = never_zero(b, b.intrinsic("maximum", [size_re, size_im]), b.not_(none))
     return Complex(
         b.select(none, b.fdiv(x.re, divisor), real),
         b.select(none, b.fdiv(x.im, divisor), imag),
@@ -78,7 +67,7 @@ def absolute(b: Builder, x: Complex) -> Value:
     larger = b.select(quiet(b, "ogt", re, im), re, im)
     smaller = b.select(quiet(b, "olt", im, re), im, re)
     smaller = b.select(b.compare("oeq", smaller, infinity), zero, smaller)
-    ratio = b.fdiv(smaller, _never_zero(b, larger, b.compare("oeq", larger, zero)))
+    ratio = b.fdiv(smaller, never_zero(b, larger, b.compare("oeq", larger, zero)))
     root = b.intrinsic("sqrt", [b.fma(ratio, ratio, b.like(re, 1.0))])
     return b.select(nan, b.like(re, float("nan")), b.mul(root, larger))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..builder import Builder, Value, is_signed, itemsize
 from .casts import cast_real, resize
+from .flags import quiet
 
 
 def _zero(b: Builder, x: Value) -> Value:
@@ -12,8 +13,6 @@ def _zero(b: Builder, x: Value) -> Value:
 
 def quotient(b: Builder, x: Value, y: Value) -> Value:
     """x / y rounded toward zero; 0 where y is 0, the smallest number for smallest / -1."""
-    if x.lanes == 1:
-        return _by_instruction(b, x, y)
     if itemsize(x.code) <= 4:
         return _by_floats(b, x, y, "f4" if itemsize(x.code) < 4 else "f8")
     return _wide_quotient(b, x, y)
@@ -41,8 +40,14 @@ def _by_floats(b: Builder, x: Value, y: Value, code: str) -> Value:
         between = "i8"
     top = cast_real(b, b.select(bad, b.like(x, 1), x), code)
     ratio = b.fdiv(top, cast_real(b, y, code))
-    whole = b.convert("fptosi", b.select(bad, b.like(ratio, 0.0), ratio), between)
-    return resize(b, whole, x.code)
+    # An infinity is cut down to what converts quietly. Choosing 0 here would let LLVM mask the division,
+    # flag and all.
+    finite = b.select(
+        quiet(b, "olt", ratio, b.like(ratio, 2.0**30 if between == "i4" else 2.0**62)),
+        ratio,
+        b.like(ratio, 0.0),
+    )
+    return b.select(bad, b.like(x, 0), resize(b, b.convert("fptosi", finite, between), x.code))
 
 
 def _wide_quotient(b: Builder, x: Value, y: Value) -> Value:
@@ -144,14 +149,9 @@ def absolute(b: Builder, x: Value) -> Value:
 
 
 def reciprocal(b: Builder, x: Value) -> Value:
-    """1.0 / x cast back: 0 but for x of 1, -1 and 0."""
-    one = b.like(x, 1)
-    result = b.select(b.compare("eq", x, one), one, b.like(x, 0))
-    if not is_signed(x.code):
-        return result
-    result = b.select(b.compare("eq", x, b.like(x, -1)), b.like(x, -1), result)
-    infinite = b.const("f8", float("inf"), x.lanes)
-    return b.select(_zero(b, x), cast_real(b, infinite, x.code), result)
+    """1.0 / x cast back, as NumPy: 0 but for x of 1, -1 and 0."""
+    ratio = b.fdiv(b.const("f8", 1.0, x.lanes), cast_real(b, x, "f8"))
+    return cast_real(b, ratio, x.code)
 
 
 def gcd(b: Builder, x: Value, y: Value) -> Value:
@@ -162,6 +162,7 @@ def lcm(b: Builder, x: Value, y: Value) -> Value:
     """|x| / gcd * |y|, wrapping; 0 where both are 0."""
     first, second = _magnitudes(b, x, y)
     common = _gcd(b, first, second)
+    common = b.intrinsic("umax", [common, b.like(common, 1)])
     return Value(b.mul(quotient(b, first, common), second).ref, x.code, x.lanes)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..builder import Builder, Value
 from .casts import cast_real, resize
-from .comparison import isnan, quiet
+from .comparison import isnan
+from .flags import quiet
 
 _MANTISSA = {"f2": 10, "f4": 23, "f8": 52}
 _BIAS = {"f2": 15, "f4": 127, "f8": 1023}

@@ -78,7 +78,7 @@ class Body:
         self.indices: dict[int, Value] = {}  # per outer axis
         self.recall: Callable[[int, Point], AnyValue] = _no_recall
 
-    # -- one-lane values -----------------------------------------------------------------------------------------
+    # -- one-lane values ------------------------------------------------------------------------------------
     def compute(self, instructions: Iterable[Instruction], level: int) -> None:
         """Evaluates the one-lane values of a level, at the current place."""
         for instruction in instructions:
@@ -93,7 +93,7 @@ class Body:
             for part in (value.re, value.im) if isinstance(value, Complex) else (value,):
                 self.scopes.setdefault(part.ref, self.frame.open[-1])
 
-    # -- vectors -------------------------------------------------------------------------------------------------
+    # -- vectors --------------------------------------------------------------------------------------------
     def vectors(
         self, instructions: Iterable[Instruction], point: Point, known: Mapping[int, AnyValue] | None = None
     ) -> dict[int, AnyValue]:
@@ -124,9 +124,7 @@ class Body:
         found = self.scopes.get(refs[0])
         return found if found is not None and found in self.frame.open else self.frame.open[-1]
 
-    def _evaluate(
-        self, instruction: Instruction, env: Mapping[int, AnyValue], point: Point | None
-    ) -> AnyValue:
+    def _evaluate(self, instruction: Instruction, env: Mapping[int, AnyValue], point: Point | None) -> AnyValue:
         frame, op, attr = self.frame, instruction.op, instruction.attr
         lanes = 1 if point is None else point.lanes
         if op == "const":
@@ -137,9 +135,7 @@ class Body:
         if op == "load":
             assert isinstance(attr, int)
             if point is None:
-                return memory.load_scalar(
-                    frame, frame.kernel.accesses[attr].code, self.rows[attr], f"in{attr}"
-                )
+                return memory.load_scalar(frame, frame.kernel.accesses[attr].code, self.rows[attr], f"in{attr}")
             return memory.load(frame, attr, self.rows[attr], point)
         if op == "index":
             assert isinstance(attr, int)
@@ -153,9 +149,7 @@ class Body:
             assert isinstance(attr, int)
             offsets = arguments[0]
             assert isinstance(offsets, Value)
-            return memory.gather_bytes(
-                frame, attr, self.rows[attr], offsets, point or Point(frame, frame.number(0), 1)
-            )
+            return memory.gather_bytes(frame, attr, self.rows[attr], offsets, point or Point(frame, frame.number(0), 1))
         if op == "cast":
             return elementwise.cast(frame.b, arguments[0], instruction.code)
         return elementwise.lower(frame.b, op, arguments, instruction.code)
@@ -180,7 +174,7 @@ def lane_index(point: Point) -> Value:
     return b.add(b.splat(point.index, point.lanes), point.clamped()) if point.lanes > 1 else point.index
 
 
-# -- what a stage needs ----------------------------------------------------------------------------------------------
+# -- what a stage needs ------------------------------------------------------------------------------------
 def stage_instructions(stage: Stage) -> list[Instruction]:
     return [*stage.body, *stage.after]
 

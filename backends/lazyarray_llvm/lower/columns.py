@@ -15,19 +15,20 @@ from lazyarray_llvm.builder import AnyValue, Complex, Value
 from lazyarray_llvm.lower.body import Body, Levels, cost, widest
 from lazyarray_llvm.lower.frame import Frame, Register
 from lazyarray_llvm.lower.memory import Point, fixed_step, store
-from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops
+from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops, row_pointer
 from lazyarray_llvm.lower.scratch import Key, Planes, layout, used_values, value_codes
 
 _NARROW_BODY = 60  # up to so many instructions the loop for a block of one vector is worth its code
+
+_UNROLL = 4  # rows that one walk of a block takes at once where rows are cheap
+_UNROLLED_BODY = 6
 
 
 def column_span(frame: Frame, stage: Stage, levels: Levels) -> Span:
     """Lanes and loops for one pass over a block of columns."""
     kernel, width = frame.kernel, frame.host.vector_bytes
     lanes = max(1, min(64, width // widest(kernel, [stage], levels)))
-    numbers = {i.attr for i in (*stage.body, *stage.after) if i.op == "load"} | {
-        s.access for s in stage.stores
-    }
+    numbers = {i.attr for i in (*stage.body, *stage.after) if i.op == "load"} | {s.access for s in stage.stores}
     steps = [fixed_step(kernel.accesses[n]) for n in numbers if isinstance(n, int)]
     work = cost([stage], levels)
     single = width == 64 and work >= 40 and all(step in (0, 1) for step in steps)
@@ -74,7 +75,7 @@ class Columns:
             else:
                 self._full_stage(stage)
 
-    # -- values that cross stages ------------------------------------------------------------------------------------
+    # -- values that cross stages ---------------------------------------------------------------------------
     def _column(self, point: Point) -> Value:
         assert self.cell is not None
         return self.frame.b.sub(point.index, self.cell.start)
@@ -100,9 +101,7 @@ class Columns:
                 known[value] = self.planes.recall(key, self.codes[value], self._column(point), point)
             elif value in self.totals:
                 pieces = self._read_total(value, point)
-                known[value] = (
-                    pieces[-1] if self.totals[value].op in ("argmin", "argmax") else ops.whole(pieces)
-                )
+                known[value] = pieces[-1] if self.totals[value].op in ("argmin", "argmax") else ops.whole(pieces)
         return known
 
     def _running_code(self, target: int) -> str:
@@ -114,7 +113,7 @@ class Columns:
     def _read_total(self, target: int, point: Point) -> list[Value]:
         return self.planes.read(("total", target), self._running_code(target), self._column(point), point)
 
-    # -- stages --------------------------------------------------------------------------------------------------------
+    # -- stages ---------------------------------------------------------------------------------------------
     def _row_stage(self, stage: Stage) -> None:
         span = column_span(self.frame, stage, self.levels)
         instructions = [*stage.body, *stage.after]
@@ -202,7 +201,9 @@ class Columns:
                     width = len(self.strips["total", r.target])
                     pieces[r.target] = [v for v in carried[at : at + width] if isinstance(v, Value)]
                     at += width
-                after = self._step(stage, running, point, pieces)
+                with frame.scope():
+                    self.body.settle()
+                    after = self._step(stage, running, point, pieces)
                 return [v for r in running for v in after[r.target]]
 
             final = reduced_loops(self.body, self.reduced, initial, inside)
@@ -236,7 +237,67 @@ class Columns:
 
         if running:
             self._walk(Span(span.lanes, span.lanes, single=False, strict=False), begin)
-        reduced_loops(self.body, self.reduced, [], inside)
+        if self._unrolls(stage, running):
+            self._several_rows(stage, running, span, inside)
+        else:
+            reduced_loops(self.body, self.reduced, [], inside)
+
+    def _unrolls(self, stage: Stage, running: Sequence[Reduction | Scan]) -> bool:
+        """Whether rows are so cheap that a vector of accumulators should take several at once."""
+        if not running or stage.scan is not None or stage.stores or stage.kept:
+            return False
+        lanes_only = all(self.levels.of(i.target) in (0, 1, 3) for i in (*stage.body, *stage.after))
+        return lanes_only and cost([stage], self.levels) <= _UNROLLED_BODY
+
+    def _several_rows(
+        self,
+        stage: Stage,
+        running: Sequence[Reduction | Scan],
+        span: Span,
+        one_row: Callable[[Value | None, list[Register]], list[Register]],
+    ) -> None:
+        """The innermost reduction axis by `_UNROLL` rows per walk of the block, and its rest row by row."""
+        frame, b, axis = self.frame, self.frame.b, self.reduced[-1]
+        size = frame.argument(f"extent{axis}")
+
+        def outer(position: Value | None, _: list[Register]) -> list[Register]:
+            rows, indices = self.body.rows, dict(self.body.indices)
+            first = frame.number(0) if position is None else b.mul(position, size)
+
+            def place(i: Value) -> None:
+                self.body.rows = [row_pointer(frame, n, {axis: i}, row) for n, row in enumerate(rows)]
+                self.body.indices = {**indices, axis: i}
+                self.flat = i if position is None else b.add(first, i)
+
+            def several(i: Value, _: list[Register]) -> list[Register]:
+                places = []
+                for k in range(_UNROLL):
+                    place(b.add(i, frame.number(k)) if k else i)
+                    places.append((self.body.rows, self.body.indices, self.flat))
+
+                def vector(point: Point, _: list[Register]) -> list[Register]:
+                    totals = {r.target: self._read_total(r.target, point) for r in running}
+                    for self.body.rows, self.body.indices, self.flat in places:
+                        totals = self._step(stage, running, point, totals)
+                    for r in running:
+                        self.planes.write(("total", r.target), self._column(point), totals[r.target])
+                    return []
+
+                self._walk(span, vector)
+                return []
+
+            def rest(i: Value, _: list[Register]) -> list[Register]:
+                place(i)
+                return one_row(self.flat, [])
+
+            limit = b.sub(size, frame.number(_UNROLL - 1))
+            reached = frame.loop(frame.number(0), limit, _UNROLL, [], several, "rows")[0]
+            assert isinstance(reached, Value)
+            frame.loop(reached, size, 1, [], rest, f"i{axis}")
+            self.body.rows, self.body.indices = rows, indices
+            return []
+
+        reduced_loops(self.body, self.reduced[:-1], [], outer)
 
     def _step(
         self, stage: Stage, running: Sequence[Reduction | Scan], point: Point, before: dict[int, list[Value]]
@@ -253,9 +314,7 @@ class Columns:
         env = self.body.vectors(stage.after, point, env)
         self._stores(stage, point, env)
         for kept in stage.kept:
-            self.planes.write(
-                ("kept", kept), self._element(point), ops.parts(self.body.value(kept, env, point.lanes))
-            )
+            self.planes.write(("kept", kept), self._element(point), ops.parts(self.body.value(kept, env, point.lanes)))
         return after
 
     def _scan(self, scan: Scan, env: dict[int, AnyValue], point: Point, before: list[Value]) -> list[Value]:
@@ -268,10 +327,8 @@ class Columns:
             after = ops.choose(b, b.compare("eq", self.flat, self.frame.number(0)), value, after)
         return ops.parts(after)
 
-    def _reduce(
-        self, r: Reduction, env: dict[int, AnyValue], point: Point, before: list[Value]
-    ) -> list[Value]:
-        b, frame = self.frame.b, self.frame
+    def _reduce(self, r: Reduction, env: dict[int, AnyValue], point: Point, before: list[Value]) -> list[Value]:
+        b, _frame = self.frame.b, self.frame
         value = self.body.value(r.value, env, point.lanes)
         code = ops.operand_code(r, self.codes[r.value])
         if value.code != code:

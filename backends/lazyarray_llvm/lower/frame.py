@@ -52,7 +52,7 @@ class Frame:
         self._arguments: dict[str, Value | Pointer] = {}
         self.b.block = "start"
 
-    # -- text ----------------------------------------------------------------------------------------------------
+    # -- text -----------------------------------------------------------------------------------------------
     def function(self, name: str) -> str:
         """The finished function."""
         head = f"define void @{name}(ptr noundef %args, i64 %begin, i64 %end, i64 %worker) nounwind {{"
@@ -88,7 +88,7 @@ class Frame:
         self.b.lines = outer
         self.open.pop()
 
-    # -- arguments -----------------------------------------------------------------------------------------------
+    # -- arguments ------------------------------------------------------------------------------------------
     def argument(self, name: str, code: str = "i8") -> Value:
         """The register of an argument of the block, loaded in the entry block."""
         found = self._arguments.get(name)
@@ -123,12 +123,10 @@ class Frame:
         code = self.kernel.scalars[number]
         if code[0] == "c":
             part = "f4" if code == "c8" else "f8"
-            return Complex(
-                self.argument(f"scalar{number}.re", part), self.argument(f"scalar{number}.im", part)
-            )
+            return Complex(self.argument(f"scalar{number}.re", part), self.argument(f"scalar{number}.im", part))
         return self.argument(f"scalar{number}", code)
 
-    # -- addresses, integers -------------------------------------------------------------------------------------
+    # -- addresses, integers --------------------------------------------------------------------------------
     def pointer(self, instruction: str, hint: str) -> Pointer:
         name = "%" + self.b.fresh(hint)
         self.b.line(f"{name} = {instruction}")
@@ -155,7 +153,8 @@ class Frame:
         """A one-lane register in every lane, made once in `scope`."""
         if isinstance(value, Complex):
             re, im = self.splat(value.re, lanes, scope), self.splat(value.im, lanes, scope)
-            assert isinstance(re, Value) and isinstance(im, Value)
+            assert isinstance(re, Value)
+            assert isinstance(im, Value)
             return Complex(re, im)
         if value.lanes == lanes:
             return value
@@ -166,7 +165,7 @@ class Frame:
                 found = scope.splats[key] = self.b.splat(value, lanes)
         return found
 
-    # -- control flow --------------------------------------------------------------------------------------------
+    # -- control flow ---------------------------------------------------------------------------------------
     def loop(
         self,
         start: Value,
@@ -185,9 +184,7 @@ class Frame:
         place = len(b.lines)
         b.lines.append("")
         index = Value(names[0], "i8", 1)
-        inner: list[Register] = [
-            dataclasses.replace(c, ref=n) for c, n in zip(carried, names[1:], strict=True)
-        ]
+        inner: list[Register] = [dataclasses.replace(c, ref=n) for c, n in zip(carried, names[1:], strict=True)]
         after = [b.emit(f"add nsw i64 {index.ref}, {step}", "i8", 1, f"{hint}.next")]
         following = body(index, inner)
         latch = b.block
@@ -220,9 +217,7 @@ class Frame:
         latch = b.block
         b.jump(done)
         b.start(done)
-        return [
-            self._join(first, before, last, latch) for first, last in zip(otherwise, results, strict=True)
-        ]
+        return [self._join(first, before, last, latch) for first, last in zip(otherwise, results, strict=True)]
 
     def is_argument(self, ref: str) -> bool:
         """Whether a register is loaded in the entry block."""

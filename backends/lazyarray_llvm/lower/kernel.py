@@ -19,7 +19,6 @@ from lazyarray_llvm.lower.phases import can_split, emit_phases, phase_names
 from lazyarray_llvm.lower.reduce import Rows
 from lazyarray_llvm.lower.signature import Signature
 
-
 # A kernel is compiled whole, or split into phases for launches of few long rows (see `phases`).
 Form: TypeAlias = Literal["whole", "split"]
 
@@ -48,15 +47,11 @@ def describe(kernel: Kernel) -> str:
             extra += "" if r.start is None else f" start v{r.start}"
             lines.append(f"    v{r.target}: {r.code} = reduce {r.op} v{r.value}{extra}")
         if stage.scan is not None:
-            lines.append(
-                f"    v{stage.scan.target}: {stage.scan.code} = scan {stage.scan.op} v{stage.scan.value}"
-            )
+            lines.append(f"    v{stage.scan.target}: {stage.scan.code} = scan {stage.scan.op} v{stage.scan.value}")
         for i in stage.after:
             lines.append(f"    {_spelled(i.target, i.op, i.args, i.code, i.attr)}")
         for s in stage.stores:
-            lines.append(
-                f"    store v{s.value} to {s.access}" + ("" if s.mask is None else f" where v{s.mask}")
-            )
+            lines.append(f"    store v{s.value} to {s.access}" + ("" if s.mask is None else f" where v{s.mask}"))
         if stage.kept:
             lines.append(f"    keep {' '.join(f'v{v}' for v in stage.kept)}")
     return "\n".join(lines)
@@ -112,7 +107,7 @@ def emit(kernel: Kernel, host: Host, form: Form = "whole") -> str:
     return module.text()
 
 
-# -- elementwise -------------------------------------------------------------------------------------------------------
+# -- elementwise -------------------------------------------------------------------------------------------
 _SHORT_BODY = 14  # below so many instructions, vectors are doubled for instruction level parallelism
 _SINGLE_BODY = 40  # from so many on, only one masked copy of the body is emitted where masks are cheap
 

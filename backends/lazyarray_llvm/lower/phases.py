@@ -17,8 +17,8 @@ from lazyarray_llvm.lower.frame import Frame, Pointer, Register
 from lazyarray_llvm.lower.memory import load_scalar, store_scalar
 from lazyarray_llvm.lower.nest import Cell, for_each_row
 from lazyarray_llvm.lower.reduce import Rows, group_reductions, tree_class
-from lazyarray_llvm.lower.rowpass import Cells
 from lazyarray_llvm.lower.scratch import used_values, value_codes
+from lazyarray_llvm.lower.tree import Cells
 
 PARTIAL_BYTES = 32  # of one reduction's partial result: a value, and an index at the second half
 VALUE_BYTES = 16
@@ -76,10 +76,11 @@ class Phases(Rows):
 
     def __init__(self, frame: Frame) -> None:
         super().__init__(frame)
+        self.exact = True  # what lies beyond a segment's end belongs to another worker
         self.crossing = crossing(self.kernel)
         self.row: Value | None = None  # flattened index of the parallel axes
 
-    # -- values per row ----------------------------------------------------------------------------------------------
+    # -- values per row -------------------------------------------------------------------------------------
     def _place(self, value: int) -> Pointer:
         frame, b = self.frame, self.frame.b
         assert self.row is not None
@@ -99,7 +100,7 @@ class Phases(Rows):
             if value in values:
                 store_scalar(self.frame, self.body.registers[value], self._place(value))
 
-    # -- parts -------------------------------------------------------------------------------------------------------
+    # -- parts ----------------------------------------------------------------------------------------------
     def part(self, stage: Stage, name: str) -> str:
         """The function that runs segments of a full stage."""
         self.begin()
@@ -113,8 +114,8 @@ class Phases(Rows):
     def _inner_rows(self) -> Value:
         """Points of the outer reduction axes."""
         frame = self.frame
-        count = frame.number(1)
-        sizes = [frame.argument(f"extent{axis}") for axis in self.outer]
+        count: Value = frame.number(1)
+        sizes: list[Value] = [frame.argument(f"extent{axis}") for axis in self.outer]
         with frame.hoisted(frame.entry):
             for size in sizes:
                 count = size if count.ref == "1" else frame.b.mul(count, size)
@@ -178,10 +179,10 @@ class Phases(Rows):
             ]
 
         found = frame.loop(frame.number(0), depth, 1, [frame.number(0), length], down, "level")
-        start, count = found[1:]
-        assert isinstance(start, Value)
-        assert isinstance(count, Value)
-        return start, count
+        begin, elements = found[1:]
+        assert isinstance(begin, Value)
+        assert isinstance(elements, Value)
+        return begin, elements
 
     def _partial(self, slot: Value, number: int, count: int) -> Pointer:
         frame, b = self.frame, self.frame.b
@@ -201,7 +202,7 @@ class Phases(Rows):
         code = ops.operand_code(reduction, self.codes[reduction.value])
         return ops.sum_code(code) if tree_class(reduction, self.codes) is not None else code
 
-    # -- joins -------------------------------------------------------------------------------------------------------
+    # -- joins ----------------------------------------------------------------------------------------------
     def join(self, number: int | None, name: str) -> str:
         """The function that joins the parts of a full stage (if any) and runs the row stages after it."""
         self.begin()

@@ -13,10 +13,11 @@ from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import AnyValue, Value, is_complex
 from lazyarray_llvm.lower.body import Body, Levels, cost, widest
 from lazyarray_llvm.lower.frame import Frame, Register
-from lazyarray_llvm.lower.memory import Point, fixed_step, store, store_scalar
+from lazyarray_llvm.lower.memory import Point, fixed_step, store, store_scalar, store_when
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops
-from lazyarray_llvm.lower.rowpass import Cells, Pass
+from lazyarray_llvm.lower.rowpass import Pass
 from lazyarray_llvm.lower.scratch import Planes, value_codes
+from lazyarray_llvm.lower.tree import Cells
 
 _SHORT_BODY = 14
 _SINGLE_BODY = 40
@@ -45,9 +46,7 @@ def group_reductions(stage: Stage, codes: dict[int, str]) -> list[list[Reduction
     return walks
 
 
-def row_span(
-    frame: Frame, stage: Stage, levels: Levels, walk: Sequence[Reduction], codes: dict[int, str]
-) -> Span:
+def row_span(frame: Frame, stage: Stage, levels: Levels, walk: Sequence[Reduction], codes: dict[int, str]) -> Span:
     """Lanes and loops for one walk of a full stage."""
     kernel, width = frame.kernel, frame.host.vector_bytes
     lanes = max(1, min(64, width // widest(kernel, [stage], levels)))
@@ -80,6 +79,7 @@ class Rows:
         self.outer = [axis for axis, role in enumerate(self.kernel.roles) if role == "r"][:-1]
         self.used = range(len(self.kernel.accesses))
         self.flat: Value | None = None
+        self.exact = False
         self._current: Stage | None = None
         self.body.recall = self._recall
 
@@ -115,7 +115,7 @@ class Rows:
             else:
                 mask = self.body.value(target.mask, {}, 1)
                 assert isinstance(mask, Value)
-                self.frame.when(mask, lambda v=value, a=at: (store_scalar(self.frame, v, a), [])[1])
+                store_when(self.frame, mask, value, at)
 
     def full_stage(self, stage: Stage) -> None:
         """All walks of a stage; its reductions become one-lane registers."""
@@ -140,7 +140,7 @@ class Rows:
         made.stretches = self._stretch
         return made
 
-    # -- effects -----------------------------------------------------------------------------------------------------
+    # -- effects --------------------------------------------------------------------------------------------
     def element(self, index: Value) -> Value:
         """The number of an element of the last axis among all reduced elements of the row."""
         return index if self.flat is None else self.frame.b.add(index, self.flat)
@@ -153,7 +153,8 @@ class Rows:
             store(self.frame, target.access, self.body.rows[target.access], point, value, mask)
         for kept in stage.kept:
             value = self.body.value(kept, env, point.lanes)
-            self.planes.write(("kept", kept), self.element(point.index), ops.parts(value))
+            inside = point if self.exact else None
+            self.planes.write(("kept", kept), self.element(point.index), ops.parts(value), inside)
 
     def _recall(self, value: int, point: Point) -> AnyValue:
         return self.planes.recall(("kept", value), self.codes[value], self.element(point.index), point)
@@ -161,7 +162,7 @@ class Rows:
     def _stretch(self, reduction: Reduction, point: Point, mask: Value, value: AnyValue) -> None:
         self.planes.write(("stretch", reduction.target), point.index, [*ops.parts(value), mask])
 
-    # -- reductions of a row -----------------------------------------------------------------------------------------
+    # -- reductions of a row --------------------------------------------------------------------------------
     def _run(self, pass_: Pass) -> dict[int, AnyValue]:
         """Runs a walk over all reduced elements of the current row."""
         frame = self.frame
@@ -273,9 +274,7 @@ class Rows:
             found.append(b.emit(text, piece.code, 1, "stretches"))
         return ops.whole(found)
 
-    def _finished(
-        self, pass_: Pass, carried: Sequence[Register], totals: Sequence[AnyValue]
-    ) -> dict[int, AnyValue]:
+    def _finished(self, pass_: Pass, carried: Sequence[Register], totals: Sequence[AnyValue]) -> dict[int, AnyValue]:
         """One-lane results per reduction target."""
         values: dict[int, AnyValue] = {}
         for r, total in zip([*pass_.trees, *pass_.masked], totals, strict=False):

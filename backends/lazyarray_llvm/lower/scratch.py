@@ -12,7 +12,7 @@ from lazyarray.schedule.kernel import Kernel, Stage
 from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Value, is_complex, itemsize, llvm_type
 from lazyarray_llvm.lower.frame import Frame, Pointer
-from lazyarray_llvm.lower.memory import Point, memory_code
+from lazyarray_llvm.lower.memory import Point, memory_code, put_inside
 
 SLACK = 64  # elements after a plane's end that vectors cut short may touch
 
@@ -125,12 +125,15 @@ class Planes:
         base = self._base(self._first[key] + part)
         return self.frame.offset(base, index, itemsize(self.codes[key][part]), key[0])
 
-    def write(self, key: Key, index: Value, pieces: list[Value]) -> None:
-        """Writes a vector (all its lanes: what lies beyond its end is written again, or slack)."""
+    def write(self, key: Key, index: Value, pieces: list[Value], inside: Point | None = None) -> None:
+        """Writes a vector: all its lanes (what lies beyond its end is written again, or slack), or those inside."""
         for part, piece in enumerate(pieces):
+            place = self.at(key, part, index)
+            if inside is not None and not inside.whole:
+                put_inside(self.frame, place, inside, piece)
+                continue
             if piece.code == "b1":
                 piece = self.frame.b.convert("zext", piece, "u1")
-            place = self.at(key, part, index)
             self.frame.b.line(f"store {piece}, ptr {place.ref}, align {itemsize(piece.code)}")
 
     def read(self, key: Key, code: str, index: Value, point: Point) -> list[Value]:

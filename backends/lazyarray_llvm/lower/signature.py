@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from typing import Any
 
 from lazyarray.schedule.kernel import Binding, Kernel
 
@@ -53,26 +54,28 @@ class Signature:
         self.slots[name] = len(self._formats)
         self._formats.append("Q" if name.startswith("pointer") else spelled)
 
-    def pack(self, block: bytearray, geometry: Sequence[int], binding: Binding) -> None:
+    def pack(self, block: Any, geometry: Sequence[int], binding: Binding) -> None:
         """Writes the whole argument block of one launch."""
         strides = binding.strides
         values: list[object] = [*geometry, *binding.extents, *binding.pointers]
         values += [strides[number][axis] for number, axis in self._strides]
+        if self._scalars:
+            self._add_scalars(values, binding)
+        self.packer.pack_into(block, 0, *values)
+
+    def _add_scalars(self, values: list[object], binding: Binding) -> None:
         for code, mask, value in zip(self._scalars, self._masks, binding.scalars, strict=True):
             if mask is not None:
                 values.append(int(value) & mask)  # type: ignore[arg-type]
             elif code[0] == "c":
                 number = complex(value)
-                values += (
-                    [number.real, number.imag]
-                    if code == "c16"
-                    else [narrow(number.real), narrow(number.imag)]
-                )
+                both = [number.real, number.imag]
+                values += both if code == "c16" else [narrow(part) for part in both]
             elif code == "b1":
                 values.append(bool(value))
             else:
-                values.append(float(value) if code == "f8" else narrow(float(value), code))  # type: ignore[arg-type]
-        self.packer.pack_into(block, 0, *values)
+                real = float(value)  # type: ignore[arg-type]
+                values.append(real if code == "f8" else narrow(real, code))
 
 
 def narrow(value: float, code: str = "f4") -> float:

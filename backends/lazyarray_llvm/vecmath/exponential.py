@@ -7,7 +7,7 @@ exact.  Functions whose name ends in `_short` serve float32: they compute in dou
 from __future__ import annotations
 
 from lazyarray_llvm.vecmath import polynomial as poly
-from lazyarray_llvm.vecmath.real import MAGIC, MAGIC_SHORT, Mask, Real, fast_two_sum, polynomial, two_product
+from lazyarray_llvm.vecmath.real import MAGIC, MAGIC_SHORT, Mask, Real, fast_two_sum, horner, polynomial, two_product
 
 LOG2E = 1.4426950408889634
 LN2 = 0.6931471805599453
@@ -40,6 +40,15 @@ def exp_pair(r: Real, rest: Real) -> tuple[Real, Real]:
     return head, tail + (r * r).fma(polynomial(r, poly.EXP), rest)
 
 
+def exp_fine(r: Real, rest: Real) -> tuple[Real, Real]:
+    """`exp_pair` to 2**-60, normalised."""
+    u, low = two_product(r, r)
+    head, first = fast_two_sum(1.0, r)
+    head, second = fast_two_sum(head, u * 0.5)
+    tail = (u * r).fma(horner(r, poly.EXPM1), low.fma(0.5, rest * head))
+    return fast_two_sum(head, tail + (first + second))
+
+
 def scale(y: Real, shifted: Real, negative: Mask) -> Real:
     """y * 2**n for n = shifted - MAGIC in [-1088, 1025], `negative` telling its sign.
 
@@ -57,7 +66,7 @@ def exp(x: Real) -> Real:
 
 
 def exp2(x: Real) -> Real:
-    x = x.at_most(1025.0).at_least(-1080.0)
+    x = x.at_most(1024.0).at_least(-1080.0)
     shifted = x + MAGIC
     part = x - (shifted - MAGIC)
     r, rest = two_product(part, LN2)
@@ -70,7 +79,7 @@ def expm1_half_pair(x: Real) -> tuple[Real, Real]:
     shifted, r, rest = reduce(x)
     power = (shifted + (1023.0 - 1.0)).power_of_two()
     u = r * r
-    cubic = (u * r).fma(polynomial(r, poly.EXPM1), rest)
+    cubic = (u * r).fma(horner(r, poly.EXPM1), rest)
     base, low = fast_two_sum(power, Real(x.b, x.lift(-0.5)))
     head, tail = fast_two_sum(base, power * r)
     # Near n = 1, r = -0.34, the terms cancel by half.
@@ -116,7 +125,7 @@ def exp_fused(x: Real) -> Real:
 
 
 def exp2_fused(x: Real) -> Real:
-    x = x.at_most(129.0).at_least(-151.0)
+    x = x.at_most(128.0).at_least(-151.0)
     shifted = x + MAGIC_SHORT
     r = x - (shifted - MAGIC_SHORT)
     linear = r * LN2_FLOAT

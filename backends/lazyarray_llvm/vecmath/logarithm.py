@@ -15,7 +15,7 @@ from lazyarray_llvm.vecmath.exponential import (
     LN2_REST,
     LN2_TAIL,
     LOG2E,
-    exp_pair,
+    exp_fine,
     reduce,
     scale,
 )
@@ -26,9 +26,9 @@ from lazyarray_llvm.vecmath.real import (
     Real,
     domain_error,
     fast_two_sum,
-    polynomial,
     mended,
     pole,
+    polynomial,
     rarely,
     two_product,
     two_sum,
@@ -123,18 +123,22 @@ def log1p_pair(z: Real, rest: Real | None = None, extra: Real | None = None) -> 
     # Knuth's sum, since z may be either side of one.
     part = u - z
     low = (1.0 - part) + (z - (u - part))
-    if rest is not None:
-        low = low + rest
     k, m = split(u)
     f = m - 1.0
     # The bits below those of u, brought to the scale of m.
-    low = low * (_BIAS - k).at_least(MAGIC + 1.0).power_of_two()
+    power = (_BIAS - k).at_least(MAGIC + 1.0).power_of_two()
+    low = low * power
     head, tail, remainder, s = mantissa_terms(f)
     # low / (1 + f), to a few bits more than it contributes.
-    low = low * (s + s).fma(s - 1.0, 1.0)
+    slope = (s + s).fma(s - 1.0, 1.0)
+    low = low * slope
     if extra is not None:
         k = k + extra
     total, error = fast_two_sum(k * LN2_HEAD, head)
+    if rest is not None:
+        # For z below an ulp of one, all of it is in `low`.
+        total, more = two_sum(total, low)
+        low = (rest * power).fma(slope, more)
     return total, error + k.fma(LN2_TAIL, (tail + low) + remainder)
 
 
@@ -228,7 +232,7 @@ def logaddexp(x: Real, y: Real) -> Real:
     """max + log1p(exp(min - max)), with every part to more than a double's precision."""
     large, d, d_low = _order(x, y, -746.0)
     shifted, r, rest = reduce(d)
-    head, tail = fast_two_sum(*exp_pair(*fast_two_sum(r, rest + d_low)))
+    head, tail = exp_fine(*fast_two_sum(r, rest + d_low))
     negative = d < 0.0
     z, z_low = scale(head, shifted, negative), scale(tail, shifted, negative)
     head, tail = log1p_pair(z, z_low)
@@ -242,7 +246,7 @@ def logaddexp2(x: Real, y: Real) -> Real:
     part = d - (shifted - MAGIC)
     r, rest = two_product(part, LN2)
     rest = d_low.fma(LN2, part.fma(LN2_REST, rest))
-    head, tail = fast_two_sum(*exp_pair(*fast_two_sum(r, rest)))
+    head, tail = exp_fine(*fast_two_sum(r, rest))
     negative = d < 0.0
     z, z_low = scale(head, shifted, negative), scale(tail, shifted, negative)
     head, tail = fast_two_sum(*log1p_pair(z, z_low))

@@ -13,9 +13,9 @@ from lazyarray_llvm.vecmath.real import (
     domain_error,
     fast_two_sum,
     horner,
-    polynomial,
     mended,
     pole,
+    polynomial,
     rarely,
     residual,
     two_product,
@@ -57,7 +57,7 @@ def power(x: Real, y: Real) -> Real:
     log_head, log_tail = _log2_pair(k, m)
     head, low = two_product(y, log_head)
     tail = y.fma(log_tail, low)
-    clamped = head.at_most(1025.0).at_least(-1080.0)
+    clamped = head.at_most(1024.0).at_least(-1080.0)
     tail = clamped.equals(head).pick(tail, 0.0)
     shifted = clamped + MAGIC
     part = clamped - (shifted - MAGIC)

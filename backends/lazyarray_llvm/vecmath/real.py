@@ -161,7 +161,7 @@ def polynomial(u: Real, coefficients: Sequence[float]) -> Real:
     """c0 + c1 u + c2 u**2 + ..., by Estrin's scheme.
 
     It takes a few more products than Horner's and half as long: the latency of one chain, not the number of
-    instructions, bounds a loop whose iterations do not all fit into the CPU's window.
+    instructions, bounds a loop whose iterations do not all fit into the window of the CPU.
     """
     terms: list[Real | float] = list(coefficients)
     while len(terms) > 1:

@@ -13,6 +13,7 @@ from lazyarray_llvm.vecmath.real import (
     Mask,
     Real,
     fast_two_sum,
+    horner,
     polynomial,
     rarely,
     residual,
@@ -53,12 +54,12 @@ def kernels(r: Real, rest: Real) -> tuple[tuple[Real, Real], tuple[Real, Real]]:
     """sin(r + rest) and cos(r + rest), each an unrounded sum."""
     u = r * r
     half = u * 0.5
-    sine = (r * u).fma(polynomial(u, poly.SIN), (-rest).fma(half, rest))
+    sine = (r * u).fma(horner(u, poly.SIN), (-rest).fma(half, rest))
     head = 1.0 - half
     # (1 - head) - half is exact; the last place of r**2 counts too.
     low = residual(u, r, r).fma(0.5, (1.0 - head) - half)
     low = (-r).fma(rest, low)
-    return (r, sine), (head, (u * u).fma(polynomial(u, poly.COS), low))
+    return (r, sine), (head, (u * u).fma(horner(u, poly.COS), low))
 
 
 def sin(x: Real) -> Real:

@@ -1,0 +1,347 @@
+"""Owns what arrays answer about themselves: attributes, Python's protocols and NumPy's."""
+
+from __future__ import annotations
+
+import opcode
+import operator
+import sys
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.config import config
+from lazyarray.frontend.record import IMMEDIATE
+from lazyarray.ir.index_map import c_strides, transpose
+from lazyarray.ir.node import Shape
+
+Array = np.ndarray[Any, Any]
+DType = np.dtype[Any]
+_nparray: Final = np.ndarray
+_new: Final[Any] = object.__new__
+
+
+def _is_basic(key: tuple[Any, ...]) -> bool:
+    for item in key:
+        kind = type(item)
+        if kind is not int and kind is not slice and item is not None and item is not Ellipsis:
+            return False
+    return True
+
+
+def _iterate(array: Any) -> Iterator[Any]:
+    if len(array.shape) == 1:
+        yield from core.read_only(array)
+        return
+    for i in range(array.shape[0]):
+        yield array[i]
+
+
+def _asked_by_name(frame: Any, name: str) -> bool:
+    """True when the frame's current instruction loads an attribute: not a call into C that looks for one."""
+    instruction = opcode.opname[frame.f_code.co_code[frame.f_lasti]]
+    return instruction in ("LOAD_ATTR", "LOAD_METHOD") and name in frame.f_code.co_names
+
+
+class Attributes:
+    """The attributes and protocols of `ndarray`."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    # ---- what it is
+
+    @property
+    def shape(self: Any) -> Shape:
+        data = self._np
+        if data is not None:
+            return data.shape
+        node = self._node
+        if node is not None:
+            return node.key.spec.shape
+        view = self._map
+        return self._base.spec.shape if view is None else view.shape
+
+    @shape.setter
+    def shape(self: Any, shape: Any) -> None:
+        core.set_shape(self, shape)
+
+    @property
+    def dtype(self: Any) -> DType:
+        data = self._np
+        if data is not None:
+            return data.dtype
+        node = self._node
+        if node is not None:
+            return node.key.spec.dtype
+        dtype = self._base.spec.dtype
+        return dtype if self._part is None else np.dtype(f"f{dtype.itemsize // 2}")
+
+    @dtype.setter
+    def dtype(self: Any, dtype: Any) -> None:
+        data = core.to_numpy(self)
+        if data is not self._np:
+            self._np = data
+        data.dtype = dtype
+
+    @property
+    def ndim(self: Any) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self: Any) -> int:
+        data = self._np
+        if data is not None:
+            return data.size
+        size = 1
+        for extent in self.shape:
+            size *= extent
+        return size
+
+    @property
+    def itemsize(self: Any) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self: Any) -> int:
+        return self.size * self.dtype.itemsize
+
+    @property
+    def strides(self: Any) -> tuple[int, ...]:
+        data = self._np
+        if data is not None:
+            return data.strides
+        spec = self._base.spec if self._node is None else self._node.key.spec
+        view = self._map if self._node is None else None
+        steps = c_strides(spec.shape) if view is None else view.strides
+        itemsize = spec.dtype.itemsize
+        return tuple([step * itemsize for step in steps])
+
+    @strides.setter
+    def strides(self: Any, strides: Any) -> None:
+        data = core.to_numpy(self)
+        data.strides = strides
+        self._np = data
+
+    @property
+    def flags(self: Any) -> Any:
+        if self._np is not None:
+            return self._np.flags
+        from lazyarray.frontend.flags import Flags
+
+        return Flags(self)
+
+    @property
+    def base(self: Any) -> Any:
+        data = self._np
+        if data is not None:
+            return core.plain(data.base) if type(data.base) is _nparray else data.base
+        if self._node is not None or self._map is None:
+            return None
+        return core._shared(self._base, None)
+
+    @property
+    def data(self: Any) -> memoryview:
+        return core.to_numpy(self).data
+
+    @property
+    def ctypes(self: Any) -> Any:
+        return core.pin(self).ctypes
+
+    @property
+    def flat(self: Any) -> Any:
+        return core.to_numpy(self).flat
+
+    @flat.setter
+    def flat(self: Any, values: Any) -> None:
+        core.to_numpy(self).flat = core.read_only(values) if type(values) is core.ndarray else values
+
+    @property
+    def T(self: Any) -> Any:
+        data = self._np
+        if data is not None:
+            return core.plain(data.T)
+        view = core.map_of(self)
+        return core.view_of(self, transpose(view, tuple(range(len(view.shape) - 1, -1, -1))))
+
+    @property
+    def mT(self: Any) -> Any:
+        data = self._np
+        if data is not None:
+            return core.plain(data.mT)
+        view = core.map_of(self)
+        count = len(view.shape)
+        if count < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
+        return core.view_of(self, transpose(view, (*range(count - 2), count - 1, count - 2)))
+
+    @property
+    def real(self: Any) -> Any:
+        return core.part_of(self, "real")
+
+    @real.setter
+    def real(self: Any, values: Any) -> None:
+        core.assign(core.part_of(self, "real"), values)
+
+    @property
+    def imag(self: Any) -> Any:
+        return core.part_of(self, "imag")
+
+    @imag.setter
+    def imag(self: Any, values: Any) -> None:
+        if self.dtype.kind != "c":
+            core.to_numpy(self).imag = values  # NumPy's error
+        core.assign(core.part_of(self, "imag"), values)
+
+    @property
+    def device(self: Any) -> str:
+        return "cpu"
+
+    # ---- Python's protocols
+
+    def __len__(self: Any) -> int:
+        if self._np is not None:
+            return len(self._np)
+        shape = self.shape
+        if not shape:
+            raise TypeError("len() of unsized object")
+        return shape[0]
+
+    def __iter__(self: Any) -> Iterator[Any]:
+        data = self._np
+        if data is not None and data.ndim == 1:
+            return iter(data)
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return _iterate(self)
+
+    def __getitem__(self: Any, key: Any) -> Any:
+        data = self._np
+        if data is not None:
+            kind = type(key)
+            if kind is int:
+                if data.size >= config.eager_below and data.ndim > 1:
+                    del data
+                    return core.indexing.get(self, key)
+            elif (kind is not slice and not (kind is tuple and _is_basic(key))) or data.size >= config.eager_below:
+                del data
+                return core.indexing.get(self, key)
+            found = data[key]
+            if type(found) is _nparray:
+                result = _new(core.ndarray)
+                result._np = found
+                return result
+            return found
+        return core.indexing.get(self, key)
+
+    def __setitem__(self: Any, key: Any, value: Any) -> None:
+        data = self._np
+        if data is not None and type(value) in IMMEDIATE:
+            kind = type(key)
+            if kind is int or kind is slice or (kind is tuple and _is_basic(key)):
+                data[key] = value
+                return
+        del data
+        core.indexing.put(self, key, value)
+
+    def __bool__(self: Any) -> bool:
+        return bool(core.read_only(self))
+
+    def __int__(self: Any) -> int:
+        return int(core.read_only(self))
+
+    def __float__(self: Any) -> float:
+        return float(core.read_only(self))
+
+    def __complex__(self: Any) -> complex:
+        return complex(core.read_only(self))
+
+    def __index__(self: Any) -> int:
+        return operator.index(core.read_only(self))
+
+    def __repr__(self: Any) -> str:
+        return repr(core.read_only(self))
+
+    def __str__(self: Any) -> str:
+        return str(core.read_only(self))
+
+    def __format__(self: Any, spec: str) -> str:
+        return format(core.read_only(self), spec)
+
+    def __contains__(self: Any, item: Any) -> bool:
+        return bool((self == item).any())
+
+    def __copy__(self: Any) -> Any:
+        return core.duplicate(self)
+
+    def __deepcopy__(self: Any, memo: Any) -> Any:
+        if self.dtype.hasobject:
+            return core.plain(core.read_only(self).__deepcopy__(memo))
+        return core.duplicate(self)
+
+    def __reduce__(self: Any) -> tuple[Any, ...]:
+        return core.wrap, (np.array(core.read_only(self)),)
+
+    # ---- NumPy's protocols
+
+    def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> Array:
+        if copy:
+            return np.array(core.read_only(self), dtype)
+        data = core.to_numpy(self)
+        if dtype is None or data.dtype == dtype:
+            return data
+        return np.array(data, dtype, copy=copy)
+
+    @property
+    def __array_interface__(self: Any) -> dict[str, Any]:
+        if not _asked_by_name(sys._getframe(1), "__array_interface__"):
+            # NumPy prefers this to `__array__`, and would keep a bare address that no count of references shows.
+            raise AttributeError("__array_interface__")
+        return core.pin(self).__array_interface__
+
+    def __dlpack__(self: Any, **options: Any) -> Any:
+        return core.to_numpy(self).__dlpack__(**options)
+
+    def __dlpack_device__(self: Any) -> Any:
+        return (1, 0)
+
+    def __array_namespace__(self: Any, *, api_version: str | None = None) -> Any:
+        np.empty(0).__array_namespace__(api_version=api_version)  # refuses versions that NumPy refuses
+        return sys.modules["lazyarray"]
+
+    def __array_ufunc__(self: Any, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        from lazyarray.frontend import ufunc
+
+        return ufunc.dispatch(function, method, inputs, options)
+
+    def __array_function__(self: Any, function: Any, types: Any, args: Any, options: Any) -> Any:
+        from lazyarray.frontend import ufunc
+
+        return ufunc.dispatch_function(function, types, args, options)
+
+    # ---- conversions that stay here
+
+    def item(self: Any, *args: Any) -> Any:
+        return core.read_only(self).item(*args)
+
+    def tolist(self: Any) -> Any:
+        return core.read_only(self).tolist()
+
+    def tobytes(self: Any, order: Any = "C") -> bytes:
+        return core.read_only(self).tobytes(order)
+
+    def copy(self: Any, order: Any = "C") -> Any:
+        data = self._np
+        if data is not None and data.size < config.eager_below:
+            return core.plain(data.copy(order))
+        del data
+        return core.duplicate(self, order)
+
+    def evaluate(self: Any) -> Any:
+        """Computes the array's values now."""
+        if self._np is None:
+            core.read_only(self)
+        return self
+
+
+from lazyarray.frontend import array as core  # noqa: E402  (either module may be imported first)

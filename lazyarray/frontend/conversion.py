@@ -1,0 +1,143 @@
+"""Owns arrays from objects: `array`, `asarray` and their kin, which alias, copy or convert as NumPy does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.frontend.array import as_array, ndarray, wrap
+from lazyarray.frontend.dispatch import export
+from lazyarray.frontend.rebase import rebase
+from lazyarray.frontend.scalar import LazyScalar
+
+_PLAIN: Final = frozenset({int, float, complex, bool, str, np.float64, np.int64})
+_OURS: Final = (ndarray, np.ndarray, LazyScalar, np.generic)
+
+
+def _is_ours(obj: Any) -> bool:
+    return type(obj) is ndarray or type(obj) is LazyScalar
+
+
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: Any = True,
+    order: Any = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    **options: Any,
+) -> Any:
+    kind = type(object)
+    if kind is ndarray and object._np is not None and dtype is None and copy is True and not (options or ndmin):
+        return wrap(object._np.copy(order)) if order in ("K", "C") else wrap(np.array(object._np, order=order))
+    if kind is list and not options and _PLAIN.issuperset(map(type, object)):
+        return wrap(np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin))
+    if not isinstance(options.pop("like", None), (type(None), *_OURS)) or options or not _is_ours(object):
+        given = export(object)
+        if options or not isinstance(given, np.ndarray) or type(given) is np.ndarray:
+            made = np.array(given, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options)
+        else:
+            made = np.array(given, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
+        return wrap(made) if type(made) is np.ndarray else made
+    x = as_array(object)
+    result = _converted(x, dtype, copy, order)
+    if result.ndim < ndmin:
+        result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
+    return result
+
+
+def _converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> ndarray:
+    if x._np is not None:
+        made = np.array(x._np, dtype, copy=copy, order=order)
+        return x if made is x._np else wrap(made)
+    if dtype is not None and (np.dtype(dtype) != x.dtype or copy):
+        if copy is False:
+            raise ValueError(_NO_COPY)
+        result: ndarray = x.astype(dtype, order=order)
+        return result
+    if copy:
+        result = x.copy(order)
+        return result
+    flags = x.flags
+    laid_out = (
+        order in ("K", "A", None) or (order == "C" and flags.c_contiguous) or (order == "F" and flags.f_contiguous)
+    )
+    if laid_out:
+        return x
+    if copy is False:
+        raise ValueError(_NO_COPY)
+    result = x.copy(order)
+    return result
+
+
+_NO_COPY: Final = (
+    "Unable to avoid copy while creating an array as requested.\n"
+    "If using `np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a copy when needed "
+    "(no behavior change in NumPy 1.x).\n"
+    "For more details, see https://numpy.org/devdocs/numpy_2_0_migration_guide.html"
+    "#adapting-to-changes-in-the-copy-keyword."
+)
+
+
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
+) -> Any:
+    if type(a) is ndarray and dtype is None and order is None and copy is None and device is None:
+        return a
+    if _is_ours(a) and device in (None, "cpu") and isinstance(like, (type(None), *_OURS)):
+        return _converted(as_array(a), dtype, copy, "K" if order is None else order)
+    options = {} if like is None or isinstance(like, _OURS) else {"like": like}
+    given = export(a)
+    made = np.asarray(given, dtype, order, device=device, copy=copy, **options)
+    return wrap(made) if made is not a or type(a) is not np.ndarray else as_array(a)
+
+
+def asanyarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> Any:
+    if _is_ours(a):
+        return asarray(a, dtype, order, **options)
+    if isinstance(options.get("like"), _OURS):
+        del options["like"]
+    made = np.asanyarray(export(a), dtype, order, **options)
+    if type(made) is not np.ndarray:
+        return made  # a subclass, NumPy's business
+    return wrap(made) if made is not a else as_array(a)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    result = asarray(a, dtype, "C", like=like)
+    return result.reshape(1) if result.ndim == 0 else result
+
+
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    result = asarray(a, dtype, "F", like=like)
+    return result.reshape(1) if result.ndim == 0 else result
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    return rebase(np.asarray_chkfinite)(a, dtype, order)
+
+
+def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
+    return array(a, order=order, subok=subok, copy=True)
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+    return rebase(np.require)(a, dtype, requirements)
+
+
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    function.__name__: function
+    for function in (
+        array,
+        asarray,
+        asanyarray,
+        ascontiguousarray,
+        asfortranarray,
+        asarray_chkfinite,
+        copy,
+        require,
+    )
+}

@@ -1,0 +1,113 @@
+"""Owns copies and conversions of arrays, and the order of axes in memory that they keep (NumPy's K order)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazyarray.config import config
+from lazyarray.frontend.record import COMPILED, cast_, copy_, view_
+from lazyarray.ir.index_map import identity, transpose
+from lazyarray.ir.node import Node
+
+DType = np.dtype[Any]
+
+
+def cast_array(array: core.ndarray, dtype: DType) -> core.ndarray:
+    """A new array of another dtype (`astype` without options)."""
+    data = core.settle(array)
+    if data is not None and (data.size < config.eager_below or data.dtype not in COMPILED or dtype not in COMPILED):
+        return core.plain(data.astype(dtype))
+    if dtype not in COMPILED:
+        return core.plain(core.read_only(array).astype(dtype))
+    del data
+    if array.dtype.kind == "c" and dtype.kind not in "cb":
+        warn_complex()
+    perm = order_of(array)
+    node = core.value(array) if perm is None else in_order(array, perm)
+    node = copy_(node) if node.key.spec.dtype == dtype else cast_(node, dtype)
+    return core.from_node(node) if perm is None else core.from_node_as(node, perm)
+
+
+def duplicate(array: core.ndarray, order: Any = "C") -> core.ndarray:
+    """A copy that shares nothing. Recorded for managed arrays: a node is a value, so nothing moves yet."""
+    data = core.settle(array)
+    if data is not None and (data.size < config.eager_below or data.dtype not in COMPILED):
+        return core.plain(data.copy(order))
+    perm = None
+    if order not in ("C", "c"):
+        perm = order_for(array, order)
+    del data
+    node = copy_(core.value(array) if perm is None else in_order(array, perm))
+    return core.from_node(node) if perm is None else core.from_node_as(node, perm)
+
+
+def astype(
+    array: core.ndarray, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True
+) -> Any:
+    """`ndarray.astype`."""
+    wanted = np.dtype(dtype)
+    if not copy and array.dtype == wanted and order in ("K", "k", "A", "a"):
+        return array
+    if casting != "unsafe" or array.dtype not in COMPILED:
+        if not np.can_cast(array.dtype, wanted, casting) or array.dtype not in COMPILED:
+            return core.plain(core.read_only(array).astype(wanted, order, casting, subok, copy))
+    result = cast_array(array, wanted)
+    return result if order in ("K", "k") else duplicate(result, order) if order_for(result, order) else result
+
+
+def order_for(array: core.ndarray, order: Any) -> tuple[int, ...] | None:
+    """The axes from slowest to fastest in a copy made with `order`; None for C order."""
+    if order in ("F", "f"):
+        return tuple(range(len(array.shape) - 1, -1, -1)) if len(array.shape) > 1 else None
+    if order in ("A", "a"):
+        flags = array.flags
+        return order_for(array, "F") if flags.f_contiguous and not flags.c_contiguous else None
+    if order in ("K", "k", None):
+        return order_of(array)
+    np.empty(0).copy(order)  # NumPy's error
+    return None
+
+
+def order_of(array: core.ndarray) -> tuple[int, ...] | None:
+    """The axes from the slowest to the fastest in memory; None for C order, in which results are made anyway."""
+    data = array._np
+    if data is not None:
+        if data.flags.c_contiguous:
+            return None
+        strides, shape = data.strides, data.shape
+    elif array._node is not None or array._map is None:
+        return None
+    else:
+        strides, shape = array._map.strides, array._map.shape
+    axes = list(range(len(shape)))
+    # NumPy's K order: a stable sort by stride, in which axes of stride 0 or extent 1 stay where they are.
+    for i in range(1, len(axes)):
+        place = i
+        for j in range(i - 1, -1, -1):
+            a, b = axes[j], axes[i]
+            step_a, step_b = abs(strides[a]), abs(strides[b])
+            if shape[a] == 1 or shape[b] == 1 or step_a == 0 or step_b == 0:
+                continue
+            if step_a < step_b:
+                place = j
+            else:
+                break
+        if place != i:
+            axes.insert(place, axes.pop(i))
+    perm = tuple(axes)
+    return None if perm == tuple(range(len(shape))) else perm
+
+
+def in_order(array: core.ndarray, perm: tuple[int, ...]) -> Node:
+    """The array's value with its axes permuted to `perm`, so that the fastest axis comes last."""
+    if array._np is not None:
+        node = core.value(array)
+        if array._np is not None:
+            return view_(node, transpose(identity(node.key.spec.shape), perm))
+    return core.value(core.view_of(array, transpose(core.map_of(array), perm)))
+
+
+from lazyarray.frontend import array as core  # noqa: E402  (either module may be imported first)
+from lazyarray.frontend.writing import warn_complex  # noqa: E402

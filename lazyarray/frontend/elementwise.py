@@ -1,0 +1,295 @@
+"""Owns elementwise calls: what runs at once, what is recorded, and when an operator is left to the other operand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.config import config
+from lazyarray.frontend.record import COMPILED, NUMBERS, broadcast_shape, map_
+from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
+from lazyarray.ir.node import Node
+from lazyarray.ir.ops import OPS
+from lazyarray.runtime import backend
+from lazyarray.runtime.ledger import ledger
+
+_nparray: Final = np.ndarray
+_BOOL: Final = np.dtype(bool)
+
+
+# ---- exporting arguments, wrapping results
+
+
+def export(item: Any) -> Any:
+    """Arguments for NumPy: arrays, also inside lists, tuples and dicts, as memory that aliases them."""
+    kind = type(item)
+    if kind is ndarray:
+        return to_numpy(item)
+    if kind is LazyScalar:
+        return item.evaluate()
+    if kind is tuple:
+        return tuple([export(part) for part in item])
+    if kind is list:
+        return [export(part) for part in item]
+    if kind is dict:
+        return {name: export(part) for name, part in item.items()}
+    if kind is ufuncs.ufunc:
+        return item._np
+    if item is ndarray:
+        return _nparray
+    if isinstance(item, tuple) and hasattr(item, "_make"):
+        return item._make(export(part) for part in item)  # type: ignore[attr-defined]
+    return item
+
+
+def written_through(result: Any, options: dict[str, Any]) -> Any:
+    """The caller's own `out` where NumPy returned the memory exported from it."""
+    out = options.get("out")
+    if out is None:
+        return result
+    if type(out) is tuple and len(out) == 1:
+        out = out[0]
+    return out if type(out) is ndarray else result
+
+
+def call_numpy(name: str, function: Callable[..., Any], args: Any, options: dict[str, Any]) -> Any:
+    """A fallback: NumPy's function on evaluated arguments, its result wrapped, counted."""
+    ledger.fallback(name)
+    result = function(*export(args), **export(options))
+    return written_through(wrap(result), options)
+
+
+def overrides(arg: Any) -> bool:
+    """True for what NumPy's own dispatch must see: subclasses of its arrays, and third parties' overrides."""
+    kind = type(arg)
+    if kind in BUILTIN:
+        return False
+    if isinstance(arg, _nparray):
+        return True
+    if isinstance(arg, np.generic):
+        return False
+    return hasattr(kind, "__array_ufunc__")
+
+
+# ---- operators
+
+
+def defers(self: Any, other: Any, reflected: bool) -> bool:
+    """NumPy's rule for when an array's operator leaves the work to the other operand's (`BINOP_IS_FORWARD`)."""
+    kind = type(other)
+    if kind in BUILTIN or kind is ufuncs.ufunc:
+        return False
+    if reflected:
+        return False
+    missing = object()
+    override = getattr(kind, "__array_ufunc__", missing)
+    if isinstance(other, _nparray):
+        return True  # a subclass: its own operators know what to do with arrays
+    if override is not missing:
+        return override is None
+    if isinstance(other, np.generic):
+        return False
+    priority = getattr(kind, "__array_priority__", None)
+    return priority is not None and priority > 0.0
+
+
+def shortcut_power(dtype: np.dtype[Any], exponent: Any) -> str | None:
+    """The ufunc that NumPy's `**` runs for some scalar exponents (`fast_scalar_power`, number.c)."""
+    kind = type(exponent)
+    if kind is int:
+        if exponent == 2 and dtype.kind in "fciu":
+            return "square"
+        if exponent == -1 and dtype.kind in "fc":
+            return "reciprocal"
+    elif kind is float and exponent == 0.5 and dtype.kind in "fc":
+        return "sqrt"
+    return None
+
+
+def eager(name: str) -> np.ufunc | None:
+    """The backend's ufunc for small arrays where NumPy's bits are not those of compiled kernels; else None."""
+    if config.numerics != "fast":
+        return None
+    key = (config.backend, name)
+    if key not in _EAGER:
+        _EAGER[key] = backend.current().eagerufuncs.UFUNCS[name]
+    return _EAGER[key]
+
+
+_EAGER: dict[tuple[str, str], np.ufunc | None] = {}
+
+
+def binary(name: str, python: Callable[[Any, Any], Any], x: Any, y: Any, reflected: bool) -> Any:
+    """A binary operator over anything: eager, recorded, or left to the other operand."""
+    own, other = (y, x) if reflected else (x, y)
+    kind = type(other)
+    if kind is not ndarray and kind not in NUMBERS and defers(own, other, reflected):
+        return NotImplemented
+    return elementwise(ufuncs.UFUNCS[name], (x, y), python)
+
+
+def unary(name: str, python: Callable[[Any], Any], x: Any) -> Any:
+    """A unary operator over an array."""
+    return elementwise(ufuncs.UFUNCS[name], (x,), python)
+
+
+def in_place(name: str, x: ndarray, other: Any) -> Any:
+    """An augmented assignment."""
+    if type(other) not in NUMBERS and defers(x, other, False):
+        return NotImplemented
+    ufuncs.UFUNCS[name](x, other, out=x)
+    return x
+
+
+# ---- elementwise calls
+
+
+def memory_of(arg: Any) -> Any:
+    """The argument as NumPy takes it at once, or None where it is (or may become) a node."""
+    kind = type(arg)
+    if kind is ndarray:
+        return settle(arg)
+    if kind is LazyScalar:
+        node = arg._node
+        return None if node.data is None else arg.evaluate()
+    return arg
+
+
+def must_be_eager(args: tuple[Any, ...]) -> bool:
+    """True when some operand's dtype is not compiled."""
+    for arg in args:
+        kind = type(arg)
+        if kind in NUMBERS or kind is LazyScalar:
+            continue
+        dtype = getattr(arg, "dtype", None)
+        if dtype is None:
+            dtype = np.asarray(arg).dtype
+        if dtype not in COMPILED:
+            return True
+    return False
+
+
+def is_small(memory: list[Any]) -> bool:
+    limit = config.eager_below
+    product = 1
+    largest = 0
+    shape = None
+    same = True
+    for item in memory:
+        if type(item) is _nparray:
+            size = item.size
+            if size >= limit:
+                return False
+            product *= size
+            largest = max(largest, size)
+            if size > 1 or item.ndim:
+                same = same and (shape is None or shape == item.shape)
+                shape = item.shape
+        elif type(item) in NUMBERS or isinstance(item, np.generic):
+            continue
+        elif limit == 0:
+            return False
+        else:
+            return bool(np.size(item) < limit)
+    return limit > 0 and (product < limit or same)
+
+
+def elementwise(function: Any, args: tuple[Any, ...], python: Callable[..., Any] | None = None) -> Any:
+    """A call with positional inputs only: NumPy at once where everything is small memory, else recorded."""
+    memory = [memory_of(arg) for arg in args]
+    if not any(item is None and arg is not None for item, arg in zip(memory, args, strict=True)) and (
+        is_small(memory) or not function._ops
+    ):
+        del_args = memory
+    elif not function._ops or must_be_eager(args):
+        if function._ops == () and any(type(a) is ndarray and a._np is None for a in args):
+            ledger.fallback(function.__name__)
+        del_args = [export(arg) if type(arg) is not ndarray else read_only(arg) for arg in args]
+    else:
+        del memory
+        return _record(function, args)
+    fast = None
+    if function._transcendental and all(getattr(item, "dtype", _BOOL) in COMPILED for item in del_args):
+        fast = eager(function.__name__)
+    result = (fast or python or function._np)(*del_args)
+    return wrap(result) if type(result) is _nparray or type(result) is tuple else result
+
+
+def operands_of(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[int, ...] | None]:
+    """The arguments as nodes and numbers, and the axis order that they share (None: C order)."""
+    perm: tuple[int, ...] | None = None
+    rank = 0
+    agreed = True
+    for arg in args:
+        if type(arg) is not ndarray and type(arg) is not _nparray:
+            continue
+        count = len(arg.shape)
+        if count == 0:
+            continue
+        own = None if count == 1 else order_of(arg) if type(arg) is ndarray else order_of(plain(arg))
+        if rank and (count != rank or own != perm):
+            agreed = False
+        rank, perm = count, own
+    if perm is None or not agreed or broadcast_shape([a.shape for a in args if type(a) is ndarray]) is None:
+        return tuple([as_operand(arg) for arg in args]), None
+    found: list[Any] = []
+    for arg in args:
+        if type(arg) is _nparray and arg.ndim:
+            arg = plain(arg)
+        if type(arg) is ndarray and len(arg.shape):
+            found.append(in_order(arg, perm))
+        else:
+            found.append(as_operand(arg))
+    return tuple(found), perm
+
+
+def _record(function: Any, args: tuple[Any, ...]) -> Any:
+    operands, perm = operands_of(args)
+    if not any(type(o) is Node for o in operands):
+        # Numbers only: made nodes, so that 0-d programs are recorded too.
+        return wrap(function._np(*operands))
+    check_power(function, operands)
+    results = [array_of(map_(OPS[name], operands), perm) for name in function._ops]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def array_of(node: Node, perm: tuple[int, ...] | None) -> Any:
+    if not node.key.spec.shape:
+        return scalar_from_node(node)
+    if perm is None or len(perm) != len(node.key.spec.shape):
+        return from_node(node)
+    return from_node_as(node, perm)
+
+
+def check_power(function: Any, operands: tuple[Any, ...]) -> None:
+    """Integer powers with negative exponents raise where NumPy raises: at the call."""
+    if function.__name__ != "power":
+        return
+    exponent = operands[1]
+    if type(exponent) is not Node or exponent.key.spec.dtype.kind != "i":
+        return
+    base = operands[0]
+    kind = base.key.spec.dtype.kind if type(base) is Node else np.asarray(base).dtype.kind
+    if kind not in "biu":
+        return
+    if bool((read_only(from_node(exponent)) < 0).any()):
+        raise ValueError("Integers to negative integer powers are not allowed.")
+
+
+# Last: arrays need what is above, and any of these modules may be imported first.
+from lazyarray.frontend import ufunc as ufuncs  # noqa: E402
+from lazyarray.frontend.array import (  # noqa: E402
+    BUILTIN,
+    from_node,
+    from_node_as,
+    ndarray,
+    plain,
+    read_only,
+    settle,
+    to_numpy,
+    wrap,
+)
+from lazyarray.frontend.copies import in_order, order_of  # noqa: E402
+from lazyarray.frontend.writing import as_operand  # noqa: E402

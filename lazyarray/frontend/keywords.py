@@ -1,0 +1,234 @@
+"""Owns ufunc calls with keywords: `out`, `where`, `dtype`, `casting`, `order` and the rest."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.frontend.record import (
+    COMPILED,
+    broadcast_,
+    broadcast_shape,
+    cast_,
+    dummy,
+    empty_,
+    fill_,
+    map_,
+    map_key,
+    typed_key,
+    update_,
+)
+from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
+from lazyarray.ir.index_map import identity
+from lazyarray.ir.node import Node
+from lazyarray.ir.ops import OPS
+from lazyarray.runtime.ledger import ledger
+
+_BOOL: Final = np.dtype(bool)
+
+
+def _given_out(function: Any, options: dict[str, Any], extra: tuple[Any, ...]) -> tuple[Any, ...]:
+    out = options.pop("out", None)
+    if extra:
+        if out is not None:
+            raise TypeError("cannot specify 'out' as both a positional and keyword argument")
+        out = extra
+    if out is None:
+        return (None,) * function.nout
+    if type(out) is not tuple:
+        if function.nout != 1:
+            raise TypeError("'out' must be a tuple of arrays")
+        out = (out,)
+    elif len(out) != function.nout and not extra:
+        raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
+    out += (None,) * (function.nout - len(out))
+    for target in out:
+        if target is not None and not isinstance(target, ndarray):
+            raise TypeError("return arrays must be of ArrayType")
+    return out  # type: ignore[no-any-return]
+
+
+_RECORDED: Final = frozenset({"where", "dtype", "casting", "order", "subok", "signature", "sig"})
+
+
+def call(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """The general call: every keyword."""
+    nin = function.nin
+    if len(args) < nin or len(args) > nin + function.nout:
+        return function._np(*export(args), **export(options))  # NumPy's error
+    given = dict(options)
+    outs = _given_out(function, given, args[nin:])
+    args = args[:nin]
+    where = given.get("where", True)
+    touched = (*args, *outs, where)
+    managed = [a for a in touched if type(a) is ndarray and settle(a) is None]
+    lazy = any(type(a) is LazyScalar and a._node.data is None for a in args)
+    compiled = bool(function._ops) and all(name in _RECORDED for name in given) and not must_be_eager(args)
+    if compiled and any(not (type(a) is ndarray and a.dtype in COMPILED) for a in outs if a is not None):
+        compiled = False
+    memory = [memory_of(a) for a in touched if a is not None]
+    if compiled and (managed or lazy or not is_small(memory)):
+        recorded = _record_call(function, args, outs, where, given)
+        if recorded is not NotImplemented:
+            return recorded
+    if managed and not function._ops:
+        ledger.fallback(function.__name__)
+    return _call_memory(function, args, outs, given)
+
+
+def _call_memory(function: Any, args: tuple[Any, ...], outs: tuple[Any, ...], given: dict[str, Any]) -> Any:
+    run = function._np
+    if function._transcendental and set(given) <= {"where"}:
+        run = eager(function.__name__) or run
+    inputs = [read_only(a) if type(a) is ndarray else export(a) for a in args]
+    options = {name: export(item) for name, item in given.items()}
+    if any(o is not None for o in outs):
+        options["out"] = tuple([to_numpy(o) if type(o) is ndarray else o for o in outs])
+        # Inputs that a write changes are exported, so that NumPy sees the overlap.
+        inputs = [export(a) for a in args]
+    result = run(*inputs, **options)
+    if function.nout == 1:
+        return outs[0] if outs[0] is not None else wrap(result)
+    return tuple([o if o is not None else wrap(r) for o, r in zip(outs, result, strict=True)])
+
+
+def _record_call(function: Any, args: tuple[Any, ...], outs: tuple[Any, ...], where: Any, given: dict[str, Any]) -> Any:
+    if any(out is not None and not out.flags.writeable for out in outs):
+        raise ValueError("output array is read-only")
+    operands, perm = operands_of(args)
+    if not any(type(o) is Node for o in operands):
+        operands = (_node_of_number(operands[0]), *operands[1:])
+    order = given.get("order", "K")
+    if order not in ("K", "k", "C", "c", "A", "a", "F", "f", None):
+        return NotImplemented  # NumPy's error
+    if order in ("C", "c"):
+        perm = None
+        operands = tuple([as_operand(a) for a in args])
+    signature = given.get("signature", given.get("sig"))
+    dtype = given.get("dtype")
+    if dtype is not None:
+        if signature is not None:
+            return NotImplemented
+        signature = (None,) * function.nin + (np.dtype(dtype),) * function.nout
+    if isinstance(signature, str):
+        return NotImplemented
+    casting = given.get("casting", "same_kind")
+    mask = _mask_of(where)
+    check_power(function, operands)
+    plan: list[Any] = []
+    dtypes = tuple(o.dtype if o is not None else None for o in outs)
+    out_shapes = tuple([o.shape for o in outs if o is not None])
+    for name in function._ops:
+        key = typed_key(name, operands, dtypes, (signature, casting), out_shapes)
+        if key is None:
+            return NotImplemented
+        plan.append(key)
+    shape = plan[0].spec.shape
+    if mask is not None:
+        shape = broadcast_shape((shape, mask.key.spec.shape))
+    _check_outs(function, args, outs, where, shape)
+    nodes = []
+    for name, key in zip(function._ops, plan, strict=True):
+        simple = signature is None
+        nodes.append(map_(OPS[name], operands) if simple else map_key(key, operands))
+    return _deliver(nodes, outs, mask, shape, perm, order)
+
+
+def _mask_of(where: Any) -> Node | None:
+    if where is True:
+        return None
+    mask = as_operand(where)
+    if type(mask) is not Node:
+        mask = _node_of_number(np.bool_(mask))
+    if mask.key.spec.dtype != _BOOL:
+        raise TypeError(
+            f"Cannot cast array data from {mask.key.spec.dtype!r} to dtype('bool') according to the rule 'safe'"
+        )
+    return mask
+
+
+def _node_of_number(number: Any) -> Node:
+    array = np.asarray(number)
+    return fill_(number, (), array.dtype)
+
+
+def _check_outs(function: Any, args: tuple[Any, ...], outs: tuple[Any, ...], where: Any, shape: Any) -> None:
+    for out in outs:
+        if out is None:
+            continue
+        if shape is None or out.shape != shape:
+            joined = None if shape is None else broadcast_shape((shape, out.shape))
+            if joined != out.shape:
+                # NumPy's words, from NumPy, on arrays without elements of their own.
+                shapes = [np.shape(a) if type(a) is not ndarray else a.shape for a in args]
+                whole = [dummy(s, np.dtype("f8")) for s in shapes]
+                np.add(whole[0], whole[-1], out=np.empty(out.shape))
+
+
+def _deliver(
+    nodes: list[Node],
+    outs: tuple[Any, ...],
+    mask: Node | None,
+    shape: Any,
+    perm: tuple[int, ...] | None,
+    order: Any,
+) -> Any:
+    results: list[Any] = []
+    back = None
+    if perm is not None:
+        back = [0] * len(perm)
+        for place, axis in enumerate(perm):
+            back[axis] = place
+    for node, out in zip(nodes, outs, strict=True):
+        if out is None:
+            if mask is not None:
+                plain_node = value(array_of(node, perm)) if node.key.spec.shape else node
+                spec = plain_node.key.spec
+                node = update_(empty_(shape, spec.dtype), identity(shape), plain_node, mask)
+                results.append(from_node(node) if shape else scalar_from_node(node))
+                continue
+            found = array_of(node, perm)
+            if order in ("F", "f") and type(found) is ndarray:
+                found = found.copy("F")
+            results.append(found)
+            continue
+        if node.key.spec.shape and back is not None:
+            node = value(from_node_as(node, perm))  # type: ignore[arg-type]
+        _write_out(out, node, mask)
+        results.append(out)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _write_out(out: ndarray, node: Node, mask: Node | None) -> None:
+    if out._np is not None:
+        if mask is None:
+            assign(out, from_node(broadcast_(cast_(node, out.dtype), out.shape)))
+        else:
+            assign(out, from_node(cast_(node, out.dtype)), from_node(mask))
+        return
+    write(out, cast_(node, out.dtype), mask)
+
+
+# Last: arrays need what is above, and any of these modules may be imported first.
+from lazyarray.frontend.array import (  # noqa: E402
+    from_node,
+    from_node_as,
+    ndarray,
+    read_only,
+    settle,
+    to_numpy,
+    value,
+    wrap,
+)
+from lazyarray.frontend.elementwise import (  # noqa: E402
+    array_of,
+    check_power,
+    eager,
+    export,
+    is_small,
+    memory_of,
+    must_be_eager,
+    operands_of,
+)
+from lazyarray.frontend.writing import as_operand, assign, write  # noqa: E402

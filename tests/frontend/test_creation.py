@@ -1,0 +1,248 @@
+"""Holds new arrays to NumPy bit for bit, small and recorded, and their laziness."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+import lazyarray
+from lazyarray.frontend.array import ndarray
+from tests.frontend.agreement import MODES, Program, agree
+
+DTYPES = ["?", "i1", "u2", "i4", "i8", "u8", "f2", "f4", "f8", "c8", "c16"]
+M = numpy.arange(12.0).reshape(3, 4)
+
+PROGRAMS: dict[str, Program] = {
+    "zeros": lambda np: (
+        np.zeros(3),
+        np.zeros((2, 3), "i4"),
+        np.zeros((), bool),
+        np.zeros([2, 2], order="F"),
+    ),
+    "ones": lambda np: (np.ones((2, 0)), np.ones(4, complex), np.ones((3, 2), "u1", "F")),
+    "full": lambda np: (
+        np.full(3, 7),
+        np.full((2, 2), 1.5, "i4"),
+        np.full((2, 3), [1, 2, 3]),
+        np.full(2, numpy.float32(3)),
+    ),
+    "full-wraps": lambda np: np.full(5000, numpy.int64(300), "u1"),
+    "full-refused": lambda np: np.full(5000, 300, "u1"),
+    "empty": lambda np: (np.empty((2, 3)).shape, np.empty(5, "i2").dtype, np.empty(0)),
+    "negative": lambda np: np.zeros(-1),
+    "shape-refused": lambda np: np.zeros("a"),
+    "shape-float": lambda np: np.ones(2.5),
+    "dtype-refused": lambda np: np.zeros(3, "nothing"),
+    "objects": lambda np: (
+        np.zeros(2, object),
+        np.full(2, "ab"),
+        np.zeros(2, "S3"),
+    ),
+    "longdouble": lambda np: np.zeros(5000, numpy.longdouble),
+    "like": lambda np: (
+        np.zeros_like(np.data(M)),
+        np.ones_like(np.data(M), int),
+        np.full_like(np.data(M), 2.5),
+    ),
+    "like-shape": lambda np: (
+        np.zeros_like(np.data(M), shape=(2, 2)),
+        np.full_like(np.data(M), [1, 2, 3, 4], "i2"),
+    ),
+    "like-lists": lambda np: (np.zeros_like([1, 2]), np.empty_like([1.5]).dtype, np.ones_like(3)),
+    "like-strides": lambda np: (
+        np.zeros_like(np.data(M).T).strides,
+        np.ones_like(np.data(M).T, order="C").strides,
+    ),
+    "eye": lambda np: (
+        np.eye(3),
+        np.eye(3, 4, 1, "i4"),
+        np.eye(4, k=-2),
+        np.eye(3, order="F"),
+        np.identity(2),
+    ),
+    "eye-large": lambda np: (np.eye(70), np.eye(70, 80, -3, bool), np.eye(70, 60, 100)),
+    "tri": lambda np: (
+        np.tri(3),
+        np.tri(70, 75, 2, "i2"),
+        np.tril(np.data(M), -1),
+        np.triu(np.data(M).astype(int), 1),
+    ),
+    "tri-stack": lambda np: (np.tril(np.data(M)[None]), np.triu(np.data(M)[None], 1)),
+    "diag": lambda np: (
+        np.diag(np.data(M)[0]),
+        np.diag(np.data(M), 1),
+        np.diag([1, 2], -1),
+        np.diagflat(np.data(M)[:2]),
+    ),
+    "indices": lambda np: (
+        np.indices((2, 3)),
+        np.indices((70, 80)),
+        np.indices((70, 80), "f4"),
+        np.indices((2, 3), sparse=True),
+    ),
+    "meshgrid": lambda np: (
+        np.meshgrid([1, 2], [3, 4, 5]),
+        np.meshgrid(np.arange(80), np.arange(70.0), indexing="ij"),
+    ),
+    "meshgrid-sparse": lambda np: np.meshgrid(np.data([1, 2]), np.data([3, 4, 5]), sparse=True),
+    "fromfunction": lambda np: np.fromfunction(lambda i, j: i * 10 + j, (3, 4)),
+    "vander": lambda np: (np.vander(np.data([1.0, 2, 3])), np.vander([1, 2], 3, increasing=True)),
+    "array": lambda np: (
+        np.array([1, 2]),
+        np.array([[1.5]], "f4"),
+        np.array(3, ndmin=2),
+        np.array([np.data(M)[0], np.data(M)[1]]),
+    ),
+    "array-again": lambda np: (
+        np.array(np.data(M), "i4"),
+        np.array(np.data(M), ndmin=3),
+        np.array(np.data(M), order="F").strides,
+    ),
+    "array-no-copy": lambda np: np.array(np.data(M), "i4", copy=False),
+    "array-ragged": lambda np: np.array([[1], [1, 2]]),
+    "asarray": lambda np: (
+        np.asarray([1, 2.5]),
+        np.asarray(np.data(M), "f4"),
+        np.asarray(3),
+        np.asanyarray((1, 2)),
+    ),
+    "contiguous": lambda np: (
+        np.ascontiguousarray(np.data(M).T).strides,
+        np.asfortranarray(np.data(M)).strides,
+        np.ascontiguousarray(3),
+    ),
+    "copy": lambda np: (np.copy(np.data(M)), np.copy(np.data(M).T).strides, np.copy([1, 2])),
+    "from": lambda np: (
+        np.frombuffer(b"abcd", "u1"),
+        np.fromiter(range(5), int),
+        np.fromstring("1 2", sep=" "),
+    ),
+    "chkfinite": lambda np: np.asarray_chkfinite(np.data([1.0, numpy.inf])),
+    "require": lambda np: np.require(np.data(M).T, "f4", "C"),
+    "mgrid": lambda np: (
+        np.mgrid[0:3, 0:2],
+        np.ogrid[0:3],
+        np.r_[1:4, np.data([7, 8])],
+        np.c_[np.data([1, 2]), np.data([3, 4])],
+    ),
+    "nothing": lambda np: np.zeros(),
+    "linspace-many": lambda np: np.linspace([0, 1], [1, 5], 6),
+    "linspace-step": lambda np: (
+        np.linspace(2, 2, 5000),
+        np.linspace(0, 5e-324, 5000),
+        np.linspace(0, 1, 5000, retstep=True),
+    ),
+    "linspace-options": lambda np: (
+        np.linspace(0, 10, 5000, False),
+        np.linspace(0, 10, 5000, dtype=int),
+        np.linspace(0, 1j, 5000),
+    ),
+    "linspace-axis": lambda np: np.linspace([0, 1.0], [3, 2], 5000, axis=1),
+    "linspace-lists": lambda np: np.linspace(np.data([0.0, 1]), 5, 3),
+    "linspace-refused": lambda np: np.linspace(0, 1, -1),
+    "linspace-few": lambda np: (np.linspace(0, 1, 0), np.linspace(0, 1, 1), np.linspace(0, 1, 2)),
+    "linspace-float32": lambda np: np.linspace(0, 1, 5000, dtype="f4"),
+    "windows": lambda np: (np.bartlett(5), np.tri(2)),
+}
+
+
+@MODES
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_functions_agree_with_numpy(name: str, eager_below: int) -> None:
+    agree(PROGRAMS[name], eager_below)
+
+
+RANGES: list[tuple[Any, ...]] = [
+    (10,),
+    (5000,),
+    (0,),
+    (-3,),
+    (3, 5000),
+    (5000, 3),
+    (0, 20000, 3),
+    (20000, 0, -3),
+    (0.5, 5000.0),
+    (0, 500, 0.1),
+    (1e16, 1e16 + 30000, 3),
+    (0.1, 600, 0.1),
+    (-1.0, 1.0, 1e-4),
+    (0, 1, 1e-4),
+    (numpy.float32(0), 5000),
+    (numpy.int8(0), 5000),
+    (5000.5,),
+    (0, 5000, 0.7),
+    (True, 5000),
+    (1, 5000, numpy.float64(0.5)),
+    (0, 5000, 0),
+    (0, numpy.inf),
+    (0, numpy.nan),
+    (0, 5000j, 1),
+    (2**62, 2**62 + 5000),
+    (0, -5000, -1),
+    ("a",),
+    (),
+]
+
+
+@MODES
+@pytest.mark.parametrize("bounds", RANGES, ids=str)
+def test_ranges_agree_with_numpy(bounds: tuple[Any, ...], eager_below: int) -> None:
+    agree(lambda np: np.arange(*bounds), eager_below)
+
+
+@MODES
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_ranges_of_a_dtype_agree_with_numpy(dtype: str, eager_below: int) -> None:
+    for bounds in ((6000,), (0, 2000, 0.3), (-7, 9000, 2), (0.7, 5000, 1.1), (100, -9000, -2)):
+        agree(lambda np, bounds=bounds: np.arange(*bounds, dtype=dtype), eager_below)
+    agree(lambda np: np.arange(start=1, stop=5000, dtype=dtype), eager_below)
+
+
+@MODES
+def test_random_linspaces_agree_with_numpy(eager_below: int) -> None:
+    rng = numpy.random.default_rng(2)
+    for _ in range(40):
+        start, stop = rng.normal(size=2) * 10.0 ** rng.integers(-300, 300)
+        num = int(rng.integers(4000, 6000))
+        endpoint = bool(rng.integers(2))
+        agree(lambda np, args=(start, stop, num, endpoint): np.linspace(*args), eager_below)
+
+
+def test_powers_are_close_to_numpy() -> None:
+    for eager_below in (4096, 0):
+        with lazyarray.config.set(eager_below=eager_below):
+            for name, args in (
+                ("logspace", (0, 3, 50)),
+                ("geomspace", (1, 1000, 50)),
+                ("geomspace", (-1, -8, 7)),
+            ):
+                ours = numpy.asarray(getattr(lazyarray, name)(*args))
+                numpy.testing.assert_allclose(ours, getattr(numpy, name)(*args), rtol=1e-15)
+
+
+def test_constants_take_no_memory_until_needed() -> None:
+    with lazyarray.record_runs() as runs:
+        x = lazyarray.zeros((10**6, 10**5))
+        y = lazyarray.arange(10**11) + lazyarray.ones(10**11)
+        z = lazyarray.empty((10**6, 10**5)).T
+        assert x.shape == (10**6, 10**5)
+        assert (y.dtype, z.shape) == (numpy.dtype(float), (10**5, 10**6))
+        del x, y, z
+    assert not runs.kernels
+    assert not runs.evaluations
+
+
+def test_asarray_aliases_memory_of_numpy() -> None:
+    memory = numpy.zeros(3)
+    array = lazyarray.asarray(memory)
+    assert type(array) is ndarray
+    array[1] = 5
+    memory[2] = 7
+    assert array.tolist() == [0, 5, 7]
+    assert memory[1] == 5
+    assert lazyarray.asarray(array) is array
+    copied = lazyarray.array(memory)
+    copied[0] = 1
+    assert memory[0] == 0
