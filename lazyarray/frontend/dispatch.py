@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.array import ndarray, to_numpy, wrap
+from lazyarray.frontend.array import ndarray, read_only, to_numpy, wrap
 from lazyarray.frontend.record import COMPILED
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.runtime.ledger import ledger
@@ -160,6 +160,11 @@ def run_plain(source: Function, args: Sequence[Any], kwargs: Mapping[str, Any], 
 def fall_back(name: str, source: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """NumPy's function on exported arguments, counted under `name`."""
     ledger.fallback(name)
+    return run_numpy(source, args, kwargs)
+
+
+def run_numpy(source: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """NumPy's function on exported arguments."""
     passed = [export(arg) for arg in args]
     named = {key: export(value) for key, value in kwargs.items()}
     return same(source(*passed, **named), (*args, *kwargs.values()), (*passed, *named.values()))
@@ -210,10 +215,34 @@ def compiled(name: str, source: Function, lazy: Function, plain: bool = True) ->
     return describe(call, source, name)
 
 
-def passing(name: str, source: Function) -> Function:
-    """The public function `name` that only NumPy runs."""
+def passing(name: str, source: Function, pure: bool = False, counted: bool = True) -> Function:
+    """The public function `name` that only NumPy runs; on small plain operands that is no fallback.
+
+    `pure`: it neither writes its arguments nor returns views of them, so that values are read where they are.
+    """
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        operands = plain_operands((*args, *kwargs.values()) if kwargs else args)
+        if type(operands) is list:
+            return run_plain(source, args, kwargs, operands)
+        if not counted:
+            return run_numpy(source, args, kwargs)
+        if pure and kwargs.get("out") is None:
+            ledger.fallback(name)
+            values = [borrow(arg) for arg in args]
+            return adopt(source(*values, **{key: borrow(value) for key, value in kwargs.items()}))
         return fall_back(name, source, args, kwargs)
 
     return describe(call, source, name)
+
+
+def borrow(obj: Any) -> Any:
+    """The argument as NumPy takes it, not to be written or kept."""
+    kind = type(obj)
+    if kind is ndarray:
+        return read_only(obj)
+    if kind is list:
+        return obj if _CONTAINERS.isdisjoint(map(type, obj)) else [borrow(item) for item in obj]
+    if kind is tuple:
+        return tuple([borrow(item) for item in obj])
+    return export(obj)

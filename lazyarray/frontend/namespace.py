@@ -85,6 +85,21 @@ def _of_dtypes(name: str) -> Callable[..., Any]:
 
 BY_DTYPE: Final = frozenset("result_type can_cast min_scalar_type common_type iscomplexobj isrealobj isfortran".split())
 
+# What NumPy alone computes, into fresh memory.
+PURE: Final = frozenset(
+    """
+    median nanmedian percentile nanpercentile quantile nanquantile unique unique_all unique_counts unique_inverse
+    unique_values sort argsort argpartition partition lexsort searchsorted digitize histogram histogram2d histogramdd
+    histogram_bin_edges bincount interp isin intersect1d union1d setdiff1d setxor1d nonzero argwhere convolve
+    correlate polyfit roots
+    linalg.inv linalg.solve linalg.det linalg.slogdet linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh
+    linalg.svd linalg.svdvals linalg.qr linalg.cholesky linalg.lstsq linalg.pinv linalg.norm linalg.matrix_rank
+    linalg.cond linalg.matrix_norm linalg.vector_norm linalg.tensorinv linalg.tensorsolve
+    """.split()
+)
+# Modules whose functions are meant to be NumPy's: nothing that could be compiled is lost.
+UNCOUNTED: Final = frozenset({"testing", "random", "typing", "ctypeslib", "exceptions", "dtypes"})
+
 
 class vectorize(np.vectorize):
     """`numpy.vectorize` whose calls return lazyarray's arrays."""
@@ -184,7 +199,7 @@ def _resolve(name: str) -> Any:
         return _of_dtypes(name)
     if name in SAME or isinstance(source, type) or not callable(source):
         return source
-    return passing(name, source)
+    return passing(name, source, name in PURE)
 
 
 def rebased(source: Any) -> Callable[..., Any]:
@@ -215,7 +230,8 @@ def wrap_member(name: str, value: Any) -> Any:
         return compiled(name, value, RECORDED_MEMBERS[name])
     if name in REBASED_MEMBERS:
         return compiled(name, value, rebased(value))
-    return passing(name, value)
+    package = name.partition(".")[0]
+    return passing(name, value, package == "fft" or name in PURE, counted=package not in UNCOUNTED)
 
 
 REBASED_MEMBERS: Final = frozenset(

@@ -40,6 +40,7 @@ class Group:
     alone: bool = False
     staged: bool = False  # some full-level value depends on a reduction of the group
 
+    copies: bool = False  # an update that must leave the old value as it is
     reduces: bool = False  # some root is a reduction or a scan (possibly over no axes, or only axes of extent 1)
 
     @property
@@ -119,7 +120,11 @@ class Fusion:
         return group
 
     def check_overlap(self, entry: Entry, group: Group) -> None:
-        """Raises Materialise for new values that read the written memory anywhere but at the written element."""
+        """Keeps an update from reading what it has already overwritten.
+
+        New values that read the written memory anywhere but at the written element are materialised first (raises
+        Materialise); where they are that memory's old value itself, the update writes a copy.
+        """
         assert group.puller is not None
         offset, shape, strides, _ = entry.attr
         written = (offset, tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True)))
@@ -129,6 +134,7 @@ class Fusion:
                 for arg in entry.args[1:]:
                     if arg not in self.roots and self.entries[arg].kind not in ("leaf", "scalar"):
                         raise Materialise(arg)
+                group.copies = True
 
     def owner(self, slot: int) -> int:
         """The slot whose memory this one may have taken over through updates."""

@@ -87,7 +87,7 @@ def steps_of(entries: tuple[Entry, ...], group: Group, needed: set[int], later: 
     steps: list[Step] = []
     if entry.kind in ("update", "scatter"):
         old = entry.args[0]
-        steps.append(ClaimStep(old, root, copy=old in later))
+        steps.append(ClaimStep(old, root, copy=group.copies or old in later))
         if entry.kind == "scatter":
             args = tuple(memory_arg(entries, a) for a in entry.args[1:])
             return [*steps, ScatterStep(entry.attr, root, args)]

@@ -202,3 +202,15 @@ def test_a_reduction_over_no_axes_is_a_copy(x: Node) -> None:
     scalar = leaf(np.array(3.0))
     assert len(planned(op("add", reduce("sum", scalar), 1.0)).kernels) == 1
     assert len(planned(reduce("max", x)).kernels) == 1
+
+
+def test_an_array_reversed_into_itself_is_read_before_it_is_written(x: Node) -> None:
+    reversed_rows = ((ROWS - 1) * COLUMNS, (ROWS, COLUMNS), (-COLUMNS, 1))
+    planned(update(x, x, *reversed_rows))
+    doubled = op("multiply", x, 2.0)
+    planned(update(doubled, doubled, *reversed_rows))
+
+
+def test_a_value_without_reduction_axes_fills_all_of_a_joined_result(x: Node) -> None:
+    total = reduce("sum", x, 0, 1)
+    planned(total, view(op("add", total, 1.0), 0, (ROWS, COLUMNS), (0, 0)))
