@@ -114,7 +114,7 @@ def eager(name: str) -> np.ufunc | None:
         return None
     key = (config.backend, name)
     if key not in _EAGER:
-        _EAGER[key] = backend.current().eagerufuncs.UFUNCS[name]
+        _EAGER[key] = backend.current().eager_ufunc(name)
     return _EAGER[key]
 
 

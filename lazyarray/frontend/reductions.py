@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from lazyarray.frontend.array import as_array, assign, from_node, ndarray, scalar_from_node, to_numpy, value
+from lazyarray.frontend.array import (
+    as_array,
+    assign,
+    from_node,
+    from_node_as,
+    in_order,
+    ndarray,
+    order_of,
+    scalar_from_node,
+    to_numpy,
+    value,
+)
 from lazyarray.frontend.dispatch import Uncompiled, is_compiled
-from lazyarray.frontend.record import broadcast_, broadcast_shape, cast_, map_, reduce_, reshape_, scan_
+from lazyarray.frontend.record import broadcast_, broadcast_shape, cast_, map_, reduce_, reshape_, scan_, view_
 from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.ir.index_map import identity, transpose
 from lazyarray.ir.node import Node, Shape
 
 DType = np.dtype[Any]
@@ -57,22 +69,52 @@ def kept_shape(shape: Shape, axes: tuple[int, ...]) -> Shape:
     return tuple([1 if axis in axes else extent for axis, extent in enumerate(shape)])
 
 
-def finish(node: Node, shape: Shape, axes: tuple[int, ...], keepdims: Any) -> Any:
+class Problem(NamedTuple):
+    """A reduction in memory order: the operand's node, and its axes there; `perm` is None in C order."""
+
+    node: Node
+    axes: tuple[int, ...]
+    perm: tuple[int, ...] | None
+    shape: Shape  # of the operand as the program sees it
+    given: tuple[int, ...]  # axes as the program counts them
+
+    def masked(self, mask: Node | None) -> Node | None:
+        """A mask of the operand in the same order."""
+        if mask is None or self.perm is None:
+            return mask
+        return view_(broadcast_(mask, self.shape), transpose(identity(self.shape), self.perm))
+
+
+def arrange(x: ndarray, axes: tuple[int, ...]) -> Problem:
+    """The problem of reducing `axes`: NumPy walks memory in order, and its results keep that order."""
+    perm = order_of(x)
+    if perm is None:
+        return Problem(value(x), axes, None, x.shape, axes)
+    return Problem(in_order(x, perm), tuple(sorted(perm.index(a) for a in axes)), perm, x.shape, axes)
+
+
+def finish(node: Node, problem: Problem, keepdims: Any) -> Any:
     """The reduction's node as the array or scalar that NumPy returns."""
+    perm, axes = problem.perm, problem.given
     if keepdims is not NO_VALUE and keepdims:
-        return from_node(reshape_(node, kept_shape(shape, axes)))
-    if len(axes) == len(shape):
+        node = reshape_(node, kept_shape(problem.node.shape, problem.axes))
+        return from_node(node) if perm is None else from_node_as(node, perm)
+    if len(axes) == len(problem.shape):
         return scalar_from_node(node)
+    if perm is not None:
+        kept = [axis for axis in perm if axis not in axes]
+        places = sorted(kept)
+        if kept != places:
+            return from_node_as(node, tuple([places.index(axis) for axis in kept]))
     return from_node(node)
 
 
-def deliver(node: Node, out: Any, shape: Shape, axes: tuple[int, ...], keepdims: Any) -> Any:
+def deliver(node: Node, out: Any, problem: Problem, keepdims: Any) -> Any:
     """`finish`, into `out` where one is given (checked by `accept_out`)."""
     if out is None:
-        return finish(node, shape, axes, keepdims)
-    if keepdims is not NO_VALUE and keepdims:
-        node = reshape_(node, kept_shape(shape, axes))
-    assign(out, from_node(node), casting="unsafe")
+        return finish(node, problem, keepdims)
+    result = finish(node, problem, keepdims)
+    assign(out, result, casting="unsafe")
     return out
 
 
@@ -157,8 +199,9 @@ def reduce(
     start = start_of(initial)
     if name in _WITHOUT_IDENTITY and mask is not None and start is None:
         raise Uncompiled  # NumPy raises
-    node = reduction(name, value(x), axes, mask, start, wanted)
-    return deliver(node, out, shape, axes, keepdims)
+    problem = arrange(x, axes)
+    node = reduction(name, problem.node, problem.axes, problem.masked(mask), start, wanted)
+    return deliver(node, out, problem, keepdims)
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -211,7 +254,8 @@ def _position(name: str) -> Callable[..., Any]:
         accept_out(out, shape, axes, keepdims)
         if out is not None and out.dtype != INTP:
             raise Uncompiled
-        return deliver(reduction(name, value(x), axes), out, shape, axes, keepdims)
+        problem = Problem(value(x), axes, None, shape, axes)  # positions count in C order
+        return deliver(reduction(name, problem.node, axes), out, problem, keepdims)
 
     return call
 
@@ -228,20 +272,18 @@ argmax = _position("argmax")
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     x = operand(a)
-    node = value(x)
-    return reduce("sum", from_node(node if x.dtype == BOOL else cast_(node, BOOL)), axis, INTP, None, keepdims)
+    return reduce("sum", x if x.dtype == BOOL else x.astype(BOOL), axis, INTP, None, keepdims)
 
 
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     if out is not None:
         raise Uncompiled
     x = operand(a)
-    axes = axes_of(axis, x.ndim)
-    node = value(x)
-    high, low = reduction("max", node, axes), reduction("min", node, axes)
+    problem = arrange(x, axes_of(axis, x.ndim))
+    high, low = (reduction(name, problem.node, problem.axes) for name in ("max", "min"))
     if x.dtype == BOOL:
         raise Uncompiled  # NumPy's subtract refuses
-    return finish(map_("subtract", (high, low)), x.shape, axes, keepdims)
+    return finish(map_("subtract", (high, low)), problem, keepdims)
 
 
 def _running(name: str) -> Callable[..., Any]:
@@ -256,14 +298,15 @@ def _running(name: str) -> Callable[..., Any]:
             raise Uncompiled
         if wanted is None and x.dtype == BOOL:
             wanted = INTP
-        node = value(x)
         if axis is None or x.ndim == 0:
             if axis is not None:
                 axes_of(axis, 1)
-            return from_node(scan_(name, reshape_(node, (x.size,)), 0, wanted))
+            return from_node(scan_(name, reshape_(value(x), (x.size,)), 0, wanted))
         if isinstance(axis, tuple):
             raise Uncompiled
-        return from_node(scan_(name, node, axes_of(axis, x.ndim)[0], wanted))
+        problem = arrange(x, axes_of(axis, x.ndim))
+        node = scan_(name, problem.node, problem.axes[0], wanted)
+        return from_node(node) if problem.perm is None else from_node_as(node, problem.perm)
 
     return call
 

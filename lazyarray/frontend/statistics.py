@@ -79,15 +79,16 @@ def mean(
     accumulator = _accumulator(x.dtype, dtype, F4)
     if out is not None and out.dtype != accumulator:
         raise Uncompiled
-    mask = mask_of(where, shape)
-    count = _counts(shape, axes, mask)
+    problem = arrange(x, axes)
+    mask = problem.masked(mask_of(where, shape))
+    count = _counts(problem.node.shape, problem.axes, mask)
     if (count == 0) if mask is None else is_any(map_("equal", (count, 0))):
         _warn("Mean of empty slice")
-    total = reduction("sum", value(x), axes, mask, None, accumulator)
+    total = reduction("sum", problem.node, problem.axes, mask, None, accumulator)
     result = _divided(total, count)
     if x.dtype == F2 and dtype is None and out is None:
         result = cast_(result, F2)
-    return deliver(result, out, shape, axes, keepdims)
+    return deliver(result, out, problem, keepdims)
 
 
 def _variance(x: ndarray, axes: tuple[int, ...], dtype: Any, ddof: Any, where: Any, mean: Any, out: Any) -> Node:

@@ -16,6 +16,7 @@ import pytest
 import lazyarray
 from lazyarray.frontend.array import ndarray
 from tests.frontend.agreement import MODES, agree
+from tests.frontend.interpreter import interpreted  # noqa: F401
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
     name: getattr(operator, name)

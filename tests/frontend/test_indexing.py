@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as hnp
 import lazyarray
 from lazyarray.frontend.array import ndarray
 from tests.frontend.agreement import MODES, agree
+from tests.frontend.interpreter import interpreted  # noqa: F401
 
 SHAPE = (4, 3, 5)
 VALUES = numpy.arange(60.0).reshape(SHAPE)

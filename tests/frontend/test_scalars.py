@@ -14,6 +14,7 @@ import pytest
 import lazyarray
 from lazyarray.frontend.scalar import LazyScalar
 from tests.frontend.agreement import MODES, agree
+from tests.frontend.interpreter import interpreted  # noqa: F401
 
 TYPES = ["f8", "f4", "f2", "i8", "i4", "u1", "?", "c16", "c8"]
 

@@ -12,18 +12,11 @@ import lazyarray
 from lazyarray.frontend.array import ndarray
 from lazyarray.frontend.ufunc import UFUNCS
 from tests.frontend.agreement import MODES, agree
+from tests.frontend.interpreter import interpreted  # noqa: F401
 
 NAMES = sorted({n for n, u in UFUNCS.items() if u.__name__ == n})
 DTYPES = ["?", "i1", "i8", "u1", "u8", "f2", "f4", "f8", "c8", "c16"]
-# What the compiled table gives other bits than NumPy on purpose; here they run in the interpreter, so they agree.
 MAIN = ["add", "divide", "floor_divide", "power", "less", "logical_and", "maximum", "hypot", "left_shift", "ldexp"]
-
-
-@pytest.fixture(autouse=True)
-def interpreted() -> Any:
-    """NumPy's own bits, so that values can be compared exactly; the backend has its own suite."""
-    with lazyarray.config.set(backend="numpy"), numpy.errstate(all="ignore"):
-        yield
 
 
 @MODES

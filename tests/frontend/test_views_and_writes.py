@@ -10,6 +10,7 @@ import pytest
 
 import lazyarray
 from tests.frontend.agreement import MODES, agree
+from tests.frontend.interpreter import interpreted  # noqa: F401
 
 
 def overlap(np: Any) -> Any:
