@@ -72,7 +72,7 @@ def _folder(name: str, value: Any) -> str:
     if value is None or value == "":
         return _default_cache_dir()
     try:
-        return os.path.expanduser(os.fspath(value))
+        return str(os.path.expanduser(os.fspath(value)))
     except TypeError:
         raise _refuse(name, value, "a folder") from None
 

@@ -113,6 +113,9 @@ class Program:
             module = engine.load(key, "kernel")
             if module is None:
                 module = engine.compile_ir(self._text(form), "kernel", key)
+                ledger.compiled()
+            else:
+                ledger.disk_hit()
             found = [module.address(name) for name in functions_of(self.kernel, form)]
             self._addresses[form] = found
         return found
@@ -179,12 +182,7 @@ class Backend:
         """The program of a kernel, from memory, from disk or compiled now."""
         program = self._programs.get(kernel)
         if program is None:
-            before = engine.counters().disk_hits
             program = self._programs[kernel] = Program(kernel)
-            if engine.counters().disk_hits > before:
-                ledger.disk_hit()
-            else:
-                ledger.compiled()
         return program
 
     def eager_ufunc(self, op: str) -> np.ufunc | None:

@@ -31,7 +31,7 @@ from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.ir.index_map import IndexMap, apply, c_strides, identity, transpose
 from lazyarray.ir.node import Node, Shape, Spec, leaf, spec_of
 from lazyarray.runtime import evaluate as boundary
-from lazyarray.runtime.buffer import Base, owns_alone
+from lazyarray.runtime.buffer import ALONE_TWO_DEEP, Base, owns_alone
 
 Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
@@ -62,16 +62,9 @@ class ndarray(Operators, Methods, Attributes, metaclass=_ArrayType):
 
     __slots__ = ("__weakref__", "_base", "_fixed", "_map", "_node", "_np", "_part")
 
-    _np: Array | None
-    _node: Node | None
-    _base: Base
-    _map: IndexMap | None
-    _part: str | None
-    _fixed: bool
-
     __array_priority__ = 0.0
-    __hash__ = None  # type: ignore[assignment]
-    __class_getitem__ = classmethod(GenericAlias)
+    __hash__ = None
+    __class_getitem__: Any = classmethod(GenericAlias)
 
     def __new__(
         cls,
@@ -85,7 +78,8 @@ class ndarray(Operators, Methods, Attributes, metaclass=_ArrayType):
         if type(buffer) is ndarray:
             buffer = to_numpy(buffer)
         if cls is not ndarray:
-            return _nparray.__new__(cls, shape, dtype, buffer, offset, strides, order)
+            make: Any = _nparray.__new__
+            return make(cls, shape, dtype, buffer, offset, strides, order)
         return plain(_nparray(shape, dtype, buffer, offset, strides, order))
 
 
@@ -183,32 +177,45 @@ def value(array: ndarray) -> Node:
     """The array's value now, as a node in C order; later writes do not change what it means."""
     data = array._np
     if data is not None:
-        return _value_of_plain(array, data)
+        node = _adopt(array, data)
+        return _snapshot(data) if node is None else node
     node = array._node
     return _value_of_shared(array) if node is None else node
 
 
-def _value_of_plain(array: ndarray, data: Array) -> Node:
+def take_over(array: ndarray) -> None:
+    """Makes a large plain array managed where its memory is the array's alone, without copying."""
+    data = array._np
+    if data is not None:
+        _adopt(array, data)
+
+
+def _adopt(array: ndarray, data: Array) -> Node | None:
+    if data.size < config.eager_below or data.dtype not in COMPILED or not data.flags.writeable:
+        return None
+    if not owns_alone(data, ALONE_TWO_DEEP):
+        return None
+    if data.flags.c_contiguous:
+        array._np = None
+        array._node = node = leaf(data)
+        return node
+    if not data.flags.f_contiguous:
+        return None
+    array._np = None
+    array._node = None
+    array._base = Base(leaf(data.T))
+    array._map = transpose(identity(data.T.shape), tuple(range(data.ndim - 1, -1, -1)))
+    array._part = None
+    array._fixed = False
+    return _value_of_shared(array)
+
+
+def _snapshot(data: Array) -> Node:
     dtype = data.dtype
     if dtype not in COMPILED:
         raise TypeError(f"arrays of dtype {dtype} are not compiled")
-    if data.size >= config.eager_below:
-        # References so far: the slot, the local of the caller and the parameter here.
-        if data.flags.writeable and owns_alone(data, 4):
-            if data.flags.c_contiguous:
-                array._np = None
-                array._node = node = leaf(data)
-                return node
-            if data.flags.f_contiguous:
-                array._np = None
-                array._node = None
-                array._base = Base(leaf(data.T))
-                array._map = transpose(identity(data.T.shape), tuple(range(data.ndim - 1, -1, -1)))
-                array._part = None
-                array._fixed = False
-                return _value_of_shared(array)
-        elif not data.flags.writeable and data.base is None and data.flags.c_contiguous:
-            return leaf(data)
+    if not data.flags.writeable and data.base is None and data.flags.c_contiguous:
+        return leaf(data)
     return leaf(np.array(data, dtype=spec_of(data.shape, dtype).dtype, order="C", copy=True, ndmin=0))
 
 
@@ -356,7 +363,7 @@ def _stride(data: Array, view: IndexMap, writeable: bool) -> Array:
         interface["strides"] = tuple([step * itemsize for step in view.strides])
         result = np.asarray(_Window(interface, data))
         if result.dtype != data.dtype:
-            result.dtype = data.dtype
+            result.dtype = data.dtype  # type: ignore[misc]
     if not writeable or not data.flags.writeable:
         result.flags.writeable = False
     return result
@@ -483,6 +490,7 @@ __all__ = [
     "settle",
     "share",
     "spec_of_array",
+    "take_over",
     "to_memory",
     "to_numpy",
     "value",

@@ -1,5 +1,8 @@
 """Owns what arrays answer about themselves: attributes, Python's protocols and NumPy's."""
 
+# mypy: disable-error-code="no-any-return"
+# (`self` is Any here: the slots belong to `ndarray`, which this is a part of.)
+
 from __future__ import annotations
 
 import opcode
@@ -31,7 +34,7 @@ def _is_basic(key: tuple[Any, ...]) -> bool:
 
 def _iterate(array: Any) -> Iterator[Any]:
     if len(array.shape) == 1:
-        yield from core.read_only(array)
+        yield from core.to_numpy(array)  # exported: what is iterated over must not be reused meanwhile
         return
     for i in range(array.shape[0]):
         yield array[i]
@@ -47,7 +50,14 @@ class Attributes:
     """The attributes and protocols of `ndarray`."""
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: Any = None
+
+    _np: Array | None
+    _node: Any
+    _base: Any
+    _map: Any
+    _part: str | None
+    _fixed: bool
 
     # ---- what it is
 
@@ -82,7 +92,7 @@ class Attributes:
         data = core.to_numpy(self)
         if data is not self._np:
             self._np = data
-        data.dtype = dtype
+        data.dtype = dtype  # type: ignore[misc]
 
     @property
     def ndim(self: Any) -> int:
@@ -154,7 +164,8 @@ class Attributes:
 
     @flat.setter
     def flat(self: Any, values: Any) -> None:
-        core.to_numpy(self).flat = core.read_only(values) if type(values) is core.ndarray else values
+        memory: Any = core.to_numpy(self)
+        memory.flat = core.read_only(values) if type(values) is core.ndarray else values
 
     @property
     def T(self: Any) -> Any:
@@ -306,7 +317,8 @@ class Attributes:
         return (1, 0)
 
     def __array_namespace__(self: Any, *, api_version: str | None = None) -> Any:
-        np.empty(0).__array_namespace__(api_version=api_version)  # refuses versions that NumPy refuses
+        probe: Any = np.empty(0)
+        probe.__array_namespace__(api_version=api_version)  # refuses versions that NumPy refuses
         return sys.modules["lazyarray"]
 
     def __array_ufunc__(self: Any, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:

@@ -227,7 +227,8 @@ def passing(name: str, source: Function, pure: bool = False, counted: bool = Tru
             return run_plain(source, args, kwargs, operands)
         if not counted:
             return run_numpy(source, args, kwargs)
-        if pure and kwargs.get("out") is None:
+        # A third positional argument may be an `out`.
+        if pure and len(args) < 3 and _WRITTEN.isdisjoint(kwargs):
             ledger.fallback(name)
             values = [borrow(arg) for arg in args]
             return adopt(source(*values, **{key: borrow(value) for key, value in kwargs.items()}))
@@ -236,11 +237,16 @@ def passing(name: str, source: Function, pure: bool = False, counted: bool = Tru
     return describe(call, source, name)
 
 
+_WRITTEN: Final = frozenset({"out", "overwrite_input"})
+
+
 def borrow(obj: Any) -> Any:
     """The argument as NumPy takes it, not to be written or kept."""
     kind = type(obj)
     if kind is ndarray:
-        return read_only(obj)
+        view = read_only(obj)[...]
+        view.flags.writeable = False
+        return view
     if kind is list:
         return obj if _CONTAINERS.isdisjoint(map(type, obj)) else [borrow(item) for item in obj]
     if kind is tuple:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.record import COMPILED, NUMBERS, broadcast_shape, map_
+from lazyarray.frontend.record import COMPILED, NUMBER_DTYPES, NUMBERS, WEAK, broadcast_shape, map_
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS
@@ -40,7 +40,7 @@ def export(item: Any) -> Any:
     if item is ndarray:
         return _nparray
     if isinstance(item, tuple) and hasattr(item, "_make"):
-        return item._make(export(part) for part in item)  # type: ignore[attr-defined]
+        return item._make(export(part) for part in item)
     return item
 
 
@@ -99,7 +99,7 @@ def shortcut_power(dtype: np.dtype[Any], exponent: Any) -> str | None:
     """The ufunc that NumPy's `**` runs for some scalar exponents (`fast_scalar_power`, number.c)."""
     kind = type(exponent)
     if kind is int:
-        if exponent == 2 and dtype.kind in "fciu":
+        if exponent == 2 and dtype.kind in "fciub":
             return "square"
         if exponent == -1 and dtype.kind in "fc":
             return "reciprocal"
@@ -250,9 +250,19 @@ def _record(function: Any, args: tuple[Any, ...]) -> Any:
     if not any(type(o) is Node for o in operands):
         # Numbers only: made nodes, so that 0-d programs are recorded too.
         return wrap(function._np(*operands))
+    if len(function._ops) > 1:
+        function._np.resolve_dtypes((*map(given_dtype, operands), *(None,) * function.nout))  # errors name the ufunc
     check_power(function, operands)
     results = [array_of(map_(OPS[name], operands), perm) for name in function._ops]
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def given_dtype(operand: Any) -> Any:
+    """The operand as `resolve_dtypes` takes it."""
+    if type(operand) is Node:
+        return operand.key.spec.dtype
+    kind = type(operand)
+    return kind if kind in WEAK else NUMBER_DTYPES[kind]
 
 
 def array_of(node: Node, perm: tuple[int, ...] | None) -> Any:

@@ -8,6 +8,7 @@ evaluated there.
 from __future__ import annotations
 
 import operator
+from itertools import pairwise
 from typing import Any, Final, NamedTuple, NoReturn
 
 import numpy as np
@@ -20,13 +21,13 @@ from lazyarray.frontend.array import (
     plain,
     read_only,
     settle,
+    take_over,
     to_numpy,
     value,
     view_of,
     wrap,
 )
 from lazyarray.frontend.record import (
-    COMPILED,
     NUMBERS,
     broadcast_,
     broadcast_shape,
@@ -47,7 +48,7 @@ from lazyarray.frontend.writing import (
     write,
 )
 from lazyarray.ir import index_map
-from lazyarray.ir.index_map import IndexMap
+from lazyarray.ir.index_map import IndexMap, size_of
 from lazyarray.ir.node import Node, Shape, leaf
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.ledger import ledger
@@ -83,9 +84,9 @@ def get(array: ndarray, key: Any) -> Any:
                 data = settle(array)
         elif array._base.node is None or array._base.node.data is not None:
             data = settle(array)
-    elif data.size >= config.eager_below and data.dtype in COMPILED and data.flags.owndata:
+    elif data.size >= config.eager_below:
         del data
-        value(array)
+        take_over(array)
         data = array._np
     if data is not None:
         return _get_plain(data, key)
@@ -101,7 +102,8 @@ def get(array: ndarray, key: Any) -> Any:
         return _get_advanced(array, key)
     if found.element:
         return _element(array, found.view)
-    return view_of(array, found.view)
+    view = view_of(array, found.view)
+    return view.copy() if found.copied else view
 
 
 class _Located(NamedTuple):
@@ -109,6 +111,7 @@ class _Located(NamedTuple):
 
     view: IndexMap
     element: bool
+    copied: bool = False  # an array without axes stood for an integer: NumPy then reads a copy
 
 
 def _locate(own: IndexMap, key: Any) -> _Located | None:
@@ -162,12 +165,20 @@ def _locate(own: IndexMap, key: Any) -> _Located | None:
 
 
 def _locate_slowly(own: IndexMap, key: Any) -> _Located | None:
-    parsed = _parse_basic(key, own.shape)
+    items = key if type(key) is tuple else (key,)
+    copied = any(_is_integer_array(item) for item in items)
+    if copied:
+        items = tuple([operator.index(item) if _is_integer_array(item) else item for item in items])
+    parsed = _parse_basic(items, own.shape)
     if parsed is None:
         return None
-    items, exact = parsed
-    found = index_map.index(own, items)
-    return _Located(found, exact and not found.shape and None not in items)
+    full, exact = parsed
+    found = index_map.index(own, full)
+    return _Located(found, exact and not found.shape and None not in full, copied)
+
+
+def _is_integer_array(item: Any) -> bool:
+    return type(item) in (ndarray, _nparray) and not item.shape and item.dtype.kind in "iu"
 
 
 def _get_plain(data: Any, key: Any) -> Any:
@@ -301,7 +312,7 @@ def _as_index(item: Any) -> Any:
         if found.size == 0 and not isinstance(item, _nparray | ndarray):
             found = found.astype(np.intp)
     if found.dtype.kind not in "iub":
-        if isinstance(item, _nparray | ndarray) or isinstance(item, list | tuple):
+        if isinstance(item, _nparray | ndarray | list | tuple):
             raise IndexError("arrays used as indices must be of integer (or boolean) type")
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
@@ -385,7 +396,7 @@ def _place(array: ndarray, shape: Shape, items: list[Any], dots: int, dotted: in
         axes += range(at, at + count)
         at += count
         axis += count
-    adjacent = all(b - a == 1 for a, b in zip(runs, runs[1:], strict=False))
+    adjacent = all(b - a == 1 for a, b in pairwise(runs))
     if not adjacent:
         position = 0
     view = index_map.index(map_of(array), tuple(basic))
@@ -454,9 +465,9 @@ def _get_masked(array: ndarray, parsed: _Advanced) -> Any:
     pending = [node for node in wanted if node.data is None]
     if pending:
         boundary.evaluate(pending)
-    data = wanted[0].data if view._np is None else view._np
+    data: Any = wanted[0].data if view._np is None else view._np
     assert data is not None
-    chosen = wanted[-1].data if type(mask) is ndarray and mask._np is None else memory_key(mask)
+    chosen: Any = wanted[-1].data if type(mask) is ndarray and mask._np is None else memory_key(mask)
     key = (slice(None),) * parsed.axes[0] + (chosen,)
     result = data[key]
     if parsed.position != parsed.axes[0]:
@@ -470,10 +481,8 @@ def _get_masked(array: ndarray, parsed: _Advanced) -> Any:
 
 def put(array: ndarray, key: Any, new: Any) -> None:
     """`array[key] = new`."""
-    data = array._np
-    if data is not None and data.size >= config.eager_below and data.dtype in COMPILED and data.flags.owndata:
-        del data
-        value(array)  # memory that is the array's alone is taken over, and the write recorded
+    if array._np is not None:
+        take_over(array)  # the write is then recorded
     data = settle(array)
     if data is not None:
         data[memory_key(key)] = to_memory(new)
@@ -550,73 +559,63 @@ def _put_advanced(array: ndarray, key: Any, new: Any) -> None:
     if parsed.mask is not None:
         _put_masked(array, key, parsed, operand)
         return
-    nodes = _index_nodes(parsed)
-    target = view_of(array, parsed.view)
-    if 0 in parsed.view.shape or any(node.key.spec.size == 0 for node in nodes):
-        to_numpy(array)[memory_key(key)] = to_memory(new)  # nothing to write, but rules of NumPy's for shapes
+    common = broadcast_shape([i.shape for i in parsed.indices])
+    if common is None:
+        _index_nodes(parsed)  # raises
         return
-    _scatter(array, target, parsed, nodes, operand)
+    shape = _indexed_shape(parsed, common)
+    if 0 in parsed.view.shape or 0 in shape or not _fits(operand, shape):
+        to_numpy(array)[memory_key(key)] = to_memory(new)  # nothing to write, or NumPy's error
+        return
+    _scatter(array, parsed, _index_nodes(parsed), operand, shape)
 
 
-def _scatter(array: ndarray, target: ndarray, parsed: _Advanced, nodes: list[Node], operand: Any) -> None:
-    common = broadcast_shape([n.key.spec.shape for n in nodes])
-    assert common is not None
+def _indexed_shape(parsed: _Advanced, common: Shape) -> Shape:
     rest = [n for axis, n in enumerate(parsed.view.shape) if axis not in parsed.axes]
-    shape = (*rest[: parsed.position], *common, *rest[parsed.position :])
-    if type(operand) is Node:
-        operand = _fit_indexed(operand, shape)
-    old = value(target)
-    write(target, scatter_(old, operand, nodes, parsed.axes, parsed.position))
+    return (*rest[: parsed.position], *common, *rest[parsed.position :])
 
 
-def _fit_indexed(operand: Node, shape: Shape) -> Node:
-    own = operand.key.spec.shape
+def _trimmed(own: Shape, shape: Shape) -> Shape:
+    """Values' shape without leading axes of extent 1 that the target does not have."""
     extra = len(own) - len(shape)
-    if extra > 0 and all(n == 1 for n in own[:extra]):
-        own = own[extra:]
-    if broadcast_shape((own, shape)) != shape:
-        texts = [
-            "(" + ",".join(map(str, s)) + ("," if len(s) == 1 else "") + ")" for s in (operand.key.spec.shape, shape)
-        ]
-        raise ValueError(
-            f"shape mismatch: value array of shape {texts[0]} could not be broadcast to indexing result of shape "
-            f"{texts[1]}"
-        )
-    return broadcast_(operand, shape)
+    return own[extra:] if extra > 0 and all(n == 1 for n in own[:extra]) else own
+
+
+def _fits(operand: Any, shape: Shape) -> bool:
+    return type(operand) is not Node or broadcast_shape((_trimmed(operand.key.spec.shape, shape), shape)) == shape
+
+
+def _scatter(array: ndarray, parsed: _Advanced, nodes: list[Node], operand: Any, shape: Shape) -> None:
+    target = view_of(array, parsed.view)
+    if type(operand) is Node:
+        operand = broadcast_(operand, shape)
+    write(target, scatter_(value(target), operand, nodes, parsed.axes, parsed.position))
 
 
 def _put_masked(array: ndarray, key: Any, parsed: _Advanced, operand: Any) -> None:
     mask = as_operand(parsed.mask)
-    if type(mask) is not Node:
-        to_numpy(array)[memory_key(key)] = operand
+    if type(mask) is not Node or 0 in parsed.view.shape:
+        to_numpy(array)[memory_key(key)] = operand if type(operand) is not Node else read_only(from_node(operand))
         return
-    rank = len(parsed.view.shape)
     first, count = parsed.axes[0], len(parsed.axes)
-    rest = rank - count
-    fits = type(operand) is not Node or operand.key.spec.size == 1
-    if not fits and first == 0:
-        # Values that do not vary along the masked axes; others need to know how many there are.
-        own = operand.key.spec.shape
-        fits = len(own) <= rest or (len(own) == rest + 1 and own[0] == 1)
-    if fits:
+    rest = parsed.view.shape[first + count :]
+    own = () if type(operand) is not Node else operand.key.spec.shape
+    if first == 0 and len(own) == len(rest) + 1 and own[0] == 1 and rest:
+        own = own[1:]
+    # Values that do not vary along the masked axes; others need to know how many places there are.
+    if size_of(own) == 1 and len(own) < 2:
+        own = ()
+    if own == () or (first == 0 and len(own) <= len(rest) and broadcast_shape((own, rest)) == rest):
         if type(operand) is Node:
-            own = operand.key.spec.shape
-            if operand.key.spec.size == 1:
-                operand = reshape_(operand, ())
-            elif len(own) == rest + 1:
-                operand = reshape_(operand, own[1:])
+            operand = reshape_(operand, own)
+        rank = len(parsed.view.shape)
         wide = reshape_(mask, (*(1,) * first, *mask.key.spec.shape, *(1,) * (rank - first - count)))
         put_region(array, parsed.view, operand, broadcast_(wide, parsed.view.shape))
         return
-    flags = read_only(parsed.mask) if type(parsed.mask) is ndarray else parsed.mask
-    places = np.nonzero(flags)
-    own = operand.key.spec.shape
-    chosen = len(places[0])
-    if rest == 0 and len(own) == 1 and own[0] not in (1, chosen):
-        raise ValueError(
-            f"NumPy boolean array indexing assignment cannot assign {own[0]} input values to the {chosen} output "
-            "values where the mask is true"
-        )
-    whole = parsed._replace(indices=places, mask=None)
+    places = np.nonzero(read_only(parsed.mask) if type(parsed.mask) is ndarray else parsed.mask)
+    shape = _indexed_shape(parsed, (len(places[0]),))
+    if 0 in shape or len(own) > len(shape) or not _fits(operand, shape):
+        to_numpy(array)[memory_key(key)] = read_only(from_node(operand))  # nothing to write, or NumPy's error
+        return
     nodes = [leaf(np.ascontiguousarray(place, _INT)) for place in places]
-    _scatter(array, view_of(array, parsed.view), whole, nodes, operand)
+    _scatter(array, parsed._replace(indices=places, mask=None), nodes, operand, shape)

@@ -29,7 +29,7 @@ _BOOL: Final = np.dtype(bool)
 
 
 def _given_out(function: Any, options: dict[str, Any], extra: tuple[Any, ...]) -> tuple[Any, ...]:
-    out = options.pop("out", None)
+    out: Any = options.pop("out", None)
     if extra:
         if out is not None:
             raise TypeError("cannot specify 'out' as both a positional and keyword argument")
@@ -46,7 +46,7 @@ def _given_out(function: Any, options: dict[str, Any], extra: tuple[Any, ...]) -
     for target in out:
         if target is not None and not isinstance(target, ndarray):
             raise TypeError("return arrays must be of ArrayType")
-    return out  # type: ignore[no-any-return]
+    return tuple(out)
 
 
 _RECORDED: Final = frozenset({"where", "dtype", "casting", "order", "subok", "signature", "sig"})
@@ -59,6 +59,8 @@ def call(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         return function._np(*export(args), **export(options))  # NumPy's error
     given = dict(options)
     outs = _given_out(function, given, args[nin:])
+    if len(args) > nin and function.__name__ in ("maximum", "minimum"):
+        function._np(0.0, 0.0, np.empty(()))  # NumPy's warning about an output by position
     args = args[:nin]
     where = given.get("where", True)
     touched = (*args, *outs, where)
@@ -115,12 +117,24 @@ def _record_call(function: Any, args: tuple[Any, ...], outs: tuple[Any, ...], wh
         return NotImplemented
     casting = given.get("casting", "same_kind")
     mask = _mask_of(where)
-    check_power(function, operands)
     plan: list[Any] = []
     dtypes = tuple(o.dtype if o is not None else None for o in outs)
     out_shapes = tuple([o.shape for o in outs if o is not None])
-    for name in function._ops:
-        key = typed_key(name, operands, dtypes, (signature, casting), out_shapes)
+    if len(function._ops) > 1:
+        given_dtypes = (*map(given_dtype, operands), *dtypes)
+        function._np.resolve_dtypes(given_dtypes, casting=casting)  # errors name the ufunc
+    for place, name in enumerate(function._ops):
+        whole = OPS[name].ufunc is function._np
+        if not whole and signature is not None:
+            return NotImplemented
+        own = dtypes if whole else (dtypes[place],)
+        try:
+            key = typed_key(name, operands, own, (signature, casting), out_shapes)
+        except TypeError:
+            for operand in operands:
+                if type(operand) is int and not -(1 << 63) <= operand < 1 << 63:
+                    function._np(*operands_like(operands))  # NumPy looks at the integer first
+            raise
         if key is None:
             return NotImplemented
         plan.append(key)
@@ -128,11 +142,17 @@ def _record_call(function: Any, args: tuple[Any, ...], outs: tuple[Any, ...], wh
     if mask is not None:
         shape = broadcast_shape((shape, mask.key.spec.shape))
     _check_outs(function, args, outs, where, shape)
+    check_power(function, operands)
     nodes = []
     for name, key in zip(function._ops, plan, strict=True):
         simple = signature is None
         nodes.append(map_(OPS[name], operands) if simple else map_key(key, operands))
     return _deliver(nodes, outs, mask, shape, perm, order)
+
+
+def operands_like(operands: tuple[Any, ...]) -> list[Any]:
+    """Small arrays in the place of nodes."""
+    return [np.ones(1, o.key.spec.dtype) if type(o) is Node else o for o in operands]
 
 
 def _mask_of(where: Any) -> Node | None:
@@ -226,6 +246,7 @@ from lazyarray.frontend.elementwise import (  # noqa: E402
     check_power,
     eager,
     export,
+    given_dtype,
     is_small,
     memory_of,
     must_be_eager,

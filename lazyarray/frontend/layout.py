@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lazyarray.frontend.array import from_node, map_of, ndarray, view_of
+from lazyarray.frontend.array import from_node, in_order, map_of, ndarray, value, view_of, wrap
 from lazyarray.ir.index_map import IndexMap, c_strides, transpose
 from lazyarray.ir.node import Node, Shape
 
@@ -25,3 +25,11 @@ def strides_of(x: Any) -> tuple[int, ...]:
         return map_of(x).strides
     strides: tuple[int, ...] = x.strides
     return strides
+
+
+def value_in_order(x: ndarray, perm: tuple[int, ...]) -> Node:
+    """The array's value with axes permuted to `perm`, in memory that has this order: sums depend on it."""
+    data = x._np
+    if data is None or (data.flags.owndata and data.flags.f_contiguous):
+        return in_order(x, perm)  # memory that is taken over keeps its order
+    return value(wrap(data.transpose(perm)))

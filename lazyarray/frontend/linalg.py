@@ -9,7 +9,7 @@ import numpy as np
 
 from lazyarray.frontend.array import assign, from_node, ndarray, scalar_from_node, value
 from lazyarray.frontend.dispatch import Uncompiled
-from lazyarray.frontend.record import broadcast_shape, call_, dummy, map_
+from lazyarray.frontend.record import WEAK, broadcast_shape, call_, dummy, map_
 from lazyarray.frontend.reductions import NO_VALUE, operand, reduce
 from lazyarray.frontend.views import view_by
 from lazyarray.ir.node import Library, Shape
@@ -32,9 +32,9 @@ def _record(library: Library, x: ndarray, y: ndarray, shape: Shape) -> Any:
     return from_node(node) if shape else scalar_from_node(node)
 
 
-def _refuse(function: Callable[..., Any], x: ndarray, y: ndarray) -> None:
+def _refuse(function: Callable[..., Any], a: Any, b: Any) -> None:
     """NumPy's error for operands that do not fit; they are checked before any product is made."""
-    function(dummy(x.shape, x.dtype), dummy(y.shape, y.dtype))
+    function(*[o if type(o) in WEAK else dummy(operand(o).shape, operand(o).dtype) for o in (a, b)])
     raise Uncompiled
 
 
@@ -88,7 +88,7 @@ def matmul(a: Any, b: Any, /, out: Any = None, **options: Any) -> Any:
         raise Uncompiled
     shape = matmul_shape(x.shape, y.shape)
     if shape is None:
-        _refuse(np.matmul, x, y)
+        _refuse(np.matmul, a, b)
         raise Uncompiled
     result = _record(MATMUL, x, y, shape)
     if out is None:

@@ -154,7 +154,7 @@ class Methods:
             return self  # as NumPy: real arrays are returned as they are
         return UFUNCS["conjugate"](self, *args, **options)
 
-    def fill(self, value: Any) -> None:
+    def fill(self: Any, value: Any) -> None:
         from lazyarray.frontend.array import as_operand, assign, ndarray
         from lazyarray.frontend.scalar import LazyScalar
 
@@ -169,7 +169,9 @@ class Methods:
     def flatten(self, *args: Any, **options: Any) -> Any:
         return run("flatten", self, args, options)
 
-    def astype(self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True) -> Any:
+    def astype(
+        self: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True
+    ) -> Any:
         from lazyarray.frontend.array import astype
 
         return astype(self, dtype, order, casting, subok, copy)

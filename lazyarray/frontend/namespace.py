@@ -294,10 +294,6 @@ def broadcast(*args: Any) -> Any:
     return np.broadcast(*[dummy(a.shape, a.dtype) if type(a) is ndarray else a for a in args])
 
 
-def identity_of(*args: Any, **kwargs: Any) -> Any:
-    return args[0]
-
-
 SUBSTITUTES: Final[dict[str, Any]] = {
     "_array_converter": Converter,
     "broadcast": broadcast,
@@ -329,15 +325,12 @@ def _extend_random() -> dict[str, Any]:
     return random.extend()
 
 
-def _extend_fft() -> dict[str, Any]:
-    return {}
-
-
 def _install_methods_of_arrays() -> None:
     """Puts the methods on the class: as quick as a method that looks its function up each time is not."""
-    for name in QUICK:
-        setattr(ndarray, name, METHODS[name])
-    ndarray.reshape = describe(manipulation.reshape_method, np.ndarray.reshape, "ndarray.reshape")
+    quick = {name: METHODS[name] for name in QUICK}
+    quick["reshape"] = describe(manipulation.reshape_method, np.ndarray.reshape, "ndarray.reshape")
+    for name, method in quick.items():
+        setattr(ndarray, name, method)
 
 
 QUICK: Final = frozenset(

@@ -388,14 +388,15 @@ def _reflected_matmul(self: Any, other: Any) -> Any:
 
 
 def _in_place_matmul(self: Any, other: Any) -> Any:
-    # NumPy's own rule: the right side must be a matrix that keeps the shape, and the product is made apart.
-    if len(self.shape) == 1 or len(np.shape(other)) == 1:
-        ufuncs.matmul(self, other, out=self, axes=[(-2, -1), (-2, -1), (-2, -1)])
-        return self
-    product = ufuncs.matmul(self, other)
-    if product.shape != self.shape:
-        ufuncs.matmul(self, other, out=self)
-    core.assign(self, product, casting="same_kind")
+    shape = self.shape
+    fits = type(other) is ndarray and self.dtype in COMPILED and other.dtype in COMPILED
+    if fits and len(shape) > 1 and other.shape == (shape[-1], shape[-1]) and core.settle(self) is None:
+        product = ufuncs.matmul(self, other)
+        if np.can_cast(product.dtype, self.dtype, "same_kind"):
+            core.assign(self, product)
+            return self
+    multiply: Any = operator.imatmul
+    multiply(core.to_numpy(self), core.to_memory(other))
     return self
 
 
@@ -407,10 +408,12 @@ def _reflected_divmod(self: Any, other: Any) -> Any:
     return ufuncs.UFUNCS["divmod"](other, self)
 
 
-_SHORTCUTS: Final[dict[str, Any]] = {
-    name: make_unary(name, lambda self, name=name, compute=compute: calls.unary(name, compute, self), 2)
-    for name, compute in (("square", np.square), ("reciprocal", np.reciprocal), ("sqrt", np.sqrt))
-}
+def _shortcut(name: str) -> Any:
+    compute: Any = getattr(np, name)
+    return make_unary(name, lambda self: calls.unary(name, compute, self), 2)
+
+
+_SHORTCUTS: Final[dict[str, Any]] = {name: _shortcut(name) for name in ("square", "reciprocal", "sqrt")}
 
 
 install()

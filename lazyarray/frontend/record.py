@@ -49,7 +49,7 @@ class Ranged:
 
     __slots__ = ("dtypes", "high", "key", "low", "name")
 
-    def __init__(self, key: Key, name: str, dtypes: tuple[DType, DType | None], low: int, high: int) -> None:
+    def __init__(self, key: Key, name: str, dtypes: tuple[DType | None, DType | None], low: int, high: int) -> None:
         self.key = key
         self.name = name
         self.dtypes = dtypes  # the array operand's dtype at its position, None where the number stands
@@ -165,7 +165,8 @@ def resolve_map(name: str, operands: tuple[Any, ...]) -> Key | Ranged | None:
     if special is not None:
         if shape is None:
             refuse_shapes(np.add, shapes)
-        return special(operands, shape)
+        found: Key | None = special(operands, shape)
+        return found
     op = OPS[name]
     ufunc = op.ufunc
     assert ufunc is not None, name
@@ -217,7 +218,7 @@ def _range_of(
         other = given[1 - position]
         if not isinstance(other, np.dtype):
             other = dtypes[1 - position]
-    pair = (other, None) if position == 1 else (None, other)
+    pair: Any = (other, None) if position == 1 else (None, other)
     return Ranged(key, name, pair, low, high)
 
 
@@ -363,6 +364,9 @@ def cast_(node: Node, dtype: DType) -> Node:
     spec = node.key.spec
     if spec.dtype is dtype or spec.dtype == dtype:
         return node
+    if spec.dtype.kind == "c" and dtype.kind not in "cb":
+        node = map_("real", (node,))
+        return cast_(node, dtype)
     return _make("map", ("cast", (spec.code,)), spec_of(spec.shape, dtype), (node,))
 
 

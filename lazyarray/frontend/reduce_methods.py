@@ -78,7 +78,7 @@ def reduce(function: Any, array: Any, axis: Any, dtype: Any, out: Any, keepdims:
     ):
         return call_numpy(f"{function.__name__}.reduce", function._np.reduce, (own,), options)
     shape = own.shape
-    axes = tuple(range(len(shape))) if axis is None else normalize_axis_tuple(axis, len(shape), "axis")
+    axes = tuple(range(len(shape))) if axis is None else normalize_axis_tuple(axis, len(shape))
     mask = None
     if where is not True:
         mask = as_operand(where)

@@ -13,7 +13,6 @@ from lazyarray.frontend.array import (
     assign,
     from_node,
     from_node_as,
-    in_order,
     ndarray,
     order_of,
     scalar_from_node,
@@ -21,7 +20,8 @@ from lazyarray.frontend.array import (
     value,
 )
 from lazyarray.frontend.dispatch import Uncompiled, is_compiled
-from lazyarray.frontend.record import broadcast_, broadcast_shape, cast_, map_, reduce_, reshape_, scan_, view_
+from lazyarray.frontend.layout import value_in_order
+from lazyarray.frontend.record import broadcast_, broadcast_shape, map_, reduce_, reshape_, scan_, view_
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.index_map import identity, transpose
 from lazyarray.ir.node import Node, Shape
@@ -90,7 +90,7 @@ def arrange(x: ndarray, axes: tuple[int, ...]) -> Problem:
     perm = order_of(x)
     if perm is None:
         return Problem(value(x), axes, None, x.shape, axes)
-    return Problem(in_order(x, perm), tuple(sorted(perm.index(a) for a in axes)), perm, x.shape, axes)
+    return Problem(value_in_order(x, perm), tuple(sorted(perm.index(a) for a in axes)), perm, x.shape, axes)
 
 
 def finish(node: Node, problem: Problem, keepdims: Any) -> Any:

@@ -228,8 +228,8 @@ def install() -> None:
             setattr(LazyScalar, f"__r{stem}__", _reflected(name, python))
     for stem, name, compute in _UNARY:
         setattr(LazyScalar, f"__{stem}__", _unary(name, compute))
-    LazyScalar.__divmod__ = lambda self, other: (self // other, self % other)  # type: ignore[attr-defined]
-    LazyScalar.__rdivmod__ = lambda self, other: (other // self, other % self)  # type: ignore[attr-defined]
+    setattr(LazyScalar, "__divmod__", lambda self, other: (self // other, self % other))  # noqa: B010
+    setattr(LazyScalar, "__rdivmod__", lambda self, other: (other // self, other % self))  # noqa: B010
     LazyScalar.__hash__ = _hash  # type: ignore[method-assign]
 
 

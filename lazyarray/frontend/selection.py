@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from lazyarray.frontend.array import as_array, assign, from_node, map_of, ndarray, to_numpy, value, wrap
+from lazyarray.frontend.array import (
+    as_array,
+    assign,
+    from_node,
+    from_node_as,
+    map_of,
+    ndarray,
+    order_of,
+    to_numpy,
+    value,
+    wrap,
+)
 from lazyarray.frontend.dispatch import Uncompiled, is_compiled
+from lazyarray.frontend.layout import value_in_order
 from lazyarray.frontend.manipulation import ravel, reshape
 from lazyarray.frontend.record import WEAK, cast_, map_
 from lazyarray.frontend.reductions import operand
@@ -18,22 +30,31 @@ BOOL: Final = np.dtype(bool)
 INTP: Final = np.dtype(np.intp)
 
 
-def _choice(x: Any) -> Any:
-    """A branch of `where` as a node, or a number that takes part weakly."""
-    return x if type(x) in WEAK else value(operand(x))
+def _order(operands: Sequence[Any]) -> tuple[int, ...] | None:
+    """The axis order that all operands share, which NumPy's result keeps; None for C order."""
+    arrays = [x for x in operands if type(x) is ndarray and x.ndim > 0]
+    if not arrays or len({x.ndim for x in arrays}) != 1:
+        return None
+    orders = {order_of(x) for x in arrays}
+    return orders.pop() if len(orders) == 1 else None
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     if x is None or y is None:
         raise Uncompiled  # one argument: nonzero
-    mask = cast_(value(operand(condition)), BOOL)
-    choices = [_choice(x), _choice(y)]
+    operands = [operand(condition), *[c if type(c) in WEAK else operand(c) for c in (x, y)]]
+    perm = _order(operands)
+    nodes = [
+        o if type(o) is not ndarray else value(o) if perm is None or o.ndim == 0 else value_in_order(o, perm)
+        for o in operands
+    ]
+    mask, choices = cast_(nodes[0], BOOL), nodes[1:]
     node = map_("where", (mask, *choices))
     if node.dtype.kind in "iu" and any(type(c) is int for c in choices):
         # NumPy casts the numbers to the result's dtype as `astype` does.
         strong = [np.array(c).astype(node.dtype)[()] if type(c) is int else c for c in choices]
         node = map_("where", (mask, *strong))
-    return from_node(node)
+    return from_node(node) if perm is None else from_node_as(node, perm)
 
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:

@@ -8,13 +8,24 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyarray.frontend.array import as_array, from_node, ndarray, scalar_from_node, value
+from lazyarray.frontend.array import (
+    as_array,
+    from_node,
+    from_node_as,
+    ndarray,
+    order_of,
+    scalar_from_node,
+    value,
+)
 from lazyarray.frontend.dispatch import Uncompiled, is_compiled
+from lazyarray.frontend.layout import value_in_order
 from lazyarray.frontend.rebase import user_level
 from lazyarray.frontend.record import broadcast_, cast_, map_, reshape_
 from lazyarray.frontend.reductions import (
     NO_VALUE,
+    Problem,
     accept_out,
+    arrange,
     axes_of,
     deliver,
     finish,
@@ -91,19 +102,23 @@ def mean(
     return deliver(result, out, problem, keepdims)
 
 
-def _variance(x: ndarray, axes: tuple[int, ...], dtype: Any, ddof: Any, where: Any, mean: Any, out: Any) -> Node:
-    shape = x.shape
+def _problem(x: ndarray, axes: tuple[int, ...], mean: Any) -> Problem:
+    """The reduction in memory order; where a mean is given too, in the order that both are indexed in."""
+    return arrange(x, axes) if mean is NO_VALUE else Problem(value(x), axes, None, x.shape, axes)
+
+
+def _variance(x: ndarray, problem: Problem, dtype: Any, ddof: Any, where: Any, mean: Any, out: Any) -> Node:
+    node, axes, shape = problem.node, problem.axes, problem.node.shape
     accumulator = _accumulator(x.dtype, dtype, F2)
     if out is not None and out.dtype != (accumulator if accumulator.kind == "f" else None):
         raise Uncompiled
     if dtype is not None and accumulator != x.dtype:
         raise Uncompiled
-    mask = mask_of(where, shape)
+    mask = problem.masked(mask_of(where, problem.shape))
     count = _counts(shape, axes, mask)
     if (ddof >= count) if mask is None else is_any(map_("less_equal", (count, ddof))):
         _warn("Degrees of freedom <= 0 for slice")
-    node = value(x)
-    if mean is None:
+    if mean is NO_VALUE:
         total = reduction("sum", node, axes, mask, None, accumulator)
         average = reshape_(_divided(total, count), kept_shape(shape, axes))
     else:
@@ -149,10 +164,9 @@ def _spread(root: bool) -> Callable[..., Any]:
             raise Uncompiled
         axes = axes_of(axis, x.ndim, lenient=False)
         accept_out(out, x.shape, axes, keepdims)
-        node = _variance(x, axes, dtype, ddof, where, None if mean is NO_VALUE else mean, out)
-        if root:
-            node = map_("sqrt", (node,))
-        return deliver(node, out, x.shape, axes, keepdims)
+        problem = _problem(x, axes, mean)
+        node = _variance(x, problem, dtype, ddof, where, mean, out)
+        return deliver(map_("sqrt", (node,)) if root else node, out, problem, keepdims)
 
     return call
 
@@ -185,9 +199,13 @@ def replace_nan(a: Any, val: Any) -> tuple[Any, Any]:
     x = operand(a)
     if x.dtype.kind not in "fc":
         return x, None
-    node = value(x)
+    perm = order_of(x)
+    node = value(x) if perm is None else value_in_order(x, perm)
     mask = map_("isnan", (node,))
-    return from_node(map_("where", (mask, x.dtype.type(val), node))), from_node(mask)
+    filled = map_("where", (mask, x.dtype.type(val), node))
+    if perm is None:
+        return from_node(filled), from_node(mask)
+    return from_node_as(filled, perm), from_node_as(mask, perm)
 
 
 # ---- the versions that skip NaN
@@ -210,17 +228,16 @@ def _nan_extremum(name: str) -> Callable[..., Any]:
     return call
 
 
-def nanvar_node(x: ndarray, axes: tuple[int, ...], dtype: Any, ddof: Any, where: Any, mean: Any) -> Node:
+def nanvar_node(x: ndarray, problem: Problem, dtype: Any, ddof: Any, where: Any, mean: Any) -> Node:
     """`nanvar` (numpy/lib/_nanfunctions_impl.py) of an inexact array, its reduced axes gone."""
-    shape = x.shape
+    node, axes, shape = problem.node, problem.axes, problem.node.shape
     accumulator = None if dtype is None else _accumulator(x.dtype, dtype, F2)
-    chosen = mask_of(where, shape)
-    node = value(x)
+    chosen = problem.masked(mask_of(where, problem.shape))
     missing = map_("isnan", (node,))
     zero = x.dtype.type(0)
     filled = map_("where", (missing, zero, node))
     count = reduction("sum", cast_(map_("logical_not", (missing,)), INTP), axes, chosen)
-    if mean is None:
+    if mean is NO_VALUE:
         average = _divided(reduction("sum", filled, axes, chosen, None, accumulator), count)
         average = reshape_(average, kept_shape(shape, axes))
     else:
@@ -267,9 +284,9 @@ def _nan_spread(root: bool) -> Callable[..., Any]:
             ddof = correction
         if type(ddof) not in (int, float) or out is not None:
             raise Uncompiled
-        axes = axes_of(axis, x.ndim)
-        node = nanvar_node(x, axes, dtype, ddof, where, None if mean is NO_VALUE else mean)
-        return finish(map_("sqrt", (node,)) if root else node, x.shape, axes, keepdims)
+        problem = _problem(x, axes_of(axis, x.ndim), mean)
+        node = nanvar_node(x, problem, dtype, ddof, where, mean)
+        return finish(map_("sqrt", (node,)) if root else node, problem, keepdims)
 
     return call
 

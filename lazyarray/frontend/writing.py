@@ -8,7 +8,6 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from lazyarray.config import config
 from lazyarray.frontend.record import (
     COMPILED,
     IMMEDIATE,
@@ -32,20 +31,17 @@ def refuse_write() -> NoReturn:
     raise ValueError("assignment destination is read-only")
 
 
-def assign(array: core.ndarray, values: Any, where: Any = None, casting: str = "unsafe") -> None:
+def assign(array: core.ndarray, values: Any, where: Any = None, casting: Any = "unsafe") -> None:
     """Writes all of the array, where `where` (a mask that broadcasts) is true; `casting` as in `numpy.copyto`."""
-    data = array._np
-    if data is not None and data.size >= config.eager_below and data.dtype in COMPILED and data.flags.owndata:
-        core.value(array)  # memory that is the array's alone is taken over, and the write recorded
-        data = array._np
-    new = None if data is not None or not _recordable(where) else as_operand(values)
-    if data is not None or new is None:
+    core.take_over(array)
+    new = None if array._np is not None or not _recordable(where) else as_operand(values)
+    if new is None:
         target = core.to_numpy(array)
         source, mask = to_memory(values), True if where is None else to_memory(where)
         if where is None and casting == "unsafe":
             target[...] = source
         else:
-            np.copyto(target, source, casting=casting, where=mask)  # type: ignore[call-overload]
+            np.copyto(target, source, casting=casting, where=mask)
         return
     if casting != "unsafe":
         check_casting(new, array.dtype, casting)
@@ -68,12 +64,12 @@ def _mask_node(where: Any, shape: Shape) -> Node:
     return node
 
 
-def check_casting(new: Any, dtype: DType, casting: str) -> None:
+def check_casting(new: Any, dtype: DType, casting: Any) -> None:
     """Raises NumPy's TypeError where values may not be cast to `dtype`."""
     if type(new) is Node:
-        np.copyto(np.empty(0, dtype), np.empty(0, new.key.spec.dtype), casting=casting)  # type: ignore[call-overload]
+        np.copyto(np.empty(0, dtype), np.empty(0, new.key.spec.dtype), casting=casting)
     else:
-        np.copyto(np.empty((), dtype), new, casting=casting)  # type: ignore[call-overload]
+        np.copyto(np.empty((), dtype), new, casting=casting)
 
 
 def check_fits(shape: Shape, target: Shape) -> None:

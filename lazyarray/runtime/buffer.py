@@ -1,7 +1,7 @@
 """Owns `Base`: the storage that an array shares with its views, its current value and its exported memory.
 
-A base is a node (its value so far, C order) or, while somebody outside may write its memory, that memory. Which of
-the two is decided by counting references: no flag that a forgotten view could leave wrong.
+A base is a node (its value so far, C order) or, while somebody outside may write its memory, that memory.  Which of the
+two is decided by counting references: no flag that a forgotten view could leave wrong.
 """
 
 from __future__ import annotations
@@ -25,37 +25,59 @@ class _Slot:
     value: Any
 
 
-def _calibrate() -> int:
-    # What getrefcount says, inside a function, of an object that one slot and one local name.
-    slot = _Slot()
-    slot.value = np.empty(1)
-    return _ask(slot)
+# What counting shows of an object that nobody but a slot refers to, from each of the places where it is asked: how many
+# references frames and calls add differs between versions of Python, so it is measured and not assumed.
 
 
-def _ask(slot: _Slot) -> int:
+def _seen(data: object) -> int:
+    return _count(data)
+
+
+def _seen_here(slot: _Slot) -> int:
     local = slot.value
     return _count(local)
 
 
-ONE_SLOT_ONE_LOCAL: Final = _calibrate()
+def _seen_by_callee(slot: _Slot) -> int:
+    local = slot.value
+    return _seen(local)
 
 
-def owns_alone(data: Array, references: int = ONE_SLOT_ONE_LOCAL) -> bool:
-    """True when nobody but one slot and `references` - ONE_SLOT_ONE_LOCAL others can reach the memory of `data`.
+def _seen_two_deep(slot: _Slot) -> int:
+    local = slot.value
+    return _pass_on(slot, local)
 
-    The caller holds `data` in exactly one slot and one local; here the parameter is one more.
+
+def _pass_on(slot: _Slot, data: object) -> int:
+    return _seen(data)
+
+
+def _measure(ask: Callable[[_Slot], int]) -> int:
+    slot = _Slot()
+    slot.value = np.empty(1)
+    return ask(slot)
+
+
+ALONE_HERE: Final = _measure(_seen_here)
+ALONE: Final = _measure(_seen_by_callee)
+ALONE_TWO_DEEP: Final = _measure(_seen_two_deep)
+
+
+def owns_alone(data: Array, alone: int = ALONE) -> bool:
+    """True when nobody else can reach the memory of `data`, which the caller holds in one slot and one local.
+
+    `alone` is ALONE_TWO_DEEP where the caller itself got `data` from a local of its caller.
     """
-    if _count(data) > references + 1:
+    if _count(data) > alone:
         return False
     owner = data.base
     if owner is None:
-        return bool(data.flags.owndata)
-    # Pooled memory: a lease that only `data` refers to (`data.base` and the local here).
-    return (
-        isinstance(owner, np.ndarray)
-        and type(owner) is not np.ndarray
-        and type(owner).__module__ == "lazyarray.runtime.pool"
-        and _count(owner) <= ONE_SLOT_ONE_LOCAL
+        return data.flags.owndata
+    # A view of an array, or of a lease of pooled memory, that only `data` refers to.
+    if not isinstance(owner, np.ndarray) or _count(owner) > ALONE_HERE:
+        return False
+    return type(owner).__module__ == "lazyarray.runtime.pool" or (
+        type(owner) is np.ndarray and owner.base is None and owner.flags.owndata
     )
 
 
@@ -97,7 +119,7 @@ class Base:
         data = node.data
         assert data is not None
         # One slot (self.node), one local: anything beyond may still read the value that the node has now.
-        shared = _count(node) > ONE_SLOT_ONE_LOCAL
+        shared = _count(node) > ALONE_HERE
         if shared or not owns_alone(data) or not data.flags.writeable:
             data = data.copy()
         self.node = None

@@ -28,7 +28,8 @@ ALWAYS_KEPT: Final = frozenset({"reduce", "scan", "call", "update", "scatter", "
 
 WRITES: Final = frozenset({"update", "scatter"})
 
-# What getrefcount says of a node that only the list of the closure, a loop variable and its own argument refer to.
+# What getrefcount says of a node that only the list of the closure, a loop variable and its own argument refer to
+# (arguments of other nodes of the closure come on top).
 UNNAMED: Final = 3
 
 _plans: dict[Signature, Plan] = {}
@@ -49,7 +50,8 @@ def evaluate_pending(targets: list[Node], reason: str) -> None:
     if extra:
         targets += extra
         closure = pending_closure(targets)
-    outputs = [*targets, *named_and_dear(closure, targets)]
+    kept, uses = named_and_dear(closure, targets)
+    outputs = [*targets, *kept]
     signature, sources = capture(closure, outputs)
     backend = current()
     ledger.evaluation(reason)
@@ -57,12 +59,12 @@ def evaluate_pending(targets: list[Node], reason: str) -> None:
         for node, value in zip(outputs, interpret(expression_of(signature), sources), strict=True):
             settle(node, value)
     else:
-        run_plan(plan_of(signature), sources, outputs)
+        run_plan(plan_of(signature), sources, outputs, uses)
 
 
-def run_plan(plan: Plan, sources: list[Any], outputs: list[Node]) -> None:
+def run_plan(plan: Plan, sources: list[Any], outputs: list[Node], uses: dict[int, int]) -> None:
     """Runs the plan and settles its outputs, those reached before an error included."""
-    run = Run(plan, sources, current())
+    run = Run(plan, sources, current(), uses)
     try:
         run.run()
     except BaseException as error:
@@ -105,8 +107,9 @@ def plan_of(signature: Signature) -> Plan:
     return plan
 
 
-def named_and_dear(closure: list[Node], targets: list[Node]) -> list[Node]:
-    """Nodes of the closure that somebody outside it still names and that should be kept now.
+def named_and_dear(closure: list[Node], targets: list[Node]) -> tuple[list[Node], dict[int, int]]:
+    """Nodes of the closure that somebody outside it still names and that should be kept now; and for each argument
+    how many references to it end with this evaluation.
 
     Kept the first time: reductions, library calls, updates (their old memory is gone afterwards), expensive
     elementwise nodes. Cheap ones are kept the second time, so that nothing is computed more than twice.
@@ -117,14 +120,20 @@ def named_and_dear(closure: list[Node], targets: list[Node]) -> list[Node]:
             uses[id(arg)] = uses.get(id(arg), 0) + 1
     chosen = {id(t) for t in targets}
     kept: list[Node] = []
-    for node in closure:
-        if id(node) in chosen or sys.getrefcount(node) - uses.get(id(node), 0) <= UNNAMED:
+    pending_on: set[int] = set()
+    for node in reversed(closure):
+        if id(node) in chosen:
             continue
-        if node.visits or is_dear(node):
+        named = sys.getrefcount(node) - uses[id(node)] > UNNAMED
+        if named and (node.visits or is_dear(node)):
             kept.append(node)
-        else:
+        elif named or id(node) in pending_on:
+            # It stays an expression after this evaluation, and so do the references that it holds.
             node.visits = 1
-    return kept
+            for arg in node.args:
+                uses[id(arg)] -= 1
+                pending_on.add(id(arg))
+    return kept, uses
 
 
 def is_dear(node: Node) -> bool:

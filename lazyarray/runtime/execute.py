@@ -17,9 +17,9 @@ from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, 
 
 Array = np.ndarray[Any, Any]
 
-# References that a leaf's node has while its memory is claimed and nobody else can read it: the update node's
-# argument, the list of sources, the local name, and getrefcount's own argument.
-OWN_REFERENCES = 4
+# What getrefcount says of a leaf that only the list of sources, a local name and its own argument refer to
+# (arguments of the evaluated nodes come on top).
+UNNAMED = 3
 
 
 def dtype_of(code: str) -> np.dtype[Any]:
@@ -30,8 +30,11 @@ def dtype_of(code: str) -> np.dtype[Any]:
 class Run:
     """One evaluation of a plan: memory per slot."""
 
-    def __init__(self, plan: Plan, sources: list[Any], backend: Backend) -> None:
+    def __init__(
+        self, plan: Plan, sources: list[Any], backend: Backend, uses: dict[int, int] | None = None
+    ) -> None:
         self.plan = plan
+        self.uses = uses or {}  # id of a leaf -> references to it that end with this evaluation
         self.sources = sources
         self.backend = backend
         self.memory: list[Array | None] = [None] * len(plan.shapes)
@@ -101,7 +104,7 @@ class Run:
         node = self.sources[origin] if origin is not None else None
         free = not step.copy and data.flags.writeable
         if free and type(node) is Node and node.data is not None:
-            free = sys.getrefcount(node) <= OWN_REFERENCES
+            free = sys.getrefcount(node) <= UNNAMED + self.uses.get(id(node), 0)
         if not free:
             copied = allocate(data.shape, data.dtype)
             np.copyto(copied, data)

@@ -51,7 +51,8 @@ def strided(code: str, shape: Sequence[int], steps: Sequence[str], seed: int = 0
     for axis, step in enumerate(steps):
         if step == "0":
             first = view[(slice(None),) * axis + (slice(0, 1),)]
-            view = np.lib.stride_tricks.as_strided(first, shape, [0 if k == axis else n for k, n in enumerate(view.strides)])
+            moves = [0 if k == axis else n for k, n in enumerate(view.strides)]
+            view = np.lib.stride_tricks.as_strided(first, shape, moves)
     return view
 
 

@@ -101,9 +101,14 @@ class Point:
 def prefix_mask(frame: Frame, unused: Value, lanes: int) -> Value:
     """A mask whose last `unused` lanes are off, made as bits of an integer (one shift and one move on AVX-512)."""
     b = frame.b
-    narrow = unused.ref if lanes == 64 else b.emit(f"trunc i64 {unused.ref} to i{lanes}", "b1", 1, "off").ref
-    bits = b.emit(f"lshr i{lanes} -1, {narrow}", "b1", 1, "bits")
-    return b.emit(f"bitcast i{lanes} {bits.ref} to <{lanes} x i1>", "b1", lanes, "in")
+    wide = max(32, lanes)
+    narrow = unused.ref if wide == 64 else b.emit(f"trunc i64 {unused.ref} to i{wide}", "b1", 1, "off").ref
+    # Shifted in at least 32 bits, so that the bits above the mask are zero: LLVM 22 may lose its own clearing of them
+    # when a mask is spilled, and then stores eight bytes with a mask of sixteen.
+    bits = b.emit(f"lshr i{wide} {(1 << lanes) - 1 if lanes < wide else -1}, {narrow}", "b1", 1, "bits").ref
+    if wide > lanes:
+        bits = b.emit(f"trunc i{wide} {bits} to i{lanes}", "b1", 1, "bits").ref
+    return b.emit(f"bitcast i{lanes} {bits} to <{lanes} x i1>", "b1", lanes, "in")
 
 
 def masks_natively(frame: Frame, code: str, lanes: int) -> bool:
@@ -113,6 +118,11 @@ def masks_natively(frame: Frame, code: str, lanes: int) -> bool:
     if not x86 or lanes == 1 or lanes & (lanes - 1) or lanes > 64:
         return False
     return width == 64 or (width == 32 and itemsize(code) >= 4)
+
+
+def _stores_masked(frame: Frame, code: str, lanes: int) -> bool:
+    """Whether a whole vector is best stored through a mask; vectors below 16 bytes have wider masks in registers."""
+    return masks_natively(frame, code, lanes) and lanes * itemsize(code) >= 16
 
 
 def memory_code(code: str) -> str:
@@ -266,14 +276,13 @@ def _mangled(code: str, lanes: int) -> str:
 
 
 def _masked_pairs(frame: Frame, part: str, at: Pointer, point: Point, hint: str) -> Value:
-    mask = pair_mask(frame, point, part)
+    mask = twice(frame, point.mask(part))
     return masked_load(frame, at, mask, frame.b.const(part, 0.0, 2 * point.lanes), hint)
 
 
-def pair_mask(frame: Frame, point: Point, part: str) -> Value:
-    """The point's mask with every lane twice."""
-    twice = [k // 2 for k in range(2 * point.lanes)]
-    return frame.b.shuffle(point.mask(part), None, twice)
+def twice(frame: Frame, mask: Value) -> Value:
+    """A mask with every lane twice, for (re, im) pairs."""
+    return frame.b.shuffle(mask, None, [k // 2 for k in range(2 * mask.lanes)])
 
 
 def _load_fixed(frame: Frame, code: str, at: Pointer, step: int, lanes: int, hint: str) -> AnyValue:
@@ -449,13 +458,17 @@ def store(frame: Frame, number: int, base: Pointer, point: Point, value: AnyValu
     step, part = fixed_step(access), parts[0].code
     if step == 1 and point.whole and mask is None:
         _put(frame, interleave(frame, parts), at)
+    elif step == 1 and point.whole and mask is not None and not _stores_masked(frame, part, point.lanes):
+        wide = interleave(frame, parts)
+        mask = mask if len(parts) == 1 else twice(frame, mask)
+        _put(frame, frame.b.select(mask, wide, _plain(frame, part, at, wide.lanes, "old")), at)
     elif step == 1 and masks_natively(frame, part, point.lanes):
         if mask is None:
             mask = point.mask(part)
         elif not point.whole:
             mask = frame.b.and_(mask, point.mask(part))
         if len(parts) == 2:
-            mask = frame.b.shuffle(mask, None, [k // 2 for k in range(2 * point.lanes)])
+            mask = twice(frame, mask)
         masked_store(frame, interleave(frame, parts), at, mask)
     elif step == -1 and point.whole and mask is None:
         turned = [frame.b.shuffle(p, None, range(point.lanes - 1, -1, -1)) for p in parts]
