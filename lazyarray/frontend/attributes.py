@@ -15,8 +15,9 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.record import IMMEDIATE
-from lazyarray.ir.index_map import c_strides, transpose
-from lazyarray.ir.node import Shape
+from lazyarray.ir.index_map import IndexMap, c_strides, transpose
+from lazyarray.ir.node import Node, Shape
+from lazyarray.runtime.buffer import Base
 
 Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
@@ -53,9 +54,9 @@ class Attributes:
     __hash__: Any = None
 
     _np: Array | None
-    _node: Any
-    _base: Any
-    _map: Any
+    _node: Node | None
+    _base: Base
+    _map: IndexMap | None
     _part: str | None
     _fixed: bool
 

@@ -50,9 +50,8 @@ def astype(
     wanted = np.dtype(dtype)
     if not copy and array.dtype == wanted and order in ("K", "k", "A", "a"):
         return array
-    if casting != "unsafe" or array.dtype not in COMPILED:
-        if not np.can_cast(array.dtype, wanted, casting) or array.dtype not in COMPILED:
-            return core.plain(core.read_only(array).astype(wanted, order, casting, subok, copy))
+    if array.dtype not in COMPILED or (casting != "unsafe" and not np.can_cast(array.dtype, wanted, casting)):
+        return core.plain(core.read_only(array).astype(wanted, order, casting, subok, copy))
     result = cast_array(array, wanted)
     return result if order in ("K", "k") else duplicate(result, order) if order_for(result, order) else result
 

@@ -35,18 +35,18 @@ def _given_out(function: Any, options: dict[str, Any], extra: tuple[Any, ...]) -
             raise TypeError("cannot specify 'out' as both a positional and keyword argument")
         out = extra
     if out is None:
-        return (None,) * function.nout
+        return tuple([None] * function.nout)
     if type(out) is not tuple:
         if function.nout != 1:
             raise TypeError("'out' must be a tuple of arrays")
         out = (out,)
     elif len(out) != function.nout and not extra:
         raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
-    out += (None,) * (function.nout - len(out))
-    for target in out:
+    targets: tuple[Any, ...] = (*out, *(None,) * (function.nout - len(out)))
+    for target in targets:
         if target is not None and not isinstance(target, ndarray):
             raise TypeError("return arrays must be of ArrayType")
-    return tuple(out)
+    return targets
 
 
 _RECORDED: Final = frozenset({"where", "dtype", "casting", "order", "subok", "signature", "sig"})

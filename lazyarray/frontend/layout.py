@@ -29,7 +29,8 @@ def strides_of(x: Any) -> tuple[int, ...]:
 
 def value_in_order(x: ndarray, perm: tuple[int, ...]) -> Node:
     """The array's value with axes permuted to `perm`, in memory that has this order: sums depend on it."""
-    data = x._np
-    if data is None or (data.flags.owndata and data.flags.f_contiguous):
-        return in_order(x, perm)  # memory that is taken over keeps its order
-    return value(wrap(data.transpose(perm)))
+    if x._np is not None and x._np.flags.owndata and x._np.flags.f_contiguous:
+        value(x)  # takes the memory over, in the order that it has, where nobody else can reach it
+    if x._np is None:
+        return in_order(x, perm)
+    return value(wrap(x._np.transpose(perm)))

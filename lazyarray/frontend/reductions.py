@@ -85,9 +85,18 @@ class Problem(NamedTuple):
         return view_(broadcast_(mask, self.shape), transpose(identity(self.shape), self.perm))
 
 
-def arrange(x: ndarray, axes: tuple[int, ...]) -> Problem:
-    """The problem of reducing `axes`: NumPy walks memory in order, and its results keep that order."""
+def arrange(x: ndarray, axes: tuple[int, ...], ordered: bool = True) -> Problem:
+    """The problem of reducing `axes`: NumPy walks memory in order, and its results keep that order.
+
+    `ordered`: the bits depend on that walk. Foreign memory with gaps is then left to NumPy, since the walk of a
+    snapshot, which has none, is another.
+    """
     perm = order_of(x)
+    if ordered and x._np is not None and x.dtype.kind in "fc":
+        data = x._np if perm is None else x._np.transpose(perm)
+        if not data.flags.c_contiguous:
+            raise Uncompiled
+        del data
     if perm is None:
         return Problem(value(x), axes, None, x.shape, axes)
     return Problem(value_in_order(x, perm), tuple(sorted(perm.index(a) for a in axes)), perm, x.shape, axes)
@@ -199,7 +208,7 @@ def reduce(
     start = start_of(initial)
     if name in _WITHOUT_IDENTITY and mask is not None and start is None:
         raise Uncompiled  # NumPy raises
-    problem = arrange(x, axes)
+    problem = arrange(x, axes, name in ("sum", "prod"))
     node = reduction(name, problem.node, problem.axes, problem.masked(mask), start, wanted)
     return deliver(node, out, problem, keepdims)
 
@@ -279,7 +288,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any
     if out is not None:
         raise Uncompiled
     x = operand(a)
-    problem = arrange(x, axes_of(axis, x.ndim))
+    problem = arrange(x, axes_of(axis, x.ndim), ordered=False)
     high, low = (reduction(name, problem.node, problem.axes) for name in ("max", "min"))
     if x.dtype == BOOL:
         raise Uncompiled  # NumPy's subtract refuses
@@ -304,7 +313,7 @@ def _running(name: str) -> Callable[..., Any]:
             return from_node(scan_(name, reshape_(value(x), (x.size,)), 0, wanted))
         if isinstance(axis, tuple):
             raise Uncompiled
-        problem = arrange(x, axes_of(axis, x.ndim))
+        problem = arrange(x, axes_of(axis, x.ndim), ordered=False)
         node = scan_(name, problem.node, problem.axes[0], wanted)
         return from_node(node) if problem.perm is None else from_node_as(node, problem.perm)
 

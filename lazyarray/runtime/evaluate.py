@@ -46,7 +46,7 @@ def evaluate(nodes: Sequence[Node], reason: str = "asked for") -> None:
 def evaluate_pending(targets: list[Node], reason: str) -> None:
     """`evaluate` for nodes that have no data. No reference to a node outlives the call."""
     closure = pending_closure(targets)
-    extra = companions(closure)
+    extra = companions(closure) + readers_first(closure)
     if extra:
         targets += extra
         closure = pending_closure(targets)
@@ -165,6 +165,29 @@ def companions(closure: list[Node]) -> list[Node]:
         ):
             found.append(node)
     return found
+
+
+def readers_first(closure: list[Node]) -> list[Node]:
+    """Pending nodes that read memory which the closure overwrites: evaluated along, they save a copy of it.
+
+    Not where that would run a library call that nobody has asked for.
+    """
+    olds = {
+        id(node.args[0])
+        for node in closure
+        if node.key.kind in WRITES and type(node.args[0]) is Node and node.args[0].data is not None
+    }
+    if not olds:
+        return []
+    inside = {id(node) for node in closure}
+    alive = [node for node in pending() if id(node) not in inside]
+    reading: dict[int, Node] = {}
+    for node in alive:
+        if any(id(arg) in olds or id(arg) in reading for arg in node.args):
+            reading[id(node)] = node
+    if not reading or any(node.key.kind == "call" for node in pending_closure(list(reading.values()))):
+        return []
+    return unused(list(reading.values()))
 
 
 def flush(reason: str = "the recording reached its budget") -> None:

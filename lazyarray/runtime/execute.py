@@ -132,7 +132,7 @@ class Run:
         assert data is not None
         new, *index = [self.seen(arg) for arg in step.args]
         rest = [a for a in range(data.ndim) if a not in axes]
-        rank = len(np.broadcast_shapes(*(i.shape for i in index)))
+        rank = 1 if index[0].dtype == bool else len(np.broadcast_shapes(*(i.shape for i in index)))
         moved = np.moveaxis(new, range(position, position + rank), range(rank)) if new.ndim else new
         data.transpose(*axes, *rest)[tuple(index)] = moved
         ledger.library_call("scatter")

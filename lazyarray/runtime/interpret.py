@@ -151,8 +151,8 @@ def _scatter(entry: Entry, args: list[Array]) -> Array:
     rest = [a for a in range(result.ndim) if a not in axes]
     moved = result.transpose(*axes, *rest)
     index = tuple(args[2:])
-    index_ndim = np.broadcast_shapes(*(i.shape for i in index))
-    new = np.moveaxis(args[1], range(position, position + len(index_ndim)), range(len(index_ndim)))
+    rank = 1 if index[0].dtype == bool else len(np.broadcast_shapes(*(i.shape for i in index)))
+    new = np.moveaxis(args[1], range(position, position + rank), range(rank))
     moved[index] = new
     return result
 

@@ -571,7 +571,7 @@ def test_stages_of_few_rows_run_in_phases(keep: bool, code: str) -> None:
     "roles", [("r", "p"), ("p", "r"), ("p", "r", "p"), ("r", "r", "p"), ("p", "r", "r"), ("r", "r")]
 )
 def test_values_of_every_loop_level(roles: tuple[str, ...]) -> None:
-    """sum of x * w + v * c with w along the first reduction axis only, v along the first axis, c a scalar expression."""
+    """sum of x * w + v * c: w along the first reduction axis only, v along the first axis, c a scalar expression."""
     last = len(roles) - 1
     first_reduced = roles.index("r")
     axes = tuple(a for a, role in enumerate(roles) if role == "r")

@@ -29,13 +29,21 @@ PROGRAMS: dict[str, Program] = {
     "nested": lambda np: np.array([[np.data(M)[0], np.data(M)[1]], [np.data(M)[2], np.data(M)[0]]]),
     "foreign": lambda np: np.add(np.data(M), M) + np.sum([M, M], axis=0),
     "large-and-small": lambda np: np.concatenate([np.data(L), np.data(M)[0], L]),
-    "large-foreign": lambda np: (np.sum(np.asarray(L)), np.sort(np.asarray(L))[:3], np.asarray(L).reshape(90, 100).T.sum(1)),
+    "large-foreign": lambda np: (
+        np.sum(np.asarray(L)),
+        np.sort(np.asarray(L))[:3],
+        np.asarray(L).reshape(90, 100).T.sum(1),
+    ),
     "median": lambda np: (np.median(np.data(L)), np.median(np.data(M), 1), np.percentile(np.data(L), 30)),
     "median-overwrites": lambda np: np.median(np.data(L), overwrite_input=True),
     "unique": lambda np: np.unique(np.round(np.data(L))),
     "matrix": lambda np: np.asmatrix(M) * 2,
     "masked": lambda np: np.sum(numpy.ma.masked_greater(M, 5)),
-    "objects": lambda np: (np.sum(np.array([1, 2], object)), np.array(["a", "b"]).reshape(2, 1), np.sort(np.array(["b", "a"]))),
+    "objects": lambda np: (
+        np.sum(np.array([1, 2], object)),
+        np.array(["a", "b"]).reshape(2, 1),
+        np.sort(np.array(["b", "a"])),
+    ),
     "objects-large": lambda np: np.concatenate([np.data(L), numpy.array([1, 2], object)]).dtype,
     "dates": lambda np: np.diff(np.array(["2020-01-01", "2020-01-05"], "M8[D]")),
     "records": lambda np: np.zeros(3, [("a", "i4"), ("b", "f8")])["b"],
@@ -49,10 +57,18 @@ PROGRAMS: dict[str, Program] = {
     "fft": lambda np: (np.fft.fft(np.data(L[:16])), np.fft.fftshift(np.data(M)), np.fft.rfftfreq(6)),
     "strings": lambda np: (np.strings.upper(np.array(["a"])), np.char.add(["a"], ["b"])),
     "emath": lambda np: (np.emath.sqrt(np.data([-1.0, 4])), np.emath.log2(-4.0)),
-    "polynomials": lambda np: (np.polyfit(np.data(M)[0], np.data(M)[1], 1), np.polynomial.polynomial.polyval(2.0, np.data(M)[0])),
-    "index-helpers": lambda np: (np.ix_([0, 1], [2]), np.unravel_index(5, (2, 3)), np.tril_indices(3), np.diag_indices(2)),
+    "polynomials": lambda np: (
+        np.polyfit(np.data(M)[0], np.data(M)[1], 1),
+        np.polynomial.polynomial.polyval(2.0, np.data(M)[0]),
+    ),
+    "index-helpers": lambda np: (
+        np.ix_([0, 1], [2]),
+        np.unravel_index(5, (2, 3)),
+        np.tril_indices(3),
+        np.diag_indices(2),
+    ),
     "packing": lambda np: (np.packbits(np.data([1, 0, 1], "u1")), np.unpackbits(np.data([5], "u1"))),
-}  # fmt: skip
+}
 
 
 def _error(action: Any) -> BaseException | None:

@@ -1,0 +1,338 @@
+"""Owns index keys: what a key means for an array's shape, as an index map or as index arrays, with NumPy's errors."""
+
+from __future__ import annotations
+
+import operator
+from itertools import pairwise
+from typing import Any, Final, NamedTuple, NoReturn
+
+import numpy as np
+
+from lazyarray.frontend.record import broadcast_shape, cast_
+from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.ir import index_map
+from lazyarray.ir.index_map import IndexMap
+from lazyarray.ir.node import Node, Shape, leaf
+
+_nparray: Final = np.ndarray
+_INT: Final = np.dtype(np.int64)
+_ELLIPSIS: Final = type(Ellipsis)
+
+
+class Advanced(NamedTuple):
+    """A parsed advanced key."""
+
+    view: IndexMap  # the basic part, with the axes of index arrays still whole
+    axes: tuple[int, ...]  # axes of the view that index arrays address
+    indices: tuple[Any, ...]  # one NumPy int array per axis, unchecked; or None with `mask`
+    mask: Any  # the single boolean array of the key (an ndarray of ours or NumPy's), if that is all there is
+    position: int  # where the index axes come in the result
+
+
+class Located(NamedTuple):
+    """A basic key's region; `element` when the key is integers for all axes and nothing else."""
+
+    view: IndexMap
+    element: bool
+    copied: bool = False  # an array without axes stood for an integer: NumPy then reads a copy
+
+
+def locate(own: IndexMap, key: Any) -> Located | None:
+    """Where a basic key lies in the array's root; None for an advanced key."""
+    items = key if type(key) is tuple else (key,)
+    offset, shape, steps = own
+    rank = len(shape)
+    axis = 0
+    out_shape: list[int] = []
+    out_steps: list[int] = []
+    whole = True
+    for item in items:
+        kind = type(item)
+        if kind is slice:
+            if axis >= rank:
+                break
+            extent, step = shape[axis], steps[axis]
+            try:
+                start, stop, stride = item.indices(extent)
+            except TypeError:
+                return _locate_slowly(own, key)
+            if stride == 1:
+                count = stop - start if stop > start else 0
+            else:
+                count = len(range(start, stop, stride))
+            if count:
+                offset += start * step
+            out_shape.append(count)
+            out_steps.append(step * stride)
+            axis += 1
+            whole = False
+        elif kind is int:
+            if axis >= rank:
+                break
+            extent = shape[axis]
+            if item < 0:
+                item += extent
+            if not 0 <= item < extent:
+                return _locate_slowly(own, key)
+            offset += item * steps[axis]
+            axis += 1
+        else:
+            return _locate_slowly(own, key)
+    else:
+        if axis < rank:
+            whole = False
+            out_shape += shape[axis:]
+            out_steps += steps[axis:]
+        return Located(IndexMap(offset, tuple(out_shape), tuple(out_steps)), whole)
+    return _locate_slowly(own, key)
+
+
+def _locate_slowly(own: IndexMap, key: Any) -> Located | None:
+    items = key if type(key) is tuple else (key,)
+    copied = any(_is_integer_array(item) for item in items)
+    if copied:
+        items = tuple([operator.index(item) if _is_integer_array(item) else item for item in items])
+    parsed = _parse_basic(items, own.shape)
+    if parsed is None:
+        return None
+    full, exact = parsed
+    found = index_map.index(own, full)
+    return Located(found, exact and not found.shape and None not in full, copied)
+
+
+def _is_integer_array(item: Any) -> bool:
+    return type(item) in (ndarray, _nparray) and not item.shape and item.dtype.kind in "iu"
+
+
+def memory_key(key: Any) -> Any:
+    """The key as NumPy takes it."""
+    kind = type(key)
+    if kind is int or (kind is slice and type(key.start) is not LazyScalar and type(key.stop) is not LazyScalar):
+        return key
+    if kind is ndarray:
+        return read_only(key)
+    if kind is LazyScalar:
+        return key.evaluate()
+    if kind is tuple:
+        return tuple([memory_key(item) for item in key])
+    if kind is list:
+        return [memory_key(item) for item in key]
+    return key
+
+
+def _parse_basic(key: Any, shape: Shape) -> tuple[tuple[Any, ...], bool] | None:
+    """The key with integers in bounds and the ellipsis expanded; None for an advanced key.
+
+    The flag is False when the key has an ellipsis: then NumPy gives an array even for one element.
+    """
+    items = key if type(key) is tuple else (key,)
+    consumed = 0
+    dots = -1
+    result: list[Any] = []
+    for item in items:
+        kind = type(item)
+        if kind is slice:
+            consumed += 1
+            result.append(item)
+        elif item is None:
+            result.append(None)
+        elif kind is _ELLIPSIS:
+            if dots >= 0:
+                raise IndexError("an index can only have a single ellipsis ('...')")
+            dots = len(result)
+        else:
+            if kind is not int:
+                if not _is_integer(item):
+                    return None
+                item = operator.index(item)
+            consumed += 1
+            result.append(item)
+    rank = len(shape)
+    if consumed > rank:
+        _refuse_count(rank, consumed)
+    if dots >= 0:
+        result[dots:dots] = [slice(None)] * (rank - consumed)
+    axis = 0
+    for place, item in enumerate(result):
+        if item is None:
+            continue
+        if type(item) is int:
+            result[place] = _in_bounds(item, axis, shape[axis])
+        elif type(item.start) is LazyScalar or type(item.stop) is LazyScalar:
+            result[place] = slice(*map(_evaluated, (item.start, item.stop, item.step)))
+        axis += 1
+    return tuple(result), dots < 0
+
+
+def _evaluated(bound: Any) -> Any:
+    return operator.index(bound) if type(bound) is LazyScalar else bound
+
+
+def _is_integer(item: Any) -> bool:
+    """True for what NumPy takes as an integer index; arrays without axes are advanced keys."""
+    kind = type(item)
+    if kind is bool or kind is np.bool_:
+        return False
+    if kind is LazyScalar:
+        return bool(item.dtype.kind in "iu")
+    if kind is ndarray or isinstance(item, _nparray | list | tuple | str):
+        return False
+    return isinstance(item, np.integer | int) or (not isinstance(item, np.generic) and hasattr(kind, "__index__"))
+
+
+def _refuse_count(rank: int, count: int) -> NoReturn:
+    raise IndexError(f"too many indices for array: array is {rank}-dimensional, but {count} were indexed")
+
+
+def _in_bounds(item: int, axis: int, extent: int) -> int:
+    if -extent <= item < extent:
+        return item + extent if item < 0 else item
+    raise IndexError(f"index {item} is out of bounds for axis {axis} with size {extent}")
+
+
+# ---- advanced keys
+
+
+def _is_mask(item: Any) -> bool:
+    return bool(item.dtype == np.bool_)
+
+
+def _as_index(item: Any) -> Any:
+    """An index array (ours or NumPy's), with NumPy's error for what cannot index."""
+    if type(item) is ndarray:
+        found: Any = item
+    elif type(item) is LazyScalar:
+        found = np.asarray(item.evaluate())
+    else:
+        found = np.asarray(memory_key(item))
+        if found.size == 0 and not isinstance(item, _nparray | ndarray):
+            found = found.astype(np.intp)
+    if found.dtype.kind not in "iub":
+        if isinstance(item, _nparray | ndarray | list | tuple):
+            raise IndexError("arrays used as indices must be of integer (or boolean) type")
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
+            "arrays are valid indices"
+        )
+    return found
+
+
+def parse_advanced(array: ndarray, key: Any) -> Advanced | None:
+    """The parts of an advanced key; None for the rare ones that NumPy is asked to do (masks without axes)."""
+    shape = array.shape
+    items: list[Any] = list(key) if type(key) is tuple else [key]
+    consumed, dots = 0, -1
+    for place, item in enumerate(items):
+        kind = type(item)
+        if item is None:
+            continue
+        if kind is _ELLIPSIS:
+            if dots >= 0:
+                raise IndexError("an index can only have a single ellipsis ('...')")
+            dots = place
+        elif kind is slice:
+            consumed += 1
+        elif kind is int or _is_integer(item):
+            items[place] = operator.index(item)
+            consumed += 1
+        else:
+            found = items[place] = _as_index(item)
+            if _is_mask(found):
+                if len(found.shape) == 0:
+                    return None
+                consumed += len(found.shape)
+            else:
+                consumed += 1
+    if consumed > len(shape):
+        _refuse_count(len(shape), consumed)
+    if dots >= 0:
+        items[dots : dots + 1] = [slice(None)] * (len(shape) - consumed)
+    else:
+        items += [slice(None)] * (len(shape) - consumed)
+    return _place(array, shape, items, dots, len(shape) - consumed)
+
+
+def _place(array: ndarray, shape: Shape, items: list[Any], dots: int, dotted: int) -> Advanced:
+    basic: list[Any] = []
+    axes: list[int] = []
+    indices: list[Any] = []
+    masks: list[Any] = []
+    runs: list[int] = []  # places (in the expanded key) of everything that NumPy counts as advanced
+    axis = at = out = 0
+    position = -1
+    for place, item in enumerate(items):
+        if item is None or type(item) is slice:
+            basic.append(item)
+            axis += item is not None
+            at += 1
+            out += 1
+            continue
+        # An ellipsis that stands for no axes still separates.
+        separated = dots >= 0 and dotted == 0 and place >= dots
+        runs.append(place + separated)
+        if position < 0:
+            position = out
+        if type(item) is int:
+            basic.append(_in_bounds(item, axis, shape[axis]))
+            axis += 1
+            continue
+        if _is_mask(item):
+            masks.append(item)
+            for k, extent in enumerate(item.shape):
+                if extent != shape[axis + k]:
+                    raise IndexError(
+                        f"boolean index did not match indexed array along axis {axis + k}; size of axis is "
+                        f"{shape[axis + k]} but size of corresponding boolean axis is {extent}"
+                    )
+            count = len(item.shape)
+        else:
+            indices.append(item)
+            count = 1
+        basic += [slice(None)] * count
+        axes += range(at, at + count)
+        at += count
+        axis += count
+    adjacent = all(b - a == 1 for a, b in pairwise(runs))
+    if not adjacent:
+        position = 0
+    view = index_map.index(map_of(array), tuple(basic))
+    mask = masks[0] if len(masks) == 1 and not indices else None
+    found: tuple[Any, ...] = ()
+    if mask is None:
+        arrays: list[Any] = []
+        for item in items:
+            if item is None or type(item) in (slice, int):
+                continue
+            arrays += np.nonzero(read_only(item) if type(item) is ndarray else item) if _is_mask(item) else [item]
+        found = tuple(arrays)
+    return Advanced(view, tuple(axes), found, mask, position)
+
+
+def index_nodes(parsed: Advanced) -> list[Node]:
+    """The indices as int64 nodes, checked against their axes, negative ones counted from the end."""
+    shapes = [i.shape for i in parsed.indices]
+    if broadcast_shape(shapes) is None:
+        text = " ".join("(" + ",".join(map(str, s)) + ("," if len(s) == 1 else "") + ")" for s in shapes)
+        raise IndexError(f"shape mismatch: indexing arrays could not be broadcast together with shapes {text} ")
+    nodes: list[Node] = []
+    for item, axis in zip(parsed.indices, parsed.axes, strict=True):
+        extent = parsed.view.shape[axis]
+        data = read_only(item) if type(item) is ndarray else item
+        negative = False
+        if data.size:
+            low, high = int(data.min()), int(data.max())
+            if low < -extent or high >= extent:
+                wrong = data[(data < -extent) | (data >= extent)].flat[0]
+                raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {extent}")
+            negative = low < 0
+        if negative:
+            nodes.append(leaf(np.ascontiguousarray(np.where(data < 0, data + extent, data), _INT).reshape(data.shape)))
+        elif type(item) is ndarray and item._np is None:
+            nodes.append(cast_(value(item), _INT))
+        else:
+            nodes.append(leaf(np.array(data, _INT, order="C")))
+    return nodes
+
+
+# Last: either module may be imported first.
+from lazyarray.frontend.array import map_of, ndarray, read_only, value  # noqa: E402
