@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazyarray.ir.ops import OPS, REDUCTIONS
-from lazyarray.runtime.interpret import SPECIAL, dtype_of
+from lazyarray.runtime.interpret import SPECIAL, buffered_sum, dtype_of
 from lazyarray.schedule.kernel import Access, Binding, Instruction, Kernel, Reduction, Stage
 
 Array = np.ndarray[Any, Any]
@@ -110,6 +110,10 @@ class Interpretation:
         if reduction.op in ("argmin", "argmax"):
             (axis,) = self.axes
             return getattr(np, reduction.op)(value, axis=axis, **options)  # type: ignore[no-any-return]
+        if reduction.op == "buffered_sum":
+            initial = 0 if reduction.start is None else np.ravel(scope[reduction.start])[0]
+            summed = buffered_sum(np.moveaxis(value, self.axes, range(-len(self.axes), 0)), len(self.axes), initial)
+            return np.expand_dims(summed, self.axes)
         ufunc: Any = REDUCTIONS[reduction.op].ufunc
         if reduction.where is not None:
             options["where"] = self.full(scope[reduction.where])

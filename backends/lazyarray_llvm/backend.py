@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy
 import numpy as np
 
 from lazyarray.ir.ops import OPS
@@ -71,7 +70,7 @@ class Launch:
         """Memory for this launch alone, aligned; nobody clears it."""
         if not size:
             return 0
-        memory = numpy.empty(size + _ALIGNMENT, numpy.uint8)
+        memory = np.empty(size + _ALIGNMENT, np.uint8)
         self._keeps.append(memory)
         self.reserved += size
         address: int = memory.ctypes.data

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.array import as_array, from_node, map_of, ndarray, to_numpy, value, view_of, wrap
+from lazyarray.frontend.array import as_array, from_node, map_of, ndarray, plain, to_numpy, value, view_of, wrap
 from lazyarray.frontend.dispatch import export, fall_back, is_compiled
 from lazyarray.frontend.layout import ordered, strides_of
 from lazyarray.frontend.manipulation import broadcast_arrays, fill_parts
@@ -100,7 +100,7 @@ def _constant(name: str, number: int | None) -> Callable[..., Any]:
         if args and "like" not in options:
             size = _small_size(args[0])
             if 0 <= size < config.eager_below:
-                return wrap(function(*args, **options))
+                return plain(function(*args, **options))
         shape, dtype, order, *rest = (*args, *_DEFAULTS[len(args) :])
         shape, dtype = options.pop("shape", shape), options.pop("dtype", dtype)
         order = options.setdefault("order", order)
@@ -269,9 +269,9 @@ _RANGE_NUMBERS: Final = (int, float, np.integer, np.floating)
 
 
 def arange(*args: Any, **options: Any) -> Any:
-    plain = not options and len(args) < 4 and set(map(type, args)) == {int} and (len(args) < 3 or args[2])
-    if plain and len(range(*args)) < config.eager_below:
-        return wrap(np.arange(*args))
+    simple = not options and len(args) < 4 and set(map(type, args)) == {int} and (len(args) < 3 or args[2])
+    if simple and len(range(*args)) < config.eager_below:
+        return plain(np.arange(*args))
     plan = _arange_plan(args, options)
     if plan is None:
         return _make("arange", args, options)
@@ -358,7 +358,7 @@ def _fits(number: int, dtype: DType) -> bool:
     return int(info.min) <= number <= int(info.max)
 
 
-def _spaced(name: str, plain: bool) -> Callable[..., Any]:
+def _spaced(name: str, exact: bool) -> Callable[..., Any]:
     source = getattr(np, name)
 
     def create(start: Any, stop: Any, num: Any = 50, *args: Any, **kwargs: Any) -> Any:
@@ -368,7 +368,7 @@ def _spaced(name: str, plain: bool) -> Callable[..., Any]:
             count = 0
         scalars = np.ndim(start) == 0 and np.ndim(stop) == 0 and type(start) not in (ndarray, LazyScalar)
         small = count < config.eager_below
-        if small and scalars and plain and type(stop) not in (ndarray, LazyScalar):
+        if small and scalars and exact and type(stop) not in (ndarray, LazyScalar):
             return _wrap_pair(source(start, stop, num, *args, **kwargs))
         dtype = kwargs.get("dtype", args[2] if len(args) > 2 and name == "linspace" else None)
         if dtype is not None and dtype_from(dtype) is None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.array import ndarray, read_only, to_numpy, wrap
+from lazyarray.frontend.array import ndarray, plain, read_only, to_numpy, wrap
 from lazyarray.frontend.record import COMPILED
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.runtime.ledger import ledger
@@ -180,14 +180,14 @@ def describe(function: Function, source: Any, name: str) -> Function:
     return function
 
 
-def compiled(name: str, source: Function, lazy: Function, plain: bool = True) -> Function:
+def compiled(name: str, source: Function, lazy: Function, at_once: bool = True) -> Function:
     """The public function `name`: NumPy's `source` on small plain operands, else `lazy`, which records.
 
-    `plain` false: small operands go to `lazy` too, since NumPy's bits are not ours (transcendental inside).
+    `at_once` false: small operands go to `lazy` too, since NumPy's bits are not ours (transcendental inside).
     """
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if plain and args and type(args[0]) is ndarray:
+        if at_once and args and type(args[0]) is ndarray:
             # The usual small call, ahead of the general look at all operands.
             data = args[0]._np
             if (
@@ -204,7 +204,7 @@ def compiled(name: str, source: Function, lazy: Function, plain: bool = True) ->
             del data
         operands = plain_operands((*args, *kwargs.values()) if kwargs else args)
         if operands is not FALL_BACK:
-            if operands is not None and plain:
+            if operands is not None and at_once:
                 return run_plain(source, args, kwargs, operands)
             try:
                 return lazy(*args, **kwargs)
@@ -213,6 +213,27 @@ def compiled(name: str, source: Function, lazy: Function, plain: bool = True) ->
         return fall_back(name, source, args, kwargs)
 
     return describe(call, source, name)
+
+
+def compiled_method(name: str, source: Function, lazy: Function) -> Function:
+    """The method `name` of arrays: as `compiled`, with the small call ahead of everything."""
+    general = compiled(f"ndarray.{name}", source, lazy)
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        data = self._np
+        if (
+            data is not None
+            and data.size < config.eager_below
+            and (not args or _INERT.issuperset(map(type, args)))
+            and (not kwargs or _INERT.issuperset(map(type, kwargs.values())))
+        ):
+            result = source(data, *args, **kwargs)
+            kind = type(result)
+            return plain(result) if kind is np.ndarray and result is not data else self if result is data else result
+        del data
+        return general(self, *args, **kwargs)
+
+    return describe(call, source, f"ndarray.{name}")
 
 
 def passing(name: str, source: Function, pure: bool = False, counted: bool = True) -> Function:

@@ -17,6 +17,7 @@ from lazyarray.frontend.array import (
     map_of,
     ndarray,
     order_of,
+    plain,
     to_numpy,
     value,
     view_of,
@@ -55,10 +56,10 @@ VIEWING: Final = (
 READ_ONLY: Final = frozenset({"diagonal", "broadcast_to"})
 
 
-def viewing(name: str, source: Function, plain: Function | None = None) -> Function:
+def viewing(name: str, source: Function, method: Function | None = None) -> Function:
     """The public function `name` that shows its first argument another way; NumPy says how."""
     writeable = name not in READ_ONLY
-    run = source if plain is None else plain
+    run = source if method is None else method
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if args and type(args[0]) is ndarray:
@@ -150,8 +151,8 @@ def reshape_method(self: ndarray, *shape: Any, order: Any = "C", copy: bool | No
     data = self._np
     if data is not None:
         if copy is None:
-            return wrap(data.reshape(*shape, order=order))
-        return wrap(data.reshape(*shape, order=order, copy=copy))
+            return plain(data.reshape(*shape) if order == "C" else data.reshape(*shape, order=order))
+        return plain(data.reshape(*shape, order=order, copy=copy))
     return reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
 

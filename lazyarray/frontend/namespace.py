@@ -20,7 +20,7 @@ from lazyarray.frontend import (
     statistics,
 )
 from lazyarray.frontend.array import as_array, ndarray, to_numpy, wrap
-from lazyarray.frontend.dispatch import compiled, describe, export, passing
+from lazyarray.frontend.dispatch import compiled, compiled_method, describe, export, passing
 from lazyarray.frontend.record import dummy
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.ufunc import UFUNCS
@@ -194,7 +194,7 @@ def _resolve(name: str) -> Any:
     if name in manipulation.VIEWING:
         return manipulation.viewing(name, source)
     if name in REBASED or name in REBASED_ALWAYS:
-        return compiled(name, source, rebased(source), plain=name in REBASED)
+        return compiled(name, source, rebased(source), at_once=name in REBASED)
     if name in BY_DTYPE:
         return _of_dtypes(name)
     if name in SAME or isinstance(source, type) or not callable(source):
@@ -311,7 +311,7 @@ def _install_methods() -> None:
         selection.METHODS,
     ):
         for name, lazy in table.items():
-            METHODS[name] = compiled(f"ndarray.{name}", getattr(np.ndarray, name), lazy)
+            METHODS[name] = compiled_method(name, getattr(np.ndarray, name), lazy)
     METHODS["reshape"] = manipulation.reshape
     METHODS["matmul"] = compiled("matmul", np.matmul, linalg.matmul)
     for name in ("transpose", "swapaxes", "squeeze", "diagonal"):

@@ -251,6 +251,8 @@ def reduce_(
     out = reduced_dtype(name, spec.dtype, dtype)
     axes = tuple(sorted(axes))
     if name not in ("any", "all", "argmin", "argmax"):
+        if name == "sum" and spec.dtype != out and out.kind in "fc" and where is None and len(axes) == axes_at_end(axes, spec):
+            name = "buffered_sum"
         node = cast_(node, out)
     shape = tuple([extent for axis, extent in enumerate(spec.shape) if axis not in axes])
     if spec.size == 0 and initial is None:
@@ -262,6 +264,14 @@ def reduce_(
         args += (initial if type(initial) is Node else convert_number(initial, out),)
     attr = (name, axes, where is not None, initial is not None)
     return _make("reduce", attr, spec_of(shape, out), args)
+
+
+def axes_at_end(axes: tuple[int, ...], spec: Spec) -> int:
+    """How many of the axes are the last ones, one after another."""
+    count = 0
+    while count < len(axes) and axes[-1 - count] == spec.ndim - 1 - count:
+        count += 1
+    return count
 
 
 def _refuse_empty(name: str, spec: Spec, axes: tuple[int, ...], size: int) -> None:

@@ -120,6 +120,8 @@ REDUCTIONS: Final[dict[str, ReductionOp]] = {
     row.name: row
     for row in (
         ReductionOp("sum", np.add, 0, True),
+        # A sum whose operand NumPy casts on the way: it does so in buffers of 8192 elements, each summed by itself.
+        ReductionOp("buffered_sum", np.add, 0, True),
         ReductionOp("prod", np.multiply, 1, True),
         ReductionOp("min", np.minimum, None, False),
         ReductionOp("max", np.maximum, None, False),

@@ -7,6 +7,7 @@ results (the other statistics of one array, say) that need nothing but what is r
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -48,7 +49,7 @@ def evaluate_pending(targets: list[Node], reason: str) -> None:
     closure = pending_closure(targets)
     extra = companions(closure) + readers_first(closure)
     if extra:
-        targets += extra
+        targets = list(dict.fromkeys([*targets, *extra]))
         closure = pending_closure(targets)
     kept, uses = named_and_dear(closure, targets)
     outputs = [*targets, *kept]
@@ -114,10 +115,8 @@ def named_and_dear(closure: list[Node], targets: list[Node]) -> tuple[list[Node]
     Kept the first time: reductions, library calls, updates (their old memory is gone afterwards), expensive
     elementwise nodes. Cheap ones are kept the second time, so that nothing is computed more than twice.
     """
-    uses: dict[int, int] = {}
-    for node in closure:
-        for arg in node.args:
-            uses[id(arg)] = uses.get(id(arg), 0) + 1
+    # No loop variable may still refer to a node while references are counted.
+    uses = Counter([id(arg) for node in closure for arg in node.args])
     chosen = {id(t) for t in targets}
     kept: list[Node] = []
     pending_on: set[int] = set()

@@ -110,11 +110,22 @@ def _reduce(entry: Entry, args: list[Array]) -> Any:
         moved = np.moveaxis(data, axes, range(-len(axes), 0))
         flat = moved.reshape(*moved.shape[: moved.ndim - len(axes)], -1)
         return getattr(np, name)(flat, axis=-1)
+    if name == "buffered_sum":
+        return buffered_sum(data, len(axes), options.get("initial", 0))
     ufunc = REDUCTIONS[name].ufunc
     assert ufunc is not None, name
     if name not in ("any", "all"):
         options["dtype"] = dtype_of(entry.code)
     return ufunc.reduce(data, axis=tuple(axes), **options)
+
+
+def buffered_sum(data: Array, axes: int, initial: Any = 0) -> Array:
+    """The sum over the last `axes` axes in NumPy's order under a cast: buffers of 8192 elements, one after another."""
+    rows = data.reshape(*data.shape[: data.ndim - axes], -1)
+    total = np.full(rows.shape[:-1], initial, data.dtype)
+    for start in range(0, rows.shape[-1], 8192):
+        total = total + np.add.reduce(rows[..., start : start + 8192], axis=-1)
+    return total
 
 
 def _scan(entry: Entry, args: list[Array]) -> Any:

@@ -158,6 +158,8 @@ class Fusion:
             sequence, reason = self.sequence_of(root, wanted)
             if reason is not None or (group.reduces and sequence != group.sequence):
                 return False
+            if not self.same_runs(entry, group):
+                return False
             domain = wanted
         elif wanted.shape != domain.shape:
             if not domain.reduced or domain.row(wanted.shape) is None:
@@ -279,7 +281,7 @@ class Fusion:
         """The axes in the order that gives NumPy's bits; or the entry that must be materialised for that.
 
         NumPy walks the operand of a reduction in memory order: all temporaries are dense, so only a view taken
-        directly of memory has another order than C (docs/numerics.md).
+        directly of memory has another order than C (docs/reduction-order.md).
         """
         axes = tuple(range(len(domain.shape)))
         entry = self.entries[root]
@@ -297,7 +299,7 @@ class Fusion:
         return axes, None
 
     def runs_merge(self, operand: int, domain: Domain, axes: tuple[int, ...]) -> bool:
-        """True when the innermost reduced axes are one run in the operand's memory (see `docs/numerics.md`).
+        """True when the innermost reduced axes are one run in the operand's memory (see `docs/reduction-order.md`).
 
         Other walks of the same nest are checked when the axes are merged (`nest.py`); they only matter if there is
         more than one axis in the run.
@@ -325,6 +327,11 @@ class Fusion:
         except (Misaligned, Materialise):
             return False
         return self.is_flat(puller, group)
+
+    def same_runs(self, entry: Entry, group: Group) -> bool:
+        """True when the sums of the group cut rows into the same runs as this one (a kernel has one way)."""
+        sums = {self.entries[r].attr[0] for r in group.roots if self.entries[r].kind == "reduce"}
+        return not {"sum", "buffered_sum"} <= {entry.attr[0], *sums}
 
     def has_order(self, group: Group) -> bool:
         """True when the bits of some reduction of the group depend on its innermost axes being one run."""
