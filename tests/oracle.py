@@ -62,9 +62,7 @@ class Interpretation:
 
     def view(self, number: int) -> Array:
         binding = self.binding
-        return memory(
-            self.kernel.accesses[number], binding.pointers[number], binding.extents, binding.strides[number]
-        )
+        return memory(self.kernel.accesses[number], binding.pointers[number], binding.extents, binding.strides[number])
 
     def compute(self, instruction: Instruction, scope: dict[Any, Any]) -> Any:
         op, dtype = instruction.op, dtype_of(instruction.code)
@@ -86,9 +84,7 @@ class Interpretation:
             return self.values["kept", attr]
         if op == "gather":
             base = self.binding.pointers[attr]
-            flat = [
-                (ctypes.c_char * dtype.itemsize).from_address(base + int(o)).raw for o in np.ravel(args[0])
-            ]
+            flat = [(ctypes.c_char * dtype.itemsize).from_address(base + int(o)).raw for o in np.ravel(args[0])]
             return np.frombuffer(b"".join(flat), dtype).reshape(np.shape(args[0]))
         result = SPECIAL[op](*args) if op in SPECIAL else OPS[op].ufunc(*args)  # type: ignore[misc]
         if isinstance(result, tuple):

@@ -25,14 +25,6 @@ _nparray: Final = np.ndarray
 _new: Final[Any] = object.__new__
 
 
-def _is_basic(key: tuple[Any, ...]) -> bool:
-    for item in key:
-        kind = type(item)
-        if kind is not int and kind is not slice and item is not None and item is not Ellipsis:
-            return False
-    return True
-
-
 def _iterate(array: Any) -> Iterator[Any]:
     if len(array.shape) == 1:
         yield from core.to_numpy(array)  # exported: what is iterated over must not be reused meanwhile
@@ -229,30 +221,32 @@ class Attributes:
 
     def __getitem__(self: Any, key: Any) -> Any:
         data = self._np
-        if data is not None:
-            kind = type(key)
-            if kind is int:
-                if data.size >= config.eager_below and data.ndim > 1:
-                    del data
-                    return core.indexing.get(self, key)
-            elif (kind is not slice and not (kind is tuple and _is_basic(key))) or data.size >= config.eager_below:
-                del data
-                return core.indexing.get(self, key)
+        if data is None or data.size >= config.eager_below or type(key) is core.ndarray:
+            del data
+            return core.indexing.get(self, key)
+        try:
             found = data[key]
-            if type(found) is _nparray:
-                result = _new(core.ndarray)
-                result._np = found
-                return result
-            return found
-        return core.indexing.get(self, key)
+        except IndexError:
+            return core.indexing.get(self, key)  # lazy scalars in the key, or the same error
+        if type(found) is _nparray:
+            result = _new(core.ndarray)
+            result._np = found
+            return result
+        return found
 
     def __setitem__(self: Any, key: Any, value: Any) -> None:
         data = self._np
-        if data is not None and type(value) in IMMEDIATE:
-            kind = type(key)
-            if kind is int or kind is slice or (kind is tuple and _is_basic(key)):
+        kind = type(key)
+        if (
+            data is not None
+            and type(value) in IMMEDIATE
+            and (kind is int or (kind is not core.ndarray and data.size < config.eager_below))
+        ):
+            try:
                 data[key] = value
-                return
+            except IndexError:
+                core.indexing.put(self, key, value)
+            return
         del data
         core.indexing.put(self, key, value)
 

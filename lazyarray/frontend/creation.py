@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from typing import Any, Final
@@ -11,7 +10,7 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.array import as_array, from_node, map_of, ndarray, plain, to_numpy, value, view_of, wrap
-from lazyarray.frontend.dispatch import export, fall_back, is_compiled
+from lazyarray.frontend.dispatch import export, is_compiled
 from lazyarray.frontend.layout import ordered, strides_of
 from lazyarray.frontend.manipulation import broadcast_arrays, fill_parts
 from lazyarray.frontend.rebase import rebase
@@ -22,9 +21,9 @@ from lazyarray.ir.node import Node, Shape
 
 DType = np.dtype[Any]
 
-_HUGE: Final = 1 << 46  # bytes: NumPy says what happens to arrays beyond any memory
+HUGE: Final = 1 << 46  # bytes: NumPy says what happens to arrays beyond any memory
 _NUMBERS: Final = frozenset({int, float, complex, bool})
-_OURS: Final = (ndarray, np.ndarray, LazyScalar, np.generic)
+OURS: Final = (ndarray, np.ndarray, LazyScalar, np.generic)
 
 
 def shape_from(shape: Any) -> Shape | None:
@@ -55,12 +54,12 @@ def dtype_from(dtype: Any) -> DType | None:
 def recorded_size(shape: Shape, dtype: DType) -> bool:
     """Whether a new array of this shape is recorded rather than made."""
     size = size_of(shape)
-    return size >= config.eager_below and size * dtype.itemsize < _HUGE
+    return size >= config.eager_below and size * dtype.itemsize < HUGE
 
 
 def _plan(shape: Any, dtype: Any, options: dict[str, Any]) -> tuple[Shape, DType] | None:
     """Shape and dtype of a new array that is to be recorded; None where NumPy makes it at once."""
-    if options.get("device") is not None or not isinstance(options.get("like"), (type(None), *_OURS)):
+    if options.get("device") is not None or not isinstance(options.get("like"), (type(None), *OURS)):
         return None
     extents = shape_from(shape)
     found = dtype_from(dtype)
@@ -69,8 +68,8 @@ def _plan(shape: Any, dtype: Any, options: dict[str, Any]) -> tuple[Shape, DType
     return (extents, found) if options.get("order", "C") in ("C", "F") else None
 
 
-def _make(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    if isinstance(options.get("like"), _OURS):
+def make_now(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    if isinstance(options.get("like"), OURS):
         options = {key: option for key, option in options.items() if key != "like"}
     function = getattr(np, name)
     return wrap(function(*[export(a) for a in args], **{k: export(v) for k, v in options.items()}))
@@ -108,7 +107,7 @@ def _constant(name: str, number: int | None) -> Callable[..., Any]:
             return wrap(function(*args))  # NumPy's error
         plan = _plan(shape, dtype, options)
         if plan is None:
-            return _make(name, (shape, dtype), options)
+            return make_now(name, (shape, dtype), options)
         extents, found = plan
         if number is None:
             return ordered(lambda shape: empty_(shape, found), extents, order)
@@ -133,7 +132,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **opt
             dtype = fill_value.dtype
     plan = _plan(shape, dtype, options)
     if plan is None:
-        return _make("full", (shape, fill_value, dtype), options)
+        return make_now("full", (shape, fill_value, dtype), options)
     extents, found = plan
     if np.ndim(fill_value) == 0 and type(fill_value) is not LazyScalar:
         number = np.full((), to_numpy(fill_value) if type(fill_value) is ndarray else fill_value, found)[()]
@@ -179,7 +178,7 @@ def _create_like(
         or order not in ("C", "F", "K", "A")
     ):
         given = a if type(a) is not ndarray or a._np is not None else _stand_in(a)
-        return _make(name, (given, *extra, dtype), {"order": order, "shape": shape, **options})
+        return make_now(name, (given, *extra, dtype), {"order": order, "shape": shape, **options})
     axes = _memory_axes(a, extents, order)
     if axes is None:
         return from_node(fill(extents, found))
@@ -246,149 +245,6 @@ def full_like(
     return _create_like("full_like", fill, (fill_value,), a, dtype, order, shape, subok=subok, **options)
 
 
-# ---- ranges
-
-
-def _arange_length(start: Any, stop: Any, step: Any) -> int | None:
-    """NumPy's `_calc_length` (numpy/_core/src/multiarray/ctors.c); None where NumPy is to be asked."""
-    try:
-        if type(start) is int and type(stop) is int and type(step) is int and max(abs(start), abs(stop)) < 1 << 53:
-            return max(-((start - stop) // step), 0)
-        distance = stop - start
-        quotient = float(distance / step)
-        if math.isnan(quotient) or math.isinf(quotient):
-            return None
-        if quotient == 0.0 and distance != 0:
-            return None
-        return max(math.ceil(quotient), 0)
-    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
-        return None
-
-
-_RANGE_NUMBERS: Final = (int, float, np.integer, np.floating)
-
-
-def arange(*args: Any, **options: Any) -> Any:
-    simple = not options and len(args) < 4 and set(map(type, args)) == {int} and (len(args) < 3 or args[2])
-    if simple and len(range(*args)) < config.eager_below:
-        return plain(np.arange(*args))
-    plan = _arange_plan(args, options)
-    if plan is None:
-        return _make("arange", args, options)
-    start, step, length, dtype = plan
-    head = np.empty(2, dtype)
-    head[0] = start
-    head[1] = start + step
-    with np.errstate(all="ignore"):
-        if dtype.kind in "iu":
-            # NumPy's loop counts in the dtype and wraps; so does this.
-            delta = np.subtract(head[1:], head[:1], dtype=dtype)[0]
-        else:
-            work = np.float32 if dtype.itemsize == 2 else dtype
-            delta = np.subtract(head[1:], head[:1], dtype=work)[0]
-    return from_node(_ramp(length, head, delta, dtype))
-
-
-def _ramp(length: int, head: Any, delta: Any, dtype: DType) -> Node:
-    """start + i * delta as NumPy's `fill` loops compute it (arraytypes.c.src), element 1 as it was set."""
-    index = iota_((length,))
-    if dtype.kind in "iu":
-        if dtype.itemsize == 8 and head[0] == 0 and delta == 1:
-            return cast_(index, dtype)
-        ramp = cast_(index, dtype)
-        if delta != 1:
-            ramp = map_("multiply", (ramp, delta))
-        return map_("add", (ramp, head[0])) if head[0] != 0 else ramp
-    work = np.dtype(np.float32) if dtype.itemsize == 2 else dtype
-    ramp = cast_(index, work)
-    start = work.type(head[0])
-    if delta != 1:
-        ramp = map_("multiply", (ramp, delta))
-    ramp = map_("add", (ramp, start))
-    second = work.type(start + delta)
-    if dtype.type(second) != head[1]:
-        is_second = map_("equal", (index, 1))
-        ramp = map_("where", (is_second, work.type(head[1]), ramp))
-    return cast_(ramp, dtype)
-
-
-def _arange_plan(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, Any, int, DType] | None:
-    names = ("start", "stop", "step", "dtype")
-    given = dict(zip(names, args, strict=False))
-    if len(args) > 4 or any(name in given for name in options):
-        return None
-    given.update({name: option for name, option in options.items() if name in names})
-    if options.get("device") is not None or not isinstance(options.get("like"), (type(None), *_OURS)):
-        return None
-    if "start" not in given:
-        given["start"] = 0
-    start, stop, step = given["start"], given.get("stop"), given.get("step")
-    if stop is None:
-        start, stop = 0, start
-    step = 1 if step is None else step
-    numbers = (start, stop, step)
-    if any(type(n) is bool or not isinstance(n, _RANGE_NUMBERS) for n in numbers):
-        return None
-    numbers = tuple(to_number(n) for n in numbers)
-    start, stop, step = numbers
-    length = _arange_length(start, stop, step)
-    if length is None or length < max(config.eager_below, 3):
-        return None
-    dtype = given.get("dtype")
-    if dtype is None:
-        kinds = [type(n)(0) for n in numbers]
-        dtype = np.arange(kinds[0], kinds[1], type(step)(1)).dtype
-        if any(isinstance(n, int) and abs(n) >= 1 << 62 for n in numbers):
-            return None
-    found = dtype_from(dtype)
-    if found is None or found.kind not in "iuf" or not recorded_size((length,), found):
-        return None
-    if found.kind in "iu" and any(isinstance(n, int) and not _fits(n, found) for n in (start, start + step)):
-        return None
-    return start, step, length, found
-
-
-def to_number(x: Any) -> Any:
-    """A NumPy scalar for a lazy one; other numbers as they are."""
-    return x.evaluate() if type(x) is LazyScalar else x
-
-
-def _fits(number: int, dtype: DType) -> bool:
-    info = np.iinfo(dtype)
-    return int(info.min) <= number <= int(info.max)
-
-
-def _spaced(name: str, exact: bool) -> Callable[..., Any]:
-    source = getattr(np, name)
-
-    def create(start: Any, stop: Any, num: Any = 50, *args: Any, **kwargs: Any) -> Any:
-        try:
-            count = operator.index(num)
-        except TypeError:
-            count = 0
-        scalars = np.ndim(start) == 0 and np.ndim(stop) == 0 and type(start) not in (ndarray, LazyScalar)
-        small = count < config.eager_below
-        if small and scalars and exact and type(stop) not in (ndarray, LazyScalar):
-            return _wrap_pair(source(start, stop, num, *args, **kwargs))
-        dtype = kwargs.get("dtype", args[2] if len(args) > 2 and name == "linspace" else None)
-        if dtype is not None and dtype_from(dtype) is None:
-            return fall_back(name, source, (start, stop, num, *args), kwargs)
-        return rebase(source)(start, stop, num, *args, **kwargs)
-
-    return create
-
-
-def _wrap_pair(result: Any) -> Any:
-    if isinstance(result, tuple):
-        return (wrap(result[0]), *result[1:])
-    return wrap(result)
-
-
-linspace = _spaced("linspace", True)
-logspace = _spaced("logspace", False)
-geomspace = _spaced("geomspace", False)
-
-
 # ---- patterns
 
 
@@ -402,7 +258,7 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: Any = "C",
     if rows is not None and columns is not None and len(rows) == len(columns) == 1:
         plan = _plan((rows[0], columns[0]), dtype, options)
     if plan is None or order != "C":
-        return _make("eye", (N, M, k, dtype), options)
+        return make_now("eye", (N, M, k, dtype), options)
     (n, m), found = plan
     return from_node(cast_(compare_diagonals("equal", n, m, operator.index(k)), found))
 
@@ -424,7 +280,7 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, like: Any = No
     if type(k) is int and type(N) is int and (M is None or type(M) is int):
         plan = _plan((N, N if M is None else M), dtype, {"like": like})
     if plan is None:
-        return _make("tri", (N, M, k, dtype), {} if like is None else {"like": like})
+        return make_now("tri", (N, M, k, dtype), {} if like is None else {"like": like})
     (n, m), found = plan
     return from_node(cast_(compare_diagonals("greater_equal", n, m, k), found))
 
@@ -487,7 +343,6 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     for function in (
         full_like,
         full,
-        arange,
         eye,
         identity,
         tri,
@@ -504,7 +359,4 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "zeros_like": zeros_like,
     "ones_like": ones_like,
     "empty_like": empty_like,
-    "linspace": linspace,
-    "logspace": logspace,
-    "geomspace": geomspace,
 }

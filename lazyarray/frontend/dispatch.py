@@ -236,6 +236,22 @@ def compiled_method(name: str, source: Function, lazy: Function) -> Function:
     return describe(call, source, f"ndarray.{name}")
 
 
+def compiled_pair(name: str, source: Function, lazy: Function) -> Function:
+    """The public function `name` of two arrays: as `compiled`, with the small call ahead of everything."""
+    general = compiled(name, source, lazy)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 2 and not kwargs and type(args[0]) is type(args[1]) is ndarray:
+            x, y = args[0]._np, args[1]._np
+            if x is not None and y is not None and x.size < config.eager_below and y.size < config.eager_below:
+                result = source(x, y)
+                return plain(result) if type(result) is np.ndarray else result
+            del x, y
+        return general(*args, **kwargs)
+
+    return describe(call, source, name)
+
+
 def passing(name: str, source: Function, pure: bool = False, counted: bool = True) -> Function:
     """The public function `name` that only NumPy runs; on small plain operands that is no fallback.
 

@@ -108,17 +108,19 @@ def shortcut_power(dtype: np.dtype[Any], exponent: Any) -> str | None:
     return None
 
 
+_EAGER: dict[str, dict[str, np.ufunc | None]] = {}
+
+
 def eager(name: str) -> np.ufunc | None:
     """The backend's ufunc for small arrays where NumPy's bits are not those of compiled kernels; else None."""
     if config.numerics != "fast":
         return None
-    key = (config.backend, name)
-    if key not in _EAGER:
-        _EAGER[key] = backend.current().eager_ufunc(name)
-    return _EAGER[key]
-
-
-_EAGER: dict[tuple[str, str], np.ufunc | None] = {}
+    known = _EAGER.get(config.backend)
+    if known is None:
+        known = _EAGER[config.backend] = {}
+    if name not in known:
+        known[name] = backend.current().eager_ufunc(name)
+    return known[name]
 
 
 def binary(name: str, python: Callable[[Any, Any], Any], x: Any, y: Any, reflected: bool) -> Any:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from lazyarray.config import config
+
 Array = np.ndarray[Any, Any]
 
 
@@ -172,9 +174,12 @@ class Methods:
     def astype(
         self: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True
     ) -> Any:
-        from lazyarray.frontend.array import astype
-
-        return astype(self, dtype, order, casting, subok, copy)
+        data = self._np
+        if data is not None and data.size < config.eager_below:
+            found = data.astype(dtype, order, casting, subok, copy)
+            return self if found is data else core.plain(found)
+        del data
+        return core.astype(self, dtype, order, casting, subok, copy)
 
     def view(self, *args: Any, **options: Any) -> Any:
         from lazyarray.frontend.array import map_of, ndarray, view_of
@@ -242,3 +247,6 @@ def _reinterpret(array: Any, args: tuple[Any, ...], options: dict[str, Any]) -> 
     args = tuple([np.ndarray if item is ndarray else item for item in args])
     options = {name: np.ndarray if item is ndarray else item for name, item in options.items()}
     return wrap(to_numpy(array).view(*args, **options))
+
+
+from lazyarray.frontend import array as core  # noqa: E402  (either module may be imported first)

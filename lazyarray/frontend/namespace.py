@@ -14,13 +14,14 @@ from lazyarray.frontend import (
     linalg,
     manipulation,
     modules,
+    ranges,
     rebase,
     reductions,
     selection,
     statistics,
 )
 from lazyarray.frontend.array import as_array, ndarray, to_numpy, wrap
-from lazyarray.frontend.dispatch import compiled, compiled_method, describe, export, passing
+from lazyarray.frontend.dispatch import compiled, compiled_method, compiled_pair, describe, export, passing
 from lazyarray.frontend.record import dummy
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.ufunc import UFUNCS
@@ -32,7 +33,9 @@ RECORDED: Final[dict[str, Callable[..., Any]]] = {
     **linalg.FUNCTIONS,
     **selection.FUNCTIONS,
 }
+_NEW: Final = {**creation.FUNCTIONS, **ranges.FUNCTIONS, **conversion.FUNCTIONS}
 METHODS: Final[dict[str, Callable[..., Any]]] = {}
+PAIRS: Final = frozenset({"dot", "inner", "vdot", "matmul"})
 
 # NumPy's Python code over recorded primitives; small plain operands run NumPy as it is.
 REBASED: Final = frozenset(
@@ -185,8 +188,9 @@ def _resolve(name: str) -> Any:
     if name in UFUNCS and name != "matmul":
         return UFUNCS[name]
     if name in RECORDED:
-        return compiled(name, source, RECORDED[name])
-    made = creation.FUNCTIONS.get(name) or conversion.FUNCTIONS.get(name)
+        make = compiled_pair if name in PAIRS else compiled
+        return make(name, source, RECORDED[name])
+    made = _NEW.get(name)
     if made is not None:
         return describe(made, source, name)
     if name in manipulation.UNCONDITIONAL:
@@ -313,7 +317,8 @@ def _install_methods() -> None:
         for name, lazy in table.items():
             METHODS[name] = compiled_method(name, getattr(np.ndarray, name), lazy)
     METHODS["reshape"] = manipulation.reshape
-    METHODS["matmul"] = compiled("matmul", np.matmul, linalg.matmul)
+    METHODS["matmul"] = compiled_pair("matmul", np.matmul, linalg.matmul)
+    METHODS["dot"] = compiled_pair("ndarray.dot", np.ndarray.dot, linalg.dot)
     for name in ("transpose", "swapaxes", "squeeze", "diagonal"):
         method = getattr(np.ndarray, name)
         METHODS[name] = manipulation.viewing(name, method, method)

@@ -17,6 +17,7 @@ from lazyarray.frontend import elementwise as calls
 from lazyarray.frontend import ufunc as ufuncs
 from lazyarray.frontend.copies import order_of
 from lazyarray.frontend.record import COMPILED, Ranged, memo_of, view_key
+from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir import node as node_module
 from lazyarray.ir.index_map import is_identity
 from lazyarray.ir.node import TAPE, Key, Node
@@ -198,6 +199,9 @@ def make_binary(name: str, slow: Callable[[Any, Any], Any], depth: int) -> Any:
             key = memo[left.key.spec, int]
             if type(key) is Ranged and key.low <= other:
                 key = key.key
+        elif kind is LazyScalar:
+            right = other._node
+            key = memo[left.key.spec, right.key.spec]
         else:
             return slow(self, other)
         if type(key) is not Key or not key.spec.shape:
@@ -220,12 +224,12 @@ def make_binary(name: str, slow: Callable[[Any, Any], Any], depth: int) -> Any:
     return apply
 
 
-def eager_of(name: str, *operands: Any) -> Any:
+def eager_of(name: str, a: Any, b: Any = 0.0) -> Any:
     """The backend's ufunc where the operands' dtypes are compiled."""
-    for operand in operands:
-        if type(operand) is _nparray and operand.dtype not in COMPILED:
-            return None
-    return calls.eager(name)
+    found = calls.eager(name)
+    if found is None or a.dtype not in COMPILED or (type(b) is _nparray and b.dtype not in COMPILED):
+        return None
+    return found
 
 
 def make_unary(name: str, slow: Callable[[Any], Any], depth: int) -> Any:
@@ -380,6 +384,15 @@ def _in_place_power(self: Any, other: Any) -> Any:
 
 
 def _matmul(self: Any, other: Any) -> Any:
+    a = self._np
+    if a is not None and type(other) is ndarray:
+        b = other._np
+        limit = config.eager_below
+        if b is not None and a.size < limit and b.size < limit:
+            found = a @ b
+            return core.plain(found) if type(found) is _nparray else found
+        del b
+    del a
     return NotImplemented if calls.defers(self, other, False) else ufuncs.matmul(self, other)
 
 

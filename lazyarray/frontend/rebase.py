@@ -131,6 +131,8 @@ class Ufunc:
         self.__function = function
 
     def __call__(self, *args: Any, out: Any = None, **options: Any) -> Any:
+        if args and args[-1] is None:
+            args = args[:-1]  # an `out` handed on that was not given
         if out is not ...:
             return self.__function(*args, **options) if out is None else self.__function(*args, out=out, **options)
         assert _resolve is not None

@@ -251,7 +251,13 @@ def reduce_(
     out = reduced_dtype(name, spec.dtype, dtype)
     axes = tuple(sorted(axes))
     if name not in ("any", "all", "argmin", "argmax"):
-        if name == "sum" and spec.dtype != out and out.kind in "fc" and where is None and len(axes) == axes_at_end(axes, spec):
+        if (
+            name == "sum"
+            and spec.dtype != out
+            and out.kind in "fc"
+            and where is None
+            and len(axes) == axes_at_end(axes, spec)
+        ):
             name = "buffered_sum"
         node = cast_(node, out)
     shape = tuple([extent for axis, extent in enumerate(spec.shape) if axis not in axes])

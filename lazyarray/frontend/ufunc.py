@@ -56,8 +56,9 @@ class ufunc:
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         if not options and len(args) == self.nin:
-            if type(args[0]) is ndarray and self._fast is not None:
-                return self._fast(*args)
+            fast = self._fast
+            if fast is not None and type(args[0]) is ndarray:
+                return fast(*args)
             return _positional(self, *args)
         for arg in (*args, options.get("out")):
             if type(arg) not in BUILTIN and overrides(arg):

@@ -15,9 +15,7 @@ import numpy as np
 DType: TypeAlias = np.dtype[Any]
 InDType: TypeAlias = "DType | type"
 
-COMPILED: Final = frozenset(
-    ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
-)
+COMPILED: Final = frozenset(("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +94,7 @@ def _rows() -> dict[str, Op]:
     def add(name: str, cost: int, *, ufunc: str = "", output: int = 0, transcendental: bool = False) -> None:
         function: np.ufunc = getattr(np, ufunc or name)
         identity = function.identity if not ufunc else None
-        rows[name] = Op(
-            name, function, output, function.nin, name in _COMMUTATIVE, identity, cost, transcendental
-        )
+        rows[name] = Op(name, function, output, function.nin, name in _COMMUTATIVE, identity, cost, transcendental)
 
     for names, cost in ((_CHEAP, 1), (_SMALL, 2), (_DIVIDING, 4), (_LOOPING, 8), (_SLOW, 40)):
         for name in names.split():

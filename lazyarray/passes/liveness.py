@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lazyarray.ir.expression import Expression
+from lazyarray.ir.expression import Entry, Expression
 from lazyarray.passes.rewrite import Rewritten
 
 
@@ -17,8 +17,8 @@ def drop_dead(before: Rewritten) -> Rewritten:
             for arg in entries[position].args:
                 needed[arg] = True
     moved: dict[int, int] = {}
-    kept = []
-    origins = []
+    kept: list[Entry] = []
+    origins: list[int | None] = []
     for position, entry in enumerate(entries):
         if needed[position]:
             moved[position] = len(kept)

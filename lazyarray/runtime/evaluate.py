@@ -82,7 +82,7 @@ def run_plan(plan: Plan, sources: list[Any], outputs: list[Node], uses: dict[int
 
 def where(nodes: list[Node]) -> str:
     """Names the user's lines that recorded what was being evaluated."""
-    sites = {}
+    sites: dict[str, None] = {}
     for node in nodes:
         if node.site is not None:
             code, instruction = node.site

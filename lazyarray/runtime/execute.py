@@ -30,9 +30,7 @@ def dtype_of(code: str) -> np.dtype[Any]:
 class Run:
     """One evaluation of a plan: memory per slot."""
 
-    def __init__(
-        self, plan: Plan, sources: list[Any], backend: Backend, uses: dict[int, int] | None = None
-    ) -> None:
+    def __init__(self, plan: Plan, sources: list[Any], backend: Backend, uses: dict[int, int] | None = None) -> None:
         self.plan = plan
         self.uses = uses or {}  # id of a leaf -> references to it that end with this evaluation
         self.sources = sources
@@ -44,7 +42,7 @@ class Run:
         """All steps in order. What is asked for is in `memory` afterwards."""
         for step, frees in zip(self.plan.steps, self.plan.frees, strict=True):
             RULES[type(step)](self, step)
-            self.done.update(step.writes if type(step) is KernelStep else (step.result,))
+            self.done.update(step.writes if isinstance(step, KernelStep) else (step.result,))
             for slot in frees:
                 self.memory[slot] = None
 

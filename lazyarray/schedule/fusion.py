@@ -9,6 +9,7 @@ be needed in memory, or too dear to compute again, becomes a root in the next ro
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import gcd
 from typing import Final
 
@@ -63,8 +64,7 @@ class Fusion:
                 for root in sorted(self.roots):
                     self.place_root(root)
             except Materialise as missing:
-                assert missing.entry not in self.roots, missing.entry
-                self.roots.add(missing.entry)
+                self.add_root(missing.entry)
                 continue
             cuts = self.too_dear() or self.too_long()
             if not cuts:
@@ -82,6 +82,10 @@ class Fusion:
             if entry.kind in ("update", "scatter", "gather") and self.entries[entry.args[0]].kind != "leaf":
                 roots.add(entry.args[0])
         return roots
+
+    def add_root(self, entry: int) -> None:
+        assert entry not in self.roots, entry  # else this would never end
+        self.roots.add(entry)
 
     def memory_behind(self, position: int) -> int | None:
         """The entry that must be in memory for a library call to see `position` (through at most one view)."""
@@ -292,9 +296,7 @@ class Fusion:
             if operand.kind == "view" and entry.args[0] not in self.roots and ordered:
                 strides = operand.attr[1]
                 axes = memory_order(domain.shape, strides)
-            if (ordered or entry.attr[0] in ("argmin", "argmax")) and not self.runs_merge(
-                entry.args[0], domain, axes
-            ):
+            if (ordered or entry.attr[0] in ("argmin", "argmax")) and not self.runs_merge(entry.args[0], domain, axes):
                 return axes, entry.args[0]
         return axes, None
 
@@ -311,17 +313,15 @@ class Fusion:
         if operand in self.roots:
             return True
         strides = entry.attr[1] if entry.kind == "view" else c_strides(entry.shape)
-        return all(
-            strides[a] == strides[b] * domain.shape[b] for a, b in zip(run, run[1:], strict=False)
-        ) and (entry.kind in ("leaf", "view") or self.operand_is_flat(operand, domain))
+        return all(strides[a] == strides[b] * domain.shape[b] for a, b in pairwise(run)) and (
+            entry.kind in ("leaf", "view") or self.operand_is_flat(operand, domain)
+        )
 
     def operand_is_flat(self, operand: int, domain: Domain) -> bool:
         """True when everything the operand is computed from is dense over the run, so that its axes merge."""
         group = Group(domain, tuple(range(len(domain.shape))))
         try:
-            puller = Puller(
-                self.entries, domain, lambda p: self.is_memory(p, len(self.groups)), {}, group.order
-            )
+            puller = Puller(self.entries, domain, lambda p: self.is_memory(p, len(self.groups)), {}, group.order)
             puller.want(operand, domain.whole())
             puller.run()
         except (Misaligned, Materialise):
@@ -337,8 +337,7 @@ class Fusion:
         """True when the bits of some reduction of the group depend on its innermost axes being one run."""
         found = [self.entries[r] for r in group.roots if self.entries[r].kind == "reduce"]
         return any(
-            e.attr[0] in ("argmin", "argmax") or (REDUCTIONS[e.attr[0]].ordered and e.code[0] in "fc")
-            for e in found
+            e.attr[0] in ("argmin", "argmax") or (REDUCTIONS[e.attr[0]].ordered and e.code[0] in "fc") for e in found
         )
 
     def is_flat(self, puller: Puller, group: Group) -> bool:
@@ -349,9 +348,7 @@ class Fusion:
         for position, demanded in puller.demands.items():
             if self.entries[position].kind in ("iota", "gather"):
                 walks += [form[1] for forms in demanded for form in forms]
-        return all(
-            walk[a] == walk[b] * domain.shape[b] for walk in walks for a, b in zip(run, run[1:], strict=False)
-        )
+        return all(walk[a] == walk[b] * domain.shape[b] for walk in walks for a, b in pairwise(run))
 
     # -- what is too dear to compute again -------------------------------------------------------------------------
     def too_dear(self) -> set[int]:

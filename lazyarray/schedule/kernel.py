@@ -61,7 +61,7 @@ class Instruction:
 class Reduction:
     """Defines value `target` = `op` over the reduction axes of `value`.
 
-    op: sum buffered_sum prod min max fmin fmax any all band bor bxor argmin argmax (first index, an i8), in dtype `code`.
+    op: sum buffered_sum prod min max fmin fmax any all band bor bxor argmin argmax (first index, an i8), in `code`.
     Sums of floats run in NumPy's order: pairwise along the last axis when it is "r", in logical order otherwise;
     buffered_sum pairwise in runs of 8192 elements, added one after another. A kernel has only one of the two.
     `where`: a b1 value; lanes where it is false do not take part.  `start`: value number of an initial value.

@@ -57,7 +57,9 @@ def choose_axes(group: Group, walks: list[tuple[int, ...]]) -> Axes:
     inner = [m for m in merged if m[0] in reduced]
     tail = [kept.pop()] if inner and merged[-1][0] not in reduced else []
     ordered: list[tuple[int | None, int]] = [*kept, *inner, *tail]
-    roles: list[Role] = [*("p" for _ in kept), *("r" for _ in inner), *("p" for _ in tail)]
+    roles: list[Role] = ["p"] * len(kept)
+    roles += ["r"] * len(inner)
+    roles += ["p"] * len(tail)
     if group.reduces and not inner:
         ordered.append((None, 1))
         roles.append("r")
@@ -94,9 +96,7 @@ class Builder:
         walk = Walk(slot, flat[0] * itemsize, tuple(s * itemsize for s in strides))
         if walk in self.walks:
             return self.walks.index(walk)
-        steps: list[Step] = [
-            "0" if s == 0 or n == 1 else "s" for s, n in zip(strides, self.axes.extents, strict=True)
-        ]
+        steps: list[Step] = ["0" if s == 0 or n == 1 else "s" for s, n in zip(strides, self.axes.extents, strict=True)]
         if self.axes.extents[-1] != 1:
             steps[-1] = SMALL_STEPS.get(strides[-1], "s")
         self.accesses.append(Access(code, tuple(steps)))
@@ -355,9 +355,7 @@ def touched(entries: tuple[Entry, ...], group: Group, slot: int, flats: list[Fla
     """Bytes of the slot that the walks reach, each byte counted once (an upper bound where walks overlap in part)."""
     entry = entries[slot]
     itemsize = int(entry.code[1:])
-    reached = sum(
-        size_of(tuple(n for n, c in zip(group.domain.shape, flat[1], strict=True) if c)) for flat in flats
-    )
+    reached = sum(size_of(tuple(n for n, c in zip(group.domain.shape, flat[1], strict=True) if c)) for flat in flats)
     return min(reached, size_of(entry.shape)) * itemsize
 
 

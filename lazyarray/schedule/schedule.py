@@ -51,9 +51,7 @@ def slots_read(entries: tuple[Entry, ...], group: Group) -> set[int]:
     found: set[int] = set()
     if group.puller is not None:
         found |= {slot for slot, _ in group.puller.loads}
-        found |= {
-            entries[p].args[0] for p in {*group.puller.demands, *group.roots} if entries[p].kind == "gather"
-        }
+        found |= {entries[p].args[0] for p in {*group.puller.demands, *group.roots} if entries[p].kind == "gather"}
     root = group.roots[0]
     kind = entries[root].kind
     args = entries[root].args

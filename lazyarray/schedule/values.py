@@ -112,9 +112,7 @@ class Values:
         rest = list(entry.args[1:])
         if has_where:
             mask = rest.pop(0)
-            args.append(
-                self.cast(self.get(mask, self.puller.broadcast(whole, self.entries[mask].shape)), "b1")
-            )
+            args.append(self.cast(self.get(mask, self.puller.broadcast(whole, self.entries[mask].shape)), "b1"))
         args += [self.cast(self.get(a, ()), entry.code) for a in rest]
         return Value("reduced", tuple(args), entry.code, position, False, max(a.time for a in args) + 1)
 
@@ -173,9 +171,7 @@ class Values:
         if any(walk) or constant:
             total = self.affine((constant, walk))
         for arg, axis in zip(entry.args[1:], axes, strict=True):
-            index = self.cast(
-                self.get(arg, self.puller.broadcast(index_forms, self.entries[arg].shape)), "i8"
-            )
+            index = self.cast(self.get(arg, self.puller.broadcast(index_forms, self.entries[arg].shape)), "i8")
             step = Value("literal", (), "i8", strides[axis] * itemsize, False, 0)
             moved = self.apply("multiply", (index, step), "i8")
             total = moved if total is None else self.apply("add", (total, moved), "i8")

@@ -44,9 +44,7 @@ def test_basic_indexing_is_numpys(case: tuple[tuple[int, ...], tuple[Any, ...]])
 
 
 @given(shaped_key(), st.data())
-def test_a_view_of_a_view_is_one_map(
-    case: tuple[tuple[int, ...], tuple[Any, ...]], data: st.DataObject
-) -> None:
+def test_a_view_of_a_view_is_one_map(case: tuple[tuple[int, ...], tuple[Any, ...]], data: st.DataObject) -> None:
     shape, key = case
     base = numbered(shape)
     first = im.index(im.identity(shape), key)

@@ -1,4 +1,4 @@
-"""What unmodified NumPy programs become: kernels, bytes, allocations and compiles, counted through the public record."""
+"""What unmodified NumPy programs become: kernels, bytes, allocations and compiles, by the public record."""
 
 from __future__ import annotations
 
@@ -91,9 +91,7 @@ def test_column_standardise_takes_three_passes() -> None:
 def test_black_scholes_is_one_kernel_with_two_outputs() -> None:
     def cdf(np: Any, x: Any) -> Any:
         k = 1.0 / (1.0 + 0.2316419 * np.abs(x))
-        poly = k * (
-            0.319381530 + k * (-0.356563782 + k * (1.781477937 + k * (-1.821255978 + k * 1.330274429)))
-        )
+        poly = k * (0.319381530 + k * (-0.356563782 + k * (1.781477937 + k * (-1.821255978 + k * 1.330274429))))
         tail = np.exp(-0.5 * x * x) * 0.3989422804014327 * poly
         return np.where(x >= 0.0, 1.0 - tail, tail)
 
