@@ -14,7 +14,7 @@ import numpy as np
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime.ledger import ledger
 from lazyarray.schedule.kernel import Binding, Kernel
-from lazyarray_llvm import engine, inner_loops, threads
+from lazyarray_llvm import engine, threads
 from lazyarray_llvm.lower.geometry import Geometry
 from lazyarray_llvm.lower.kernel import Form, cutter, emit, functions_of, normalise
 from lazyarray_llvm.lower.signature import Signature
@@ -186,4 +186,13 @@ class Backend:
 
     def eager_ufunc(self, op: str) -> np.ufunc | None:
         """A ufunc with the bits of compiled kernels, for the transcendental ops; for others NumPy's own has them."""
-        return inner_loops.eager_ufunc(op) if OPS[op].transcendental else None
+        if not OPS[op].transcendental:
+            return None
+        from lazyarray_llvm import inner_loops
+
+        return inner_loops.eager_ufunc(op)
+
+    def warm(self) -> None:
+        """Loads LLVM and makes the workers, ahead of the first kernel."""
+        engine.host()
+        threads.get_pool().start()

@@ -16,8 +16,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lazyarray.config import config
 from lazyarray_llvm import engine
@@ -32,6 +31,9 @@ from lazyarray_llvm.pool_ir import (
     SYSTEM_SYMBOLS,
     pool_ir,
 )
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 __all__ = ["Pool", "available_cpus", "call", "caller", "get_pool"]
 
@@ -180,12 +182,19 @@ class Pool:
         else:
             call(fn_addr, arg, 0, ntasks)
 
+    def start(self) -> None:
+        """Makes the workers now instead of at the first launch that needs them."""
+        if self.nthreads > 1 and not self._started:
+            self._start()
+
     def _start(self) -> None:
         with self._lock:
             if self._started:
                 return
             parking = self._parking if self._parking is not None else _default_parking()
             if parking == "python" or not self._start_native(parking):
+                from concurrent.futures import ThreadPoolExecutor
+
                 self._executor = ThreadPoolExecutor(self.nthreads - 1, "lazyarray")
             self._started = True
 

@@ -25,6 +25,10 @@ _nparray: Final = np.ndarray
 _new: Final[Any] = object.__new__
 
 
+def _is_element(key: Any) -> bool:
+    return type(key) is int or all([type(item) is int for item in key])
+
+
 def _iterate(array: Any) -> Iterator[Any]:
     if len(array.shape) == 1:
         yield from core.to_numpy(array)  # exported: what is iterated over must not be reused meanwhile
@@ -247,6 +251,12 @@ class Attributes:
             except IndexError:
                 core.indexing.put(self, key, value)
             return
+        if data is None and self._node is None and self._map is None and (kind is int or kind is tuple):
+            # A loop over elements: the memory is exported already (see `indexing._is_immediate`).
+            memory = self._base.memory
+            if memory is not None and type(value) in IMMEDIATE and not self._fixed and _is_element(key):
+                memory[key] = value
+                return
         del data
         core.indexing.put(self, key, value)
 

@@ -61,16 +61,19 @@ _ELLIPSIS: Final = type(Ellipsis)
 
 def get(array: ndarray, key: Any) -> Any:
     """`array[key]`."""
-    kind = type(key)
     data = array._np
     if data is None:
-        node = array._node
-        if node is not None:
-            if node.data is not None:
-                if kind is int and len(node.data.shape) == 1:
-                    return node.data[key]
-                data = settle(array)
-        elif array._base.node is None or array._base.node.data is not None:
+        memory = known_memory(array)
+        if memory is not None:
+            kind = type(key)
+            if kind is int or (kind is tuple and len(key) == memory.ndim and _are_integers(key)):
+                try:
+                    found = memory[key]
+                except IndexError:
+                    found = None  # worded below
+                if isinstance(found, np.generic):
+                    return found
+        if memory is not None or array._node is None:
             data = settle(array)
     elif data.size >= config.eager_below:
         del data
@@ -92,6 +95,26 @@ def get(array: ndarray, key: Any) -> Any:
         return _element(array, found.view)
     view = view_of(array, found.view)
     return view.copy() if found.copied else view
+
+
+def known_memory(array: ndarray) -> Any:
+    """The memory of a managed array that is all of its base, if its values are there; for reading at once."""
+    node = array._node
+    if node is None:
+        if array._map is not None:
+            return None
+        base = array._base
+        node = base.node
+        if node is None:
+            return base.memory
+    return node.data
+
+
+def _are_integers(key: tuple[Any, ...]) -> bool:
+    for item in key:
+        if type(item) is not int:
+            return False
+    return True
 
 
 def _get_plain(data: Any, key: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from lazyarray.ir.node import Key, Node, Shape, Spec, spec_of
 from lazyarray.ir.ops import OPS
+from lazyarray.runtime import backend
 
 DType = np.dtype[Any]
 
@@ -75,6 +76,8 @@ def key_of(kind: str, attr: Any, spec: Spec) -> Key:
     """One key object for each triple, so that equal structure is found by identity."""
     found = _KEYS.get((kind, attr, spec))
     if found is None:
+        if not _KEYS:
+            backend.warm()  # something is being recorded: an evaluation is near
         if len(_KEYS) >= MEMO_LIMIT:
             _KEYS.clear()
         found = _KEYS[kind, attr, spec] = Key(kind, attr, spec)

@@ -203,13 +203,18 @@ class Methods:
     def setfield(self, *args: Any, **options: Any) -> None:
         run_numpy("setfield", self, args, options)
 
-    def setflags(self, *args: Any, **options: Any) -> None:
-        from lazyarray.frontend.array import to_numpy
-
-        array: Any = self
-        data = to_numpy(array)
-        data.setflags(*args, **options)
-        array._np = data
+    def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        if self._np is None and write is not None and not write and align is None and uic is None:
+            core.share(self)
+            self._fixed = True
+            return
+        if self._np is None and self._node is None and self._map is None and write:
+            self._fixed = False
+            write = None
+        data = core.to_numpy(self)
+        data.setflags(write=write, align=align, uic=uic)
+        if self._np is None and write is not None:
+            self._np = data
 
     def resize(self, *args: Any, **options: Any) -> None:
         from lazyarray.frontend.array import to_numpy

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from importlib.metadata import entry_points
-from typing import Any, Protocol
+import contextlib
+import sys
+import threading
+from importlib import import_module
+from pathlib import Path
+from typing import Final, Protocol
 
 import numpy as np
 
 from lazyarray.config import config
 from lazyarray.errors import BackendError
 from lazyarray.schedule.kernel import Binding, Kernel
+
+GROUP: Final = "lazyarray.backends"
 
 
 class Program(Protocol):
@@ -52,23 +57,75 @@ class Interpreter:
         return None
 
 
-@lru_cache(maxsize=8)
+_loaded: dict[str, Backend] = {}
+_loading = threading.Lock()
+
+
 def load(name: str) -> Backend:
-    """The backend called `name`, from the entry points of the group "lazyarray.backends"."""
+    """The backend called `name`, from the entry points of the group "lazyarray.backends"; one object for each."""
+    found = _loaded.get(name)
+    if found is None:
+        with _loading:
+            if name not in _loaded:
+                _loaded[name] = _make(name)
+            found = _loaded[name]
+    return found
+
+
+def _make(name: str) -> Backend:
     if name == "numpy":
         return Interpreter()
-    found = [point for point in entry_points(group="lazyarray.backends") if point.name == name]
-    if not found:
-        known = sorted({point.name for point in entry_points(group="lazyarray.backends")} | {"numpy"})
-        raise BackendError(
-            f"no backend called {name!r} is installed; known: {', '.join(known)}. "
-            "Set LAZYARRAY_BACKEND to one of them, or install the package that provides it."
-        )
-    factory: Any = found[0].load()
-    backend: Backend = factory()
+    target = _declared(name)
+    if target is None:
+        from importlib.metadata import entry_points
+
+        points = {point.name: point.value for point in entry_points(group=GROUP)}
+        if name not in points:
+            raise BackendError(
+                f"no backend called {name!r} is installed; known: {', '.join(sorted({*points, 'numpy'}))}. "
+                "Set LAZYARRAY_BACKEND to one of them, or install the package that provides it."
+            )
+        target = points[name]
+    module, _, attribute = target.partition(":")
+    backend: Backend = getattr(import_module(module), attribute)()
     return backend
+
+
+def _declared(name: str) -> str | None:
+    """What an installed package declares for the entry point, read from its metadata file; None if not found so.
+
+    `importlib.metadata` finds the same and more, but importing it takes as long as compiling a kernel.
+    """
+    for folder in sys.path:
+        for file in Path(folder or ".").glob("*.dist-info/entry_points.txt"):
+            text = file.read_text(encoding="utf-8", errors="replace")
+            _, found, section = text.partition(f"[{GROUP}]")
+            for line in section.partition("\n[")[0].splitlines() if found else ():
+                key, equals, value = line.partition("=")
+                if equals and key.strip() == name:
+                    return value.strip()
+    return None
 
 
 def current() -> Backend:
     """The backend that evaluation uses now (`config.backend`)."""
     return load(config.backend)
+
+
+_warming = False
+
+
+def warm() -> None:
+    """Begins to load the backend on another thread: the first evaluation is near, and then finds it loaded."""
+    global _warming
+    if not _warming:
+        _warming = True
+        threading.Thread(target=_load_quietly, name="lazyarray-backend", daemon=True).start()
+
+
+def _load_quietly() -> None:
+    # What goes wrong here goes wrong again, and is told, when the backend is needed.
+    with contextlib.suppress(Exception):
+        prepare = getattr(current(), "warm", None)
+        if prepare is not None:
+            prepare()
