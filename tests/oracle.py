@@ -9,7 +9,7 @@ import numpy as np
 
 from lazyarray.ir.ops import OPS, REDUCTIONS
 from lazyarray.runtime.interpret import SPECIAL, buffered_sum, dtype_of
-from lazyarray.schedule.kernel import Access, Binding, Instruction, Kernel, Reduction, Stage
+from lazyarray.schedule.kernel import Access, Binding, Instruction, Kernel, Reduction, Stage, Store
 
 Array = np.ndarray[Any, Any]
 
@@ -86,6 +86,13 @@ class Interpretation:
             base = self.binding.pointers[attr]
             flat = [(ctypes.c_char * dtype.itemsize).from_address(base + int(o)).raw for o in np.ravel(args[0])]
             return np.frombuffer(b"".join(flat), dtype).reshape(np.shape(args[0]))
+        if op == "expand":
+            mask = self.full(args[0])
+            count = int(np.count_nonzero(mask))
+            values = np.zeros(mask.shape, dtype)
+            if count:
+                values[mask] = memory(Access(instruction.code, ("1",)), self.binding.pointers[attr], (count,), (dtype.itemsize,))
+            return values
         result = SPECIAL[op](*args) if op in SPECIAL else OPS[op].ufunc(*args)  # type: ignore[misc]
         if isinstance(result, tuple):
             result = result[OPS[op].output]
@@ -130,6 +137,9 @@ class Interpretation:
 
     def store(self, stage: Stage, scope: dict[Any, Any]) -> None:
         for store in stage.stores:
+            if store.offset is not None or store.packed:
+                self.store_one_by_one(store, scope)
+                continue
             target = self.view(store.access)
             value = np.broadcast_to(scope[store.value], target.shape)
             if stage.level == "row":
@@ -139,6 +149,20 @@ class Interpretation:
                 target[...] = value
             else:
                 np.copyto(target, value, where=np.broadcast_to(scope[store.mask], target.shape))
+
+
+    def store_one_by_one(self, store: Store, scope: dict[Any, Any]) -> None:
+        """A store whose place depends on data, in C order."""
+        code = self.kernel.accesses[store.access].code
+        values = self.full(scope[store.value]).ravel()
+        mask = np.ones(values.size, bool) if store.mask is None else self.full(scope[store.mask]).ravel()
+        if store.offset is None:
+            offsets = (np.cumsum(mask) - mask) * dtype_of(code).itemsize
+        else:
+            offsets = self.full(scope[store.offset]).ravel()
+        base = self.binding.pointers[store.access]
+        for value, offset in zip(values[mask], offsets[mask], strict=True):
+            ctypes.memmove(base + int(offset), value.tobytes(), value.nbytes)
 
 
 class Oracle:

@@ -144,6 +144,7 @@ def as_array(obj: Any, dtype: Any = None) -> ndarray:
     """Anything array-like as an array, aliasing where NumPy's `asarray` does."""
     kind = type(obj)
     if kind is ndarray:
+        take_over(obj)
         if dtype is None or obj.dtype == dtype:
             return obj  # type: ignore[no-any-return]
         return cast_array(obj, np.dtype(dtype))
@@ -381,6 +382,7 @@ class _Window:
 
 def part_of(array: ndarray, part: str) -> Any:
     """`real` or `imag`: a view where NumPy gives one."""
+    take_over(array)
     data = array._np
     if data is not None:
         return plain(data.real if part == "real" else data.imag)

@@ -167,6 +167,10 @@ class Attributes:
     @property
     def T(self: Any) -> Any:
         data = self._np
+        if data is not None and data.size >= config.eager_below:
+            del data
+            core.take_over(self)
+            data = self._np
         if data is not None:
             return core.plain(data.T)
         view = core.map_of(self)
@@ -175,6 +179,10 @@ class Attributes:
     @property
     def mT(self: Any) -> Any:
         data = self._np
+        if data is not None and data.size >= config.eager_below:
+            del data
+            core.take_over(self)
+            data = self._np
         if data is not None:
             return core.plain(data.mT)
         view = core.map_of(self)

@@ -20,6 +20,10 @@ class Uncompiled(Exception):
     """Raised by a recording function, before it changes anything, for arguments that only NumPy serves."""
 
 
+class Foreign(Uncompiled):
+    """Raised for one pass over memory that others can reach: recording would copy it first, NumPy only reads it."""
+
+
 FALL_BACK: Final = object()
 
 _CONTAINERS: Final = frozenset({ndarray, LazyScalar, np.ndarray, list, tuple, dict})
@@ -208,6 +212,8 @@ def compiled(name: str, source: Function, lazy: Function, at_once: bool = True) 
                 return run_plain(source, args, kwargs, operands)
             try:
                 return lazy(*args, **kwargs)
+            except Foreign:
+                return run_numpy(source, args, kwargs)
             except Uncompiled:
                 pass
         return fall_back(name, source, args, kwargs)

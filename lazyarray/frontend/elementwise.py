@@ -108,10 +108,10 @@ def shortcut_power(dtype: np.dtype[Any], exponent: Any) -> str | None:
     return None
 
 
-_EAGER: dict[str, dict[str, np.ufunc | None]] = {}
+_EAGER: dict[str, dict[str, Any]] = {}
 
 
-def eager(name: str) -> np.ufunc | None:
+def eager(name: str) -> Any:
     """The backend's ufunc for small arrays where NumPy's bits are not those of compiled kernels; else None."""
     if config.numerics != "fast":
         return None
@@ -119,8 +119,19 @@ def eager(name: str) -> np.ufunc | None:
     if known is None:
         known = _EAGER[config.backend] = {}
     if name not in known:
-        known[name] = backend.current().eager_ufunc(name)
+        found = backend.current().eager_ufunc(name)
+        known[name] = found if found is None or name != "power" else _unless_integers(found, np.power)
     return known[name]
+
+
+def _unless_integers(inexact: np.ufunc, plain_ufunc: np.ufunc) -> Any:
+    """A ufunc that has loops of its own for integers, which are NumPy's."""
+
+    def run(x1: Any, x2: Any, /, *args: Any, **options: Any) -> Any:
+        chosen = inexact if np.result_type(x1, x2).kind in "fc" else plain_ufunc
+        return chosen(x1, x2, *args, **options)
+
+    return run
 
 
 def binary(name: str, python: Callable[[Any, Any], Any], x: Any, y: Any, reflected: bool) -> Any:

@@ -111,7 +111,7 @@ def known_memory(array: ndarray) -> Any:
 
 
 def _are_integers(key: tuple[Any, ...]) -> bool:
-    for item in key:
+    for item in key:  # noqa: SIM110  (a generator costs more than what it checks)
         if type(item) is not int:
             return False
     return True
@@ -165,7 +165,7 @@ def _get_masked(array: ndarray, parsed: Advanced) -> Any:
     """A read under a mask: its size depends on the data, so this is a boundary; NumPy's selection does the rest."""
     mask = parsed.mask
     view = view_of(array, parsed.view)
-    wanted = [value(view)] if view._np is None else []
+    wanted: list[Node] = [value(view)] if view._np is None else []
     if type(mask) is ndarray and mask._np is None:
         wanted.append(value(mask))
     pending = [node for node in wanted if node.data is None]

@@ -69,8 +69,7 @@ def call(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     compiled = bool(function._ops) and all(name in _RECORDED for name in given) and not must_be_eager(args)
     if compiled and any(not (type(a) is ndarray and a.dtype in COMPILED) for a in outs if a is not None):
         compiled = False
-    memory = [memory_of(a) for a in touched if a is not None]
-    if compiled and (managed or lazy or not is_small(memory)):
+    if compiled and (managed or lazy or not is_small([memory_of(a) for a in touched if a is not None])):
         recorded = _record_call(function, args, outs, where, given)
         if recorded is not NotImplemented:
             return recorded

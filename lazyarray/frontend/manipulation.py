@@ -25,6 +25,7 @@ from lazyarray.frontend.array import (
 )
 from lazyarray.frontend.dispatch import Function, Uncompiled, adopt, compiled, describe, fall_back, is_compiled
 from lazyarray.frontend.record import copy_, empty_, map_, update_, view_
+from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.views import derive, view_by
 from lazyarray.ir.index_map import IndexMap, broadcast, c_strides, identity, transpose
 from lazyarray.ir.node import Node, Shape
@@ -51,7 +52,6 @@ VIEWING: Final = (
     "hsplit",
     "vsplit",
     "dsplit",
-    "unstack",
 )
 READ_ONLY: Final = frozenset({"diagonal", "broadcast_to"})
 
@@ -69,6 +69,8 @@ def viewing(name: str, source: Function, method: Function | None = None) -> Func
             if data is not None:
                 found = run(data, *rest, **kwargs)
                 return wrap(found) if type(found) is np.ndarray else adopt(found)
+            if not x.shape:
+                return fall_back(name, run, args, kwargs)
             result = view_by(x, source, *rest, **kwargs)
             if not writeable:
                 result._fixed = True
@@ -355,19 +357,22 @@ def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     return from_node(map_(second, (map_("rint", (scaled,)), factor)))
 
 
+_SHAPED: Final = frozenset({ndarray, LazyScalar})
+
+
 def size(a: Any, axis: Any = None) -> int:
-    shape = np.shape(a) if type(a) is not ndarray else a.shape
+    shape = a.shape if type(a) in _SHAPED else np.shape(_exported(a))
     if axis is None or isinstance(axis, tuple):
         return int(np.size(np.broadcast_to(np.int8(0), shape), axis))
     return int(shape[axis])
 
 
 def shape(a: Any) -> Shape:
-    return a.shape if type(a) is ndarray else np.shape(_exported(a))
+    return a.shape if type(a) in _SHAPED else np.shape(_exported(a))
 
 
 def ndim(a: Any) -> int:
-    return len(a.shape) if type(a) is ndarray else np.ndim(_exported(a))
+    return len(a.shape) if type(a) in _SHAPED else np.ndim(_exported(a))
 
 
 def _exported(a: Any) -> Any:

@@ -18,6 +18,7 @@ def run(name: str, array: Any, args: tuple[Any, ...], options: dict[str, Any]) -
     """The namespace's version of the method, the array first; or NumPy's own."""
     from lazyarray.frontend.namespace import METHODS
 
+    core.take_over(array)
     function = METHODS.get(name)
     if function is not None:
         return function(array, *args, **options)
@@ -203,18 +204,21 @@ class Methods:
     def setfield(self, *args: Any, **options: Any) -> None:
         run_numpy("setfield", self, args, options)
 
-    def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
-        if self._np is None and write is not None and not write and align is None and uic is None:
-            core.share(self)
-            self._fixed = True
-            return
-        if self._np is None and self._node is None and self._map is None and write:
-            self._fixed = False
-            write = None
-        data = core.to_numpy(self)
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        array: Any = self
+        if array._np is None and align is None and uic is None and write is not None:
+            if not write:
+                core.share(array)
+                array._fixed = True
+                return
+            if array._node is not None:
+                return
+            if array._map is None:
+                array._fixed = False
+                return
+        data = core.to_numpy(array)
         data.setflags(write=write, align=align, uic=uic)
-        if self._np is None and write is not None:
-            self._np = data
+        array._np = data
 
     def resize(self, *args: Any, **options: Any) -> None:
         from lazyarray.frontend.array import to_numpy

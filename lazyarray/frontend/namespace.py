@@ -45,7 +45,7 @@ REBASED: Final = frozenset(
     flatnonzero gradient hstack imag insert delete iscomplex isclose isneginf isposinf isreal kron
     nan_to_num nanargmax nanargmin nancumprod nancumsum nanmean nanprod nansum outer pad piecewise polyval
     put_along_axis real real_if_close resize roll row_stack select stack take_along_axis tensordot tile
-    trapezoid tril triu unwrap vander vstack trim_zeros
+    trapezoid tril triu unstack unwrap vander vstack trim_zeros
     """.split()
 )
 # The same, with functions inside whose bits are not NumPy's: small operands too.

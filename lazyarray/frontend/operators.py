@@ -365,6 +365,7 @@ def _power(self: Any, other: Any, modulus: Any = None) -> Any:
     if a is not None and a.size < config.eager_below and (kind is int or kind is float):
         found = a**other if calls.shortcut_power(a.dtype, other) else (eager_of("power", a) or operator.pow)(a, other)
         return core.plain(found) if type(found) is _nparray else found
+    del a
     shortcut = calls.shortcut_power(self.dtype, other)
     if shortcut is not None:
         return _SHORTCUTS[shortcut](self)

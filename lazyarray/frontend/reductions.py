@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from lazyarray.config import config
 from lazyarray.frontend.array import (
     as_array,
     assign,
@@ -19,12 +20,13 @@ from lazyarray.frontend.array import (
     to_numpy,
     value,
 )
-from lazyarray.frontend.dispatch import Uncompiled, is_compiled
+from lazyarray.frontend.dispatch import Foreign, Uncompiled, is_compiled
 from lazyarray.frontend.layout import value_in_order
 from lazyarray.frontend.record import broadcast_, broadcast_shape, map_, reduce_, reshape_, scan_, view_
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.index_map import identity, transpose
 from lazyarray.ir.node import Node, Shape
+from lazyarray.runtime.buffer import owns_alone
 
 DType = np.dtype[Any]
 NO_VALUE: Final = np._NoValue  # type: ignore[attr-defined]
@@ -38,6 +40,17 @@ def operand(a: Any) -> ndarray:
     if not is_compiled(x.dtype):
         raise Uncompiled
     return x
+
+
+def read_once(x: ndarray) -> None:
+    """Leaves large memory that others can reach to NumPy: one pass that reads is cheaper than a snapshot."""
+    if x._np is not None and config.eager_below and not _is_own(x):
+        raise Foreign
+
+
+def _is_own(x: ndarray) -> bool:
+    data = x._np
+    return data is not None and data.flags.writeable and owns_alone(data)
 
 
 def axes_of(axis: Any, ndim: int, lenient: bool = True) -> tuple[int, ...]:
@@ -192,6 +205,7 @@ def reduce(
     shape = x.shape
     axes = axes_of(axis, len(shape))
     accept_out(out, shape, axes, keepdims)
+    read_once(x)
     wanted: DType | None = None
     if name in ("any", "all"):
         if dtype is not None or (out is not None and out.dtype != BOOL):
@@ -263,6 +277,7 @@ def _position(name: str) -> Callable[..., Any]:
         accept_out(out, shape, axes, keepdims)
         if out is not None and out.dtype != INTP:
             raise Uncompiled
+        read_once(x)
         problem = Problem(value(x), axes, None, shape, axes)  # positions count in C order
         return deliver(reduction(name, problem.node, axes), out, problem, keepdims)
 

@@ -23,8 +23,10 @@ from lazyarray.frontend.array import (
 from lazyarray.frontend.dispatch import Uncompiled, is_compiled
 from lazyarray.frontend.layout import value_in_order
 from lazyarray.frontend.manipulation import ravel, reshape
-from lazyarray.frontend.record import WEAK, cast_, map_
+from lazyarray.frontend.rebase import rebase
+from lazyarray.frontend.record import WEAK, broadcast_shape, cast_, map_
 from lazyarray.frontend.reductions import operand
+from lazyarray.ir.node import Node
 
 BOOL: Final = np.dtype(bool)
 INTP: Final = np.dtype(np.intp)
@@ -60,11 +62,67 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     if type(dst) is not ndarray:
         raise Uncompiled
-    if where is not True and type(where) in (ndarray, np.ndarray) and where.dtype != BOOL:
+    if where is True:
+        assign(dst, src, None, casting)
+        return
+    mask = as_array(where)
+    if mask.dtype != BOOL:
         raise Uncompiled
-    if type(where) in (list, tuple):
-        where = as_array(where)
-    assign(dst, src, None if where is True else where, casting)
+    chosen = _chosen(dst, src, casting, mask)
+    if chosen is None:
+        assign(dst, src, mask, casting)
+    else:
+        assign(dst, from_node(chosen))
+
+
+def _chosen(dst: ndarray, src: Any, casting: Any, mask: ndarray) -> Node | None:
+    """A masked write of a whole array nobody shares, as the choice that it is: a map, which fuses. Else None."""
+    shape, dtype = dst.shape, dst.dtype
+    if dst._np is not None or dst._node is None or broadcast_shape([shape, mask.shape]) != shape:
+        return None
+    if type(src) in _NUMBERS:
+        box = np.empty((), dtype)
+        np.copyto(box, src, casting=casting)
+        new: Any = box[()]
+    else:
+        values = as_array(src)
+        fits = is_compiled(values.dtype) and broadcast_shape([shape, values.shape]) == shape
+        if not fits or not np.can_cast(values.dtype, dtype, casting) or (values.dtype.kind == "c" != dtype.kind):
+            return None
+        new = cast_(value(values), dtype)
+    return map_("where", (value(mask), new, dst._node))
+
+
+_NUMBERS: Final = frozenset({bool, int, float, complex, np.float64, np.int64, np.bool_})
+
+
+def nan_to_num(x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """NumPy's writes of replacements where the original is NaN or infinite, as a chain of choices."""
+    a = operand(x)
+    replacements = (nan, posinf, neginf)
+    if (
+        copy is not True
+        or a.dtype.kind != "f"
+        or a.ndim == 0
+        or any(type(r) not in _REPLACEMENTS for r in replacements)
+    ):
+        return _nan_to_num_numpy(x, copy, nan, posinf, neginf)
+    info = np.finfo(a.dtype)
+    perm = order_of(a)
+    node = value(a) if perm is None else value_in_order(a, perm)
+    highest = info.max if posinf is None else a.dtype.type(posinf)
+    lowest = info.min if neginf is None else a.dtype.type(neginf)
+    result = map_("where", (map_("isnan", (node,)), a.dtype.type(nan), node))
+    result = map_("where", (map_("equal", (node, np.inf)), highest, result))
+    result = map_("where", (map_("equal", (node, -np.inf)), lowest, result))
+    return from_node(result) if perm is None else from_node_as(result, perm)
+
+
+_REPLACEMENTS: Final = frozenset({int, float, type(None)})
+
+
+def _nan_to_num_numpy(*args: Any) -> Any:
+    return rebase(np.nan_to_num)(*args)
 
 
 def _indices(indices: Any) -> ndarray:
@@ -154,6 +212,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "where": where,
     "copyto": copyto,
+    "nan_to_num": nan_to_num,
     "take": take,
     "put": put,
     "putmask": putmask,

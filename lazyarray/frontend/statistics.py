@@ -32,6 +32,7 @@ from lazyarray.frontend.reductions import (
     kept_shape,
     mask_of,
     operand,
+    read_once,
     reduce,
     reduction,
 )
@@ -90,6 +91,7 @@ def mean(
     accumulator = _accumulator(x.dtype, dtype, F4)
     if out is not None and out.dtype != accumulator:
         raise Uncompiled
+    read_once(x)
     problem = arrange(x, axes)
     mask = problem.masked(mask_of(where, shape))
     count = _counts(problem.node.shape, problem.axes, mask)

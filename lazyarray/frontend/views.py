@@ -10,8 +10,10 @@ import numpy as np
 from lazyarray.frontend.array import map_of, ndarray, view_of
 from lazyarray.ir.index_map import IndexMap, size_of
 
-# An address that belongs to nobody: the stand-in arrays over it are looked at, never read.
-ADDRESS: Final = 1 << 46
+# Where stand-in arrays begin. They are looked at, never read; their first bytes are real all the same, so that a
+# release of NumPy that looks at an element finds one.
+_GROUND: Final = np.zeros(1 << 16, np.int8)
+ADDRESS: Final[int] = _GROUND.__array_interface__["data"][0]
 
 Viewer = Callable[..., Any]
 

@@ -47,6 +47,8 @@ class Instruction:
       index   attr = axis: the loop index as i8 (int64)
       cast    one arg, NumPy's astype to `code`
       gather  attr = access number (every step "0"): reads base + args[0], a byte offset of dtype i8
+      expand  attr = access number (every step "0"), args[0] a b1 value: where it is true, the next of the elements that
+              lie one after another from the access' pointer on, in C order of the nest; elsewhere any value
       recall  attr = value number kept by an earlier stage
     """
 
@@ -87,11 +89,18 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Writes `value` (dtype of the access) through access number `access`; only where `mask` is true, if given."""
+    """Writes `value` (dtype of the access) through access number `access`; only where `mask` is true, if given.
+
+    `offset`: an i8 value, a byte offset from the access' pointer (every step "0"). Elements may meet: they are written in
+    C order of the nest, so that the last one stays.  `packed`: the values for which `mask` is true are written one after
+    another from the access' pointer on (every step "0"), in C order of the nest.
+    """
 
     access: int
     value: int
     mask: int | None = None
+    offset: int | None = None
+    packed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +128,18 @@ class Kernel:
     @property
     def reduces(self) -> bool:
         return "r" in self.roles
+
+    @property
+    def packs(self) -> bool:
+        """True when elements are counted through the nest: packed stores, `expand`. Such kernels have no "r" axes."""
+        return any(
+            any(t.packed for t in s.stores) or any(i.op == "expand" for i in s.body) for s in self.stages
+        )
+
+    @property
+    def scatters(self) -> bool:
+        """True when stores may meet and are done in C order of the nest. Such kernels have no "r" axes."""
+        return any(t.offset is not None for s in self.stages for t in s.stores)
 
     @property
     def vector_reduced(self) -> bool:

@@ -85,6 +85,13 @@ PROGRAMS: dict[str, Program] = {
     ),
     "split-refused": lambda np: np.split(np.data(V), 3),
     "unstack": lambda np: (np.unstack(np.data(M)), np.vsplit(np.data(M), 3), np.dsplit(np.data(A), 2)),
+    "unstack-row": lambda np: np.unstack(np.data(V)),
+    "zero-d": lambda np: (
+        np.flip(np.data(3.0)),
+        np.transpose(np.data(3.0)),
+        np.squeeze(np.data(3.0)),
+        np.ravel(np.data(3)),
+    ),
     "roll": lambda np: (np.roll(np.data(V), 1), np.roll(np.data(A), (1, -2), (0, 2)), np.roll(np.data(M), 5)),
     "tile": lambda np: (np.tile(np.data(V), 3), np.tile(np.data(M), (2, 2)), np.tile(np.data(V), (2, 1))),
     "repeat": lambda np: (
@@ -153,6 +160,13 @@ PROGRAMS: dict[str, Program] = {
         np.array_equiv(np.data(V), np.data(M)),
     ),
     "nan_to_num": lambda np: np.nan_to_num(np.data([numpy.nan, 1.0, numpy.inf, -numpy.inf])),
+    "nan_to_num-options": lambda np: (
+        np.nan_to_num(np.data([numpy.nan, numpy.inf, -numpy.inf, 2], "f4"), nan=7, posinf=1e9, neginf=-5),
+        np.nan_to_num(np.data([numpy.nan + 1j, 2])),
+        np.nan_to_num(np.data([1, 2])),
+        np.nan_to_num(numpy.nan),
+        np.nan_to_num(np.data([[1, numpy.inf]]), copy=False),
+    ),
     "isneginf": lambda np: (
         np.isneginf(np.data([-numpy.inf, 1])),
         np.isreal(np.data([1j, 2])),

@@ -111,9 +111,13 @@ def test_functions_keep_names_docs_and_signatures() -> None:
     for name in ("sum", "median", "concatenate", "zeros_like", "roll", "transpose"):
         ours, theirs = getattr(lazyarray, name), getattr(numpy, name)
         assert (ours.__name__, ours.__doc__) == (name, theirs.__doc__)
-        assert inspect.signature(ours) == inspect.signature(theirs)
         assert pickle.loads(pickle.dumps(ours)) is ours
         assert copy.deepcopy(ours) is ours
+        try:
+            signature = inspect.signature(theirs)
+        except ValueError:  # NumPy before 2.4 says none for what is written in C
+            continue
+        assert inspect.signature(ours) == signature
 
 
 def test_fallbacks_are_counted_and_wrapped() -> None:

@@ -104,3 +104,12 @@ def test_large_operands_are_recorded(name: str) -> None:
         assert not runs.fallbacks
         assert not runs.kernels
     same(settled(ours), RECORDED[name](numpy))
+
+
+def test_foreign_memory_is_read_and_not_copied_for_one_pass() -> None:
+    memory = numpy.arange(9000.0)
+    own = lazyarray.array(memory)
+    with lazyarray.record_runs() as runs:
+        assert isinstance(lazyarray.asarray(memory).sum(), numpy.float64)
+        assert type.__repr__(type(own.sum())) == "<class 'lazyarray.frontend.scalar.LazyScalar'>"
+    assert not runs.fallbacks
