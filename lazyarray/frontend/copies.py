@@ -8,7 +8,7 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.record import COMPILED, cast_, copy_, view_
-from lazyarray.ir.index_map import identity, transpose
+from lazyarray.ir.index_map import IndexMap, identity, transpose
 from lazyarray.ir.node import Node
 
 DType = np.dtype[Any]
@@ -100,12 +100,20 @@ def order_of(array: core.ndarray) -> tuple[int, ...] | None:
 
 
 def in_order(array: core.ndarray, perm: tuple[int, ...]) -> Node:
-    """The array's value with its axes permuted to `perm`, so that the fastest axis comes last."""
+    """The array's value with its axes permuted to `perm`, so that the fastest axis comes last.
+
+    An array with fewer axes than `perm` gets leading ones, as broadcasting gives them.
+    """
     if array._np is not None:
         node = core.value(array)
         if array._np is not None:
-            return view_(node, transpose(identity(node.key.spec.shape), perm))
-    return core.value(core.view_of(array, transpose(core.map_of(array), perm)))
+            return view_(node, transpose(_widened(identity(node.key.spec.shape), len(perm)), perm))
+    return core.value(core.view_of(array, transpose(_widened(core.map_of(array), len(perm)), perm)))
+
+
+def _widened(view: IndexMap, rank: int) -> IndexMap:
+    lead = rank - len(view.shape)
+    return IndexMap(view.offset, (1,) * lead + view.shape, (0,) * lead + view.strides) if lead else view
 
 
 from lazyarray.frontend import array as core  # noqa: E402  (either module may be imported first)

@@ -10,6 +10,7 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend.record import COMPILED, NUMBER_DTYPES, NUMBERS, WEAK, broadcast_shape, map_
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
+from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime import backend
@@ -231,31 +232,61 @@ def elementwise(function: Any, args: tuple[Any, ...], python: Callable[..., Any]
 
 
 def operands_of(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[int, ...] | None]:
-    """The arguments as nodes and numbers, and the axis order that they share (None: C order)."""
-    perm: tuple[int, ...] | None = None
-    rank = 0
-    agreed = True
-    for arg in args:
-        if type(arg) is not ndarray and type(arg) is not _nparray:
-            continue
-        count = len(arg.shape)
-        if count == 0:
-            continue
-        own = None if count == 1 else order_of(arg) if type(arg) is ndarray else order_of(plain(arg))
-        if rank and (count != rank or own != perm):
-            agreed = False
-        rank, perm = count, own
-    if perm is None or not agreed or broadcast_shape([a.shape for a in args if type(a) is ndarray]) is None:
+    """The arguments as nodes and numbers, and the axis order of the result (None: C order, and axes as they are).
+
+    NumPy's K order: another order than C only where all arrays that have one agree on it.
+    """
+    perm = _common_order(args)
+    if perm is None:
         return tuple([as_operand(arg) for arg in args]), None
     found: list[Any] = []
     for arg in args:
         if type(arg) is _nparray and arg.ndim:
             arg = plain(arg)
-        if type(arg) is ndarray and len(arg.shape):
-            found.append(in_order(arg, perm))
-        else:
-            found.append(as_operand(arg))
+        found.append(in_order(arg, perm) if type(arg) is ndarray and len(arg.shape) else as_operand(arg))
     return tuple(found), perm
+
+
+def _common_order(args: tuple[Any, ...]) -> tuple[int, ...] | None:
+    views: list[IndexMap] = []
+    in_c_order = True
+    for arg in args:
+        if type(arg) is _nparray:
+            arg = plain(arg)
+        elif type(arg) is not ndarray:
+            continue
+        views.append(map_of(arg))
+        in_c_order = in_c_order and (arg._np.flags.c_contiguous if arg._np is not None else arg._node is not None)
+    if in_c_order or broadcast_shape([view.shape for view in views]) is None:
+        return None
+    rank = max([len(view.shape) for view in views])
+    steps: list[list[int]] = [[0] * rank for _ in views]
+    for own, view in zip(steps, views, strict=True):
+        for axis, (extent, step) in enumerate(zip(view.shape, view.strides, strict=True), rank - len(view.shape)):
+            own[axis] = abs(step) if extent != 1 else 0
+    return best_order(steps, rank)
+
+
+def best_order(steps: list[list[int]], rank: int) -> tuple[int, ...] | None:
+    """The axes from slowest to fastest as NumPy's iterator orders them; None for C order.
+
+    `npyiter_find_best_axis_ordering` (numpy/_core/src/multiarray/nditer_constr.c): an insertion sort, from the fastest
+    axis on, in which an operand with a step of 0 has no say, and C order wins where operands disagree.
+    """
+    order = list(range(rank - 1, -1, -1))
+    for i in range(1, rank):
+        place, moved = i, order[i]
+        for j in range(i - 1, -1, -1):
+            other = order[j]
+            pairs = [(own[moved], own[other]) for own in steps if own[moved] and own[other]]
+            if not pairs:
+                continue
+            if any(inner <= outer for outer, inner in pairs):
+                break
+            place = j
+        order.insert(place, order.pop(i))
+    perm = tuple(reversed(order))
+    return None if perm == tuple(range(rank)) else perm
 
 
 def _record(function: Any, args: tuple[Any, ...]) -> Any:
@@ -307,6 +338,7 @@ from lazyarray.frontend.array import (  # noqa: E402
     BUILTIN,
     from_node,
     from_node_as,
+    map_of,
     ndarray,
     plain,
     read_only,
@@ -314,5 +346,5 @@ from lazyarray.frontend.array import (  # noqa: E402
     to_numpy,
     wrap,
 )
-from lazyarray.frontend.copies import in_order, order_of  # noqa: E402
+from lazyarray.frontend.copies import in_order  # noqa: E402
 from lazyarray.frontend.writing import as_operand  # noqa: E402

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -43,7 +43,7 @@ REBASED: Final = frozenset(
     allclose append apply_over_axes array_equal array_equiv atleast_1d atleast_2d atleast_3d average block
     clip column_stack corrcoef cov cross cumulative_prod cumulative_sum diff dstack ediff1d extract fix
     flatnonzero gradient hstack imag insert delete iscomplex isclose isneginf isposinf isreal kron
-    nan_to_num nanargmax nanargmin nancumprod nancumsum nanmean nanprod nansum outer pad piecewise polyval
+    nanargmax nanargmin nancumprod nancumsum nanmean nanprod nansum outer pad piecewise polyval
     put_along_axis real real_if_close resize roll row_stack select stack take_along_axis tensordot tile
     trapezoid tril triu unstack unwrap vander vstack trim_zeros
     """.split()
@@ -219,12 +219,15 @@ def rebased(source: Any) -> Callable[..., Any]:
     return call
 
 
+_FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodType, type(np.sum))
+
+
 def wrap_member(name: str, value: Any) -> Any:
     """What stands in a submodule for NumPy's `value`; `name` is its dotted name below the package."""
     public = rebase.name_of(value)
     if public is not None:
         return resolve(public)
-    if isinstance(value, type) or not callable(value) or name in SAME:
+    if not isinstance(value, _FUNCTIONS) and type(value).__name__ != "cython_function_or_method":
         return value
     module = getattr(value, "__module__", None) or ""
     owner = getattr(value, "__self__", None)

@@ -99,13 +99,8 @@ _NUMBERS: Final = frozenset({bool, int, float, complex, np.float64, np.int64, np
 def nan_to_num(x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """NumPy's writes of replacements where the original is NaN or infinite, as a chain of choices."""
     a = operand(x)
-    replacements = (nan, posinf, neginf)
-    if (
-        copy is not True
-        or a.dtype.kind != "f"
-        or a.ndim == 0
-        or any(type(r) not in _REPLACEMENTS for r in replacements)
-    ):
+    plain = type(nan) in (int, float) and {type(posinf), type(neginf)} <= _REPLACEMENTS
+    if not plain or copy is not True or a.dtype.kind != "f" or a.ndim == 0:
         return _nan_to_num_numpy(x, copy, nan, posinf, neginf)
     info = np.finfo(a.dtype)
     perm = order_of(a)

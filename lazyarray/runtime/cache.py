@@ -28,6 +28,7 @@ _TEMPORARY = ".part"
 _MAX_BYTES = 512 << 20
 _CHECK_EVERY = 64  # stores between two looks at the folder's size
 _STALE_SECONDS = 3600.0  # a temporary file this old was left by a process that died
+_CHECKED = "checked.mark"
 
 
 def _sha256(data: bytes) -> bytes:
@@ -137,7 +138,7 @@ class KernelCache:
                     os.unlink(name)
             return
         self._stores += 1
-        if self._stores % _CHECK_EVERY == 1:
+        if self._stores % _CHECK_EVERY == 0 or (self._stores == 1 and not self._checked_lately(folder)):
             self.evict()
 
     def _identity(self, key: str) -> bytes:
@@ -159,6 +160,19 @@ class KernelCache:
         if body[:identity_length] != identity or _sha256(body) != digest:
             return None
         return body[identity_length:]
+
+    def _checked_lately(self, folder: Path) -> bool:
+        """True within an hour of the last check of the folder's size, by any process; else the hour begins now."""
+        mark = folder / _CHECKED
+        try:
+            if time.time() - mark.stat().st_mtime < _STALE_SECONDS:
+                return True
+        except OSError:
+            pass
+        with contextlib.suppress(OSError):
+            mark.touch(mode=0o600)
+            os.utime(mark)
+        return False
 
     def evict(self) -> None:
         """Remove the entries used longest ago beyond the folder's bound, and what dead writers left."""

@@ -215,6 +215,15 @@ def test_classes_of_numpy_take_our_arrays() -> None:
     assert lazyarray.broadcast(x, x).shape == (5,)
 
 
+def test_typing_names_are_numpys() -> None:
+    import lazyarray.typing as npt
+
+    assert npt.NDArray[numpy.float64] == numpy.typing.NDArray[numpy.float64]
+    assert npt.ArrayLike is numpy.typing.ArrayLike
+    assert lazyarray.ma.masked is numpy.ma.masked
+    assert lazyarray.random.PCG64 is numpy.random.PCG64
+
+
 def test_files_keep_arrays(tmp_path: object) -> None:
     path = f"{tmp_path}/a.npy"
     x = lazyarray.arange(5000.0) * 2

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from lazyarray.schedule.kernel import Instruction, Kernel, Stage
 from lazyarray_llvm import elementwise
 from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, is_complex, itemsize
-from lazyarray_llvm.lower import memory
+from lazyarray_llvm.lower import memory, ordered
 from lazyarray_llvm.lower.frame import Frame, Pointer, Scope
 from lazyarray_llvm.lower.memory import Point
 
@@ -51,7 +51,7 @@ class Levels:
         if instruction.op == "index":
             assert isinstance(instruction.attr, int)
             return frozenset((instruction.attr,))
-        if instruction.op == "recall":
+        if instruction.op in ("recall", "expand"):
             return every
         return frozenset().union(*(self._axes[a] for a in instruction.args))
 
@@ -76,6 +76,7 @@ class Body:
         # Set by the nest before instructions are evaluated:
         self.rows: list[Pointer] = []  # per access: where the current row begins
         self.indices: dict[int, Value] = {}  # per outer axis
+        self.counts: dict[int, Value] = {}  # per mask that `expand` counts: true lanes before the current vector
         self.recall: Callable[[int, Point], AnyValue] = _no_recall
 
     # -- one-lane values ------------------------------------------------------------------------------------
@@ -150,6 +151,12 @@ class Body:
             offsets = arguments[0]
             assert isinstance(offsets, Value)
             return memory.gather_bytes(frame, attr, self.rows[attr], offsets, point or Point(frame, frame.number(0), 1))
+        if op == "expand":
+            assert isinstance(attr, int)
+            assert isinstance(arguments[0], Value)
+            before = self.counts[instruction.args[0]]
+            at = point or Point(frame, frame.number(0), 1)
+            return ordered.expand(frame, instruction.code, self.rows[attr], at, arguments[0], before)
         if op == "cast":
             return elementwise.cast(frame.b, arguments[0], instruction.code)
         return elementwise.lower(frame.b, op, arguments, instruction.code)

@@ -71,6 +71,27 @@ def cut_elementwise(kernel: Kernel, extents: tuple[int, ...], work: int) -> Geom
     return Geometry(rows, run, blocks, block, (Phase(0, tasks, not serial),) if total else ())
 
 
+_MOST_ORDERED_TASKS = 1024  # every task of such a kernel adds up the counts of those before it
+
+
+def cut_ordered(kernel: Kernel, extents: tuple[int, ...], work: int, masks: int) -> Geometry:
+    """Tasks, in C order, of a kernel whose places depend on data; those that count take two phases."""
+    rows, length = prod(extents[:-1]), extents[-1]
+    total = rows * length
+    serial = kernel.scatters or total * (point_bytes(kernel) + 2 * work // 8) < _SERIAL_BYTES
+    unit = max(_BLOCK_ELEMENTS, -(-total // _MOST_ORDERED_TASKS))
+    block = length if serial else min(length, unit)
+    run = rows if serial else max(1, min(rows, unit // max(1, length)))
+    blocks = -(-length // block) if block else 0
+    if not total:
+        return Geometry(rows, run, blocks, block, ())
+    tasks = -(-rows // run) * blocks
+    if not kernel.packs or tasks == 1:
+        return Geometry(rows, run, blocks, block, (Phase(0, tasks, False),))
+    phases = (Phase(1, tasks, True), Phase(0, tasks, True))
+    return Geometry(rows, run, blocks, block, phases, partials=8 * tasks * masks)
+
+
 def reduced_elements(kernel: Kernel, extents: tuple[int, ...]) -> int:
     """Points of the reduction axes."""
     return prod(n for n, role in zip(extents, kernel.roles, strict=True) if role == "r")

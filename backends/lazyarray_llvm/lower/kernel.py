@@ -6,15 +6,25 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from lazyarray.schedule.kernel import Access, Kernel, Stage
-from lazyarray_llvm.builder import Module, Value
+from lazyarray.schedule.kernel import Access, Kernel, Stage, Store
+from lazyarray_llvm.builder import AnyValue, Module, Value
 from lazyarray_llvm.engine import Host
 from lazyarray_llvm.lower.body import Body, Levels, cost, widest
 from lazyarray_llvm.lower.columns import Columns
 from lazyarray_llvm.lower.frame import Frame, Register
-from lazyarray_llvm.lower.geometry import Geometry, cut_columns, cut_elementwise, cut_rows, cut_split, splits
+from lazyarray_llvm.lower.geometry import (
+    Geometry,
+    cut_columns,
+    cut_elementwise,
+    cut_ordered,
+    cut_rows,
+    cut_split,
+    splits,
+)
 from lazyarray_llvm.lower.memory import Point, fixed_step, store
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row
+from lazyarray_llvm.lower.ordered import Counters, count_bits, counted_masks, emit_vector, mask_bits, needed_for, pack, scatter
+from lazyarray_llvm.lower.ordered import inside as inside_row
 from lazyarray_llvm.lower.phases import can_split, emit_phases, phase_names
 from lazyarray_llvm.lower.reduce import Rows
 from lazyarray_llvm.lower.signature import Signature
@@ -51,7 +61,9 @@ def describe(kernel: Kernel) -> str:
         for i in stage.after:
             lines.append(f"    {_spelled(i.target, i.op, i.args, i.code, i.attr)}")
         for s in stage.stores:
-            lines.append(f"    store v{s.value} to {s.access}" + ("" if s.mask is None else f" where v{s.mask}"))
+            place = f"{s.access}" if s.offset is None else f"{s.access} at v{s.offset}"
+            where = "" if s.mask is None else f" where v{s.mask}"
+            lines.append(f"    {'pack' if s.packed else 'store'} v{s.value} to {place}{where}")
         if stage.kept:
             lines.append(f"    keep {' '.join(f'v{v}' for v in stage.kept)}")
     return "\n".join(lines)
@@ -66,6 +78,8 @@ def _spelled(target: int, op: str, args: tuple[int, ...], code: str, attr: objec
 
 def functions_of(kernel: Kernel, form: Form) -> tuple[str, ...]:
     """The functions of a module, in the order that the phases of a launch number them."""
+    if kernel.packs:
+        return ("kernel", "count")
     return phase_names(kernel) if form == "split" else ("kernel",)
 
 
@@ -73,6 +87,9 @@ def cutter(kernel: Kernel) -> Callable[[tuple[int, ...]], Geometry]:
     """The function that cuts launches of a kernel into tasks."""
     levels = Levels(kernel)
     work = cost(kernel.stages, levels)
+    if kernel.packs or kernel.scatters:
+        masks = len(counted_masks(merged(kernel)))
+        return lambda extents: cut_ordered(kernel, extents, work, masks)
     if not kernel.reduces:
         return lambda extents: cut_elementwise(kernel, extents, work)
     if not kernel.vector_reduced:
@@ -98,6 +115,9 @@ def emit(kernel: Kernel, host: Host, form: Form = "whole") -> str:
     if form == "split":
         for name, text in emit_phases(frame).items():
             module.define(name, text)
+    elif kernel.packs:
+        module.define("kernel", emit_packing(frame()))
+        module.define("count", emit_counting(frame()))
     elif not kernel.reduces:
         module.define("kernel", emit_elementwise(frame()))
     elif kernel.vector_reduced:
@@ -132,6 +152,8 @@ def elementwise_span(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -
     work = cost([stage], levels)
     numbers = {i.attr for i in stage.body if i.op == "load"} | {s.access for s in stage.stores}
     steps = [fixed_step(kernel.accesses[n]) for n in numbers if isinstance(n, int)]
+    if kernel.packs or kernel.scatters:
+        return Span(lanes, lanes, single=False, strict=any(step is not None and step > 1 for step in steps))
     moved = all(step in (0, 1) for step in steps)
     single = host.vector_bytes == 64 and work >= _SINGLE_BODY and moved
     wide = lanes if single or work >= _SHORT_BODY or None in steps else 2 * lanes
@@ -157,16 +179,7 @@ def emit_elementwise(frame: Frame) -> str:
     def vector(point: Point, _: list[Register]) -> list[Register]:
         env = body.vectors(stage.body, point)
         for target in stage.stores:
-            mask = None if target.mask is None else body.value(target.mask, env, point.lanes)
-            assert mask is None or isinstance(mask, Value)
-            store(
-                frame,
-                target.access,
-                body.rows[target.access],
-                point,
-                body.value(target.value, env, point.lanes),
-                mask,
-            )
+            put(body, target, env, point)
         return []
 
     body.rows = [frame.address(f"pointer{n}") for n in used]
@@ -175,3 +188,99 @@ def emit_elementwise(frame: Frame) -> str:
         body.settle()
         for_each_row(body, list(range(last)), last, row, used)
     return frame.function("kernel")
+
+
+def put(body: Body, target: Store, env: dict[int, AnyValue], point: Point) -> None:
+    """One store of a kernel without reduction axes, at one point."""
+    frame, base = body.frame, body.rows[target.access]
+    mask = None if target.mask is None else body.value(target.mask, env, point.lanes)
+    value = body.value(target.value, env, point.lanes)
+    assert mask is None or isinstance(mask, Value)
+    if target.offset is not None:
+        offsets = body.value(target.offset, env, point.lanes)
+        assert isinstance(offsets, Value)
+        scatter(frame, base, point, value, offsets, mask)
+    elif target.packed:
+        assert target.mask is not None
+        assert mask is not None
+        pack(frame, frame.kernel.accesses[target.access].code, base, point, value, mask, body.counts[target.mask])
+    else:
+        store(frame, target.access, base, point, value, mask)
+
+
+# -- packed stores and `expand` ----------------------------------------------------------------------------
+def emit_packing(frame: Frame) -> str:
+    """The function of a kernel that counts the true lanes of masks: tasks begin where the counts of those before end."""
+    kernel = frame.kernel
+    levels, stage, body = Levels(kernel), merged(kernel), Body(frame, Levels(kernel))
+    span = elementwise_span(kernel, stage, levels, frame.host)
+    counters = Counters(frame, kernel, stage)
+    last, used = len(kernel.roles) - 1, range(len(kernel.accesses))
+
+    def row(cell: Cell) -> None:
+        body.compute(stage.body, 1)
+        with frame.scope():
+            body.settle()
+            counters.store(span.walk(frame, cell.start, cell.stop, counters.load(), vector))
+
+    def vector(point: Point, counts: list[Register]) -> list[Register]:
+        return emit_vector(body, stage, counters, lambda target, env, at: put(body, target, env, at), point, counts)
+
+    body.rows = [frame.address(f"pointer{n}") for n in used]
+    body.compute(stage.body, 0)
+    with frame.scope():
+        body.settle()
+        counters.begin()
+        for_each_row(body, list(range(last)), last, row, used)
+    return frame.function("kernel")
+
+
+def emit_counting(frame: Frame) -> str:
+    """The function that counts the true lanes of each task."""
+    kernel = frame.kernel
+    levels, stage, body = Levels(kernel), merged(kernel), Body(frame, Levels(kernel))
+    counters = Counters(frame, kernel, stage)
+    needed = tuple(i for i in stage.body if any(i in needed_for(stage, m) for m in counters.masks))
+    stage = Stage("full", needed)
+    lanes = max(8, min(64, frame.host.vector_bytes // widest(kernel, [stage], levels)))
+    span = Span(lanes, lanes, single=False, strict=True)
+    last, used = len(kernel.roles) - 1, range(len(kernel.accesses))
+    place = frame.alloca("ptr", "task.counts")
+
+    def task(t: Value) -> None:
+        for k in range(len(counters.masks) - 1, -1, -1):
+            at = counters.slot(t, k)
+            frame.b.line(f"store i64 0, ptr {at.ref}")
+        frame.b.line(f"store ptr {at.ref}, ptr {place.ref}")
+
+    def row(cell: Cell) -> None:
+        body.compute(stage.body, 1)
+        with frame.scope():
+            body.settle()
+            zeros: list[Register] = [frame.number(0) for _ in counters.masks]
+            counts = span.walk(frame, cell.start, cell.stop, zeros, vector)
+            first = frame.pointer(f"load ptr, ptr {place.ref}", "counts")
+            for k, count in enumerate(counts):
+                assert isinstance(count, Value)
+                at = frame.offset(first, frame.number(k), 8)
+                total = frame.b.add(frame.b.emit(f"load i64, ptr {at.ref}", "i8", 1, "counted"), count)
+                frame.b.line(f"store {total}, ptr {at.ref}")
+
+    def vector(point: Point, counts: list[Register]) -> list[Register]:
+        env = body.vectors(stage.body, point)
+        after: list[Register] = []
+        for number, count in zip(counters.masks, counts, strict=True):
+            mask = body.value(number, env, point.lanes)
+            assert isinstance(mask, Value)
+            assert isinstance(count, Value)
+            taken = inside_row(point, mask, "")
+            assert taken is not None
+            after.append(frame.b.add(count, count_bits(frame, mask_bits(frame, taken))))
+        return after
+
+    body.rows = [frame.address(f"pointer{n}") for n in used]
+    body.compute(stage.body, 0)
+    with frame.scope():
+        body.settle()
+        for_each_row(body, list(range(last)), last, row, used, begin=task)
+    return frame.function("count")

@@ -270,6 +270,15 @@ def masked_store(frame: Frame, value: Value, at: Pointer, mask: Value) -> None:
     b.line(f"call void @{name}({value}, ptr {at.ref}, i32 {align}, {mask})")
 
 
+def expand_load(frame: Frame, code: str, at: Pointer, mask: Value, lanes: int) -> Value:
+    """Elements that lie one after another, spread over the lanes of a mask; other lanes are 0."""
+    b, type_ = frame.b, llvm_type(code, lanes)
+    name = f"llvm.masked.expandload.{_mangled(code, lanes)}"
+    b.module.declare(name, type_, [f"ptr align {itemsize(code)}", mask.type, type_])
+    none = b.const(code, 0, lanes)
+    return b.emit(f"call {type_} @{name}(ptr align {itemsize(code)} {at.ref}, {mask}, {none})", code, lanes, "spread")
+
+
 def _mangled(code: str, lanes: int) -> str:
     spelled = {"half": "f16", "float": "f32", "double": "f64"}
     return f"v{lanes}{spelled.get(REAL_TYPES[code], REAL_TYPES[code])}"

@@ -32,17 +32,20 @@ def for_each_row(
     *,
     segments: bool = False,
     single: bool = False,
+    begin: Callable[[Value], None] | None = None,
 ) -> None:
     """The task and row loops over the axes `outer`; `used`: accesses whose rows move.
 
     `last` is cut into blocks, if given; with `segments` a cell has the number of its segment as start.  A
-    task is `run` rows, or one row with `single`.
+    task is `run` rows, or one row with `single`.  `begin` runs first in every task.
     """
     frame = body.frame
     b = frame.b
 
     def task(t: Value, _: list[Register]) -> list[Register]:
         zero = frame.number(0)
+        if begin is not None:
+            begin(t)
         if last is None and not segments:
             group, start, stop = t, zero, zero
         else:

@@ -1,0 +1,275 @@
+"""Owns stores and reads whose places depend on data: scatters, packed stores and `expand`, in C order of the nest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from lazyarray.schedule.kernel import Instruction, Kernel, Stage, Store
+from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, itemsize
+from lazyarray_llvm.lower.frame import Frame, Pointer, Register
+from lazyarray_llvm.lower.memory import (
+    Point,
+    call_copy,
+    expand_load,
+    interleave,
+    load_scalar,
+    masked_store,
+    masks_natively,
+    memory_code,
+    prefix_mask,
+    splat_here,
+    store_scalar,
+    to_memory,
+    twice,
+)
+
+if TYPE_CHECKING:
+    from lazyarray_llvm.lower.body import Body
+
+
+def counted_masks(stage: Stage) -> list[int]:
+    """The masks whose true lanes are counted through the nest, each once."""
+    numbers = [i.args[0] for i in stage.body if i.op == "expand"]
+    numbers += [t.mask for t in stage.stores if t.packed and t.mask is not None]
+    return list(dict.fromkeys(numbers))
+
+
+def guard_of(stage: Stage) -> int | None:
+    """The mask without whose true lanes a vector of the stage writes nothing; None where there is no such one."""
+    masks = {t.mask for t in stage.stores}
+    return masks.pop() if len(masks) == 1 else None
+
+
+def needed_for(stage: Stage, value: int) -> list[Instruction]:
+    """The instructions of the body that a value is computed by."""
+    wanted, found = {value}, []
+    for instruction in reversed(stage.body):
+        if instruction.target in wanted:
+            wanted.update(instruction.args)
+            found.append(instruction)
+    return found[::-1]
+
+
+class Counters:
+    """Per counted mask, how many of its lanes were true so far; for `expand` and packed stores of one nest."""
+
+    def __init__(self, frame: Frame, kernel: Kernel, stage: Stage) -> None:
+        self.frame = frame
+        self.masks = counted_masks(stage)
+        self.cells = [frame.alloca("i64", "counted") for _ in self.masks]
+        self.here: dict[int, Value] = {}  # per mask: the count before the current vector
+
+    def begin(self) -> None:
+        """At the beginning of a call: what all tasks before the first one of the call have counted."""
+        frame, b = self.frame, self.frame.b
+        for k, cell in enumerate(self.cells):
+
+            def add(t: Value, carried: list[Register], k: int = k) -> list[Register]:
+                found = b.emit(f"load i64, ptr {self.slot(t, k).ref}", "i8", 1, "before")
+                total = carried[0]
+                assert isinstance(total, Value)
+                return [b.add(total, found)]
+
+            total = frame.loop(frame.number(0), Value("%begin", "i8", 1), 1, [frame.number(0)], add, "earlier")[1]
+            b.line(f"store {total}, ptr {cell.ref}")
+
+    def slot(self, task: Value, number: int) -> Pointer:
+        """Where the count of a task and a mask lies."""
+        b = self.frame.b
+        at = b.add(b.mul(task, self.frame.number(len(self.masks))), self.frame.number(number))
+        return self.frame.offset(self.frame.address("partials"), at, 8, "slot")
+
+    def load(self) -> list[Register]:
+        b = self.frame.b
+        return [b.emit(f"load i64, ptr {cell.ref}", "i8", 1, "count") for cell in self.cells]
+
+    def store(self, counts: Sequence[Register]) -> None:
+        for cell, count in zip(self.cells, counts, strict=True):
+            self.frame.b.line(f"store {count}, ptr {cell.ref}")
+
+
+def inside(point: Point, mask: Value | None, code: str) -> Value | None:
+    """The lanes of a mask that lie inside the row."""
+    if point.whole or point.lanes == 1:
+        return mask
+    rows = point.mask(code)
+    return rows if mask is None else point.frame.b.and_(mask, rows)
+
+
+def mask_bits(frame: Frame, mask: Value) -> Value:
+    """A mask as an integer of i64, a bit per lane."""
+    b, lanes = frame.b, mask.lanes
+    if lanes == 1:
+        return b.convert("zext", mask, "i8")
+    bits = b.emit(f"bitcast {mask.type} {mask.ref} to i{lanes}", "b1", 1, "bits").ref
+    return Value(bits, "i8", 1) if lanes == 64 else b.emit(f"zext i{lanes} {bits} to i64", "i8", 1, "bits")
+
+
+def count_bits(frame: Frame, bits: Value) -> Value:
+    return frame.b.intrinsic("ctpop", [bits])
+
+
+def scatter(
+    frame: Frame, base: Pointer, point: Point, value: AnyValue, offsets: Value, mask: Value | None
+) -> None:
+    """Writes the lanes one by one, the last lane last."""
+    b = frame.b
+    for k in range(point.lanes):
+        one = _lane(frame, value, k)
+        at = b.extract(offsets, k) if point.lanes > 1 else offsets
+        wanted = None if mask is None else b.extract(mask, k) if point.lanes > 1 else mask
+        if point.active is not None and point.lanes > 1:
+            reached = b.compare("slt", frame.number(k), point.active)
+            wanted = reached if wanted is None else b.and_(wanted, reached)
+
+        def write(one: AnyValue = one, at: Value = at) -> list[Register]:
+            store_scalar(frame, one, frame.offset(base, at))
+            return []
+
+        if wanted is None:
+            write()
+        else:
+            frame.when(wanted, write)
+
+
+def _lane(frame: Frame, value: AnyValue, lane: int) -> AnyValue:
+    if value.lanes == 1:
+        return value
+    if isinstance(value, Complex):
+        return Complex(frame.b.extract(value.re, lane), frame.b.extract(value.im, lane))
+    return frame.b.extract(value, lane)
+
+
+def packs_natively(frame: Frame, code: str, lanes: int) -> bool:
+    """Whether the host moves the true lanes of such elements together by one instruction."""
+    sizes = (1, 2, 4, 8) if "+avx512vbmi2" in frame.host.features else (4, 8)
+    return frame.host.vector_bytes == 64 and itemsize(code) in sizes and masks_natively(frame, code, lanes)
+
+
+def pack(
+    frame: Frame, code: str, base: Pointer, point: Point, value: AnyValue, mask: Value, before: Value
+) -> None:
+    """Writes the true lanes one after another, as elements `before` and following; `mask`: lanes inside the row only."""
+    b = frame.b
+    at = frame.offset(base, before, itemsize(code), "packed")
+    if point.lanes == 1:
+
+        def write() -> list[Register]:
+            store_scalar(frame, value, at)
+            return []
+
+        frame.when(mask, write)
+        return
+    parts = [value.re, value.im] if isinstance(value, Complex) else [to_memory(frame, value)]
+    parts = [b.bitcast(p, "u2") if p.code == "f2" else p for p in parts]
+    wide = interleave(frame, parts)
+    mask = mask if len(parts) == 1 else twice(frame, mask)
+    if packs_natively(frame, wide.code, wide.lanes):
+        # Compressing in registers and then storing a prefix: compressing stores take over 100 cycles on Zen 4.
+        count = count_bits(frame, mask_bits(frame, mask))
+        moved = compress_lanes(frame, wide, mask)
+        masked_store(frame, moved, at, prefix_mask(frame, b.sub(frame.number(wide.lanes), count), wide.lanes))
+        return
+    _pack_lanes(frame, code, at, point.lanes, value, mask if len(parts) == 1 else None, mask)
+
+
+def compress_lanes(frame: Frame, value: Value, mask: Value) -> Value:
+    """The true lanes moved to the front."""
+    b = frame.b
+    spelled = {"f4": "f32", "f8": "f64"}.get(value.code, f"i{8 * itemsize(value.code)}")
+    name = f"llvm.experimental.vector.compress.v{value.lanes}{spelled}"
+    b.module.declare(name, value.type, [value.type, mask.type, value.type])
+    return b.emit(f"call {value.type} @{name}({value}, {mask}, {value.type} poison)", value.code, value.lanes, "packed")
+
+
+def _pack_lanes(
+    frame: Frame, code: str, at: Pointer, lanes: int, value: AnyValue, single: Value | None, mask: Value
+) -> None:
+    """Lane by lane through a buffer, so that no lane takes a branch and nothing outside is written."""
+    b = frame.b
+    buffer = frame.alloca(f"[{lanes} x [{itemsize(code)} x i8]]", "buffer", 64)
+    place = frame.number(0)
+    for k in range(lanes):
+        store_scalar(frame, _lane(frame, value, k), frame.offset(buffer, place, itemsize(code)))
+        wanted = b.extract(mask, k if single is not None else 2 * k)
+        place = b.add(place, b.convert("zext", wanted, "i8"))
+    unit = frame.number(itemsize(code))
+    call_copy(frame, itemsize(code), at, unit, buffer, unit, place)
+
+
+def expand(frame: Frame, code: str, base: Pointer, point: Point, mask: Value, before: Value) -> AnyValue:
+    """Elements `before` and following of packed memory, spread over the true lanes."""
+    b, lanes = frame.b, point.lanes
+    at = frame.offset(base, before, itemsize(code), "packed")
+    part = COMPLEX_PARTS.get(code, memory_code(code))
+    if lanes == 1:
+        zeros = [b.const(part, 0, 1)] * (2 if code in COMPLEX_PARTS else 1)
+        read = frame.when(mask, lambda: _parts(frame, load_scalar(frame, code, at)), _made(frame, code, zeros))
+        found = [v for v in read if isinstance(v, Value)]
+        return Complex(found[0], found[1]) if len(found) == 2 else found[0]
+    mask = _inside_mask(point, mask, part)
+    if code in COMPLEX_PARTS:
+        pairs = expand_load(frame, part, at, twice(frame, mask), 2 * lanes)
+        parts = [b.shuffle(pairs, None, range(k, 2 * lanes, 2)) for k in (0, 1)]
+        return Complex(parts[0], parts[1])
+    inner = "u2" if part == "f2" else part
+    found_ = expand_load(frame, inner, at, mask, lanes)
+    if inner != part:
+        found_ = b.bitcast(found_, part)
+    return b.compare("ne", found_, b.like(found_, 0)) if code == "b1" else found_
+
+
+def _inside_mask(point: Point, mask: Value, code: str) -> Value:
+    found = inside(point, mask, code)
+    assert found is not None
+    return found
+
+
+def _parts(frame: Frame, value: AnyValue) -> list[Register]:
+    return [value.re, value.im] if isinstance(value, Complex) else [value]
+
+
+def _made(frame: Frame, code: str, zeros: list[Value]) -> list[Register]:
+    return [frame.b.const("b1", False, 1)] if code == "b1" else list(zeros)
+
+
+def emit_vector(
+    body: Body,
+    stage: Stage,
+    counters: Counters,
+    store: Callable[[Store, dict[int, AnyValue], Point], None],
+    point: Point,
+    counts: list[Register],
+) -> list[Register]:
+    """One vector of a stage: its mask first, and the rest only where some lane of it is true."""
+    frame, b = body.frame, body.frame.b
+    first: list[Instruction] = []
+    for number in counters.masks:
+        first += [i for i in needed_for(stage, number) if i not in first]
+    env = body.vectors(first, point)
+    after: list[Register] = []
+    for number, count in zip(counters.masks, counts, strict=True):
+        mask = body.value(number, env, point.lanes)
+        assert isinstance(mask, Value)
+        assert isinstance(count, Value)
+        env[number] = _inside_mask(point, mask, "")
+        counters.here[number] = count
+        after.append(b.add(count, count_bits(frame, mask_bits(frame, env[number]))))
+    body.counts = counters.here
+    rest = [i for i in stage.body if i not in first]
+
+    def run() -> list[Register]:
+        known = body.vectors(rest, point, env)
+        for target in stage.stores:
+            store(target, known, point)
+        return []
+
+    guard = guard_of(stage)
+    if guard is None or guard not in env:
+        run()
+    else:
+        guarded = env[guard]
+        assert isinstance(guarded, Value)
+        frame.when(b.compare("ne", mask_bits(frame, guarded), frame.number(0)), run)
+    return after

@@ -1,0 +1,127 @@
+"""Kernels whose places depend on data: scatters, packed stores and `expand`, against NumPy and at any number of workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from lazyarray.schedule.kernel import Access, Binding, Instruction, Kernel, Stage, Store
+from lazyarray_llvm import threads
+from lazyarray_llvm.backend import Backend
+from tests.oracle import Oracle
+
+CODES = ["b1", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16"]
+LENGTHS = [1, 2, 7, 8, 9, 17, 64, 65, 200, 5000, 70001]
+I = Instruction  # noqa: E741
+BACKENDS = [Oracle(), Backend()]
+
+
+@pytest.fixture(params=[1, 3])
+def workers(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = threads.get_pool().nthreads
+    threads.get_pool(request.param)
+    yield request.param
+    threads.get_pool(before)
+
+
+def data(code: str, shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
+    draw = np.random.default_rng(seed)
+    if code == "b1":
+        return draw.integers(0, 2, shape).astype(bool)
+    if code[0] == "c":
+        return (draw.standard_normal(shape) + 1j * draw.standard_normal(shape)).astype(code)
+    return draw.integers(0, 100, shape).astype(code)
+
+
+def bind(extents: tuple[int, ...], *walks: tuple[np.ndarray, tuple[int, ...]]) -> Binding:
+    return Binding(extents, tuple(a.ctypes.data for a, _ in walks), tuple(s for _, s in walks), ())
+
+
+def masks(length: int) -> list[np.ndarray]:
+    draw = np.random.default_rng(length)
+    return [draw.random(length) < p for p in (0.0, 0.02, 0.5, 1.0)]
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_scatter_leaves_the_last_of_what_meets(code: str, masked: bool) -> None:
+    body = [I(0, "load", (), code, 0), I(1, "load", (), "i8", 1), I(2, "load", (), "b1", 2)]
+    store = Store(3, 0, 2 if masked else None, 1)
+    accesses = (Access(code, ("1",)), Access("i8", ("1",)), Access("b1", ("1",)), Access(code, ("0",)))
+    kernel = Kernel(("p",), accesses, (), (Stage("full", tuple(body), stores=(store,)),))
+    for length in LENGTHS[:-1]:
+        values, places = data(code, (length,)), np.random.default_rng(1).integers(0, 50, length)
+        mask = masks(length)[2]
+        expected = data(code, (50,), 5)
+        for place, value, wanted in zip(places, values, mask, strict=True):
+            if wanted or not masked:
+                expected[place] = value
+        for backend in BACKENDS:
+            target = data(code, (50,), 5)
+            size = target.itemsize
+            walks = [(values, (size,)), (places * size, (8,)), (mask, (1,)), (target, (0,))]
+            backend.compile(kernel).launch(bind((length,), *walks))
+            np.testing.assert_array_equal(target, expected)
+
+
+def packing(code: str, step: str = "1") -> Kernel:
+    body = (I(0, "load", (), code, 0), I(1, "load", (), "b1", 1))
+    accesses = (Access(code, (step,)), Access("b1", ("1",)), Access(code, ("0",)))
+    return Kernel(("p",), accesses, (), (Stage("full", body, stores=(Store(2, 0, 1, packed=True),)),))
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_packed_stores_write_what_the_mask_selects_and_nothing_else(code: str, workers: int) -> None:
+    for length in LENGTHS:
+        for mask in masks(length):
+            values = data(code, (3 * length,))
+            for step in (1, 3):
+                part = values[:length] if step == 1 else values[::3]
+                chosen = part[mask]
+                for backend in BACKENDS[length > 5000 :]:
+                    target = data(code, (len(chosen) + 70,), 5)
+                    rest = target[len(chosen) :].copy()
+                    walks = [(part, part.strides), (mask, (1,)), (target, (0,))]
+                    backend.compile(packing(code, str(step))).launch(bind((length,), *walks))
+                    np.testing.assert_array_equal(target[: len(chosen)], chosen)
+                    np.testing.assert_array_equal(target[len(chosen) :], rest)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (100, 7), (4, 20000), (700, 90)])
+def test_packed_stores_go_through_rows_in_order(shape: tuple[int, ...], workers: int) -> None:
+    accesses = (Access("f8", ("s", "s")), Access("b1", ("s", "1")), Access("f8", ("0", "0")))
+    body = (I(0, "load", (), "f8", 0), I(1, "load", (), "b1", 1))
+    kernel = Kernel(("p", "p"), accesses, (), (Stage("full", body, stores=(Store(2, 0, 1, packed=True),)),))
+    values, mask = data("f8", shape[::-1]).T, data("b1", shape)
+    target = np.zeros(values[mask].shape)
+    Backend().compile(kernel).launch(bind(shape, (values, values.strides), (mask, mask.strides), (target, (0, 0))))
+    np.testing.assert_array_equal(target, values[mask])
+
+
+def test_a_row_mask_packs_whole_rows(workers: int) -> None:
+    accesses = (Access("f4", ("s", "1")), Access("b1", ("s", "0")), Access("f4", ("0", "0")))
+    body = (I(0, "load", (), "f4", 0), I(1, "load", (), "b1", 1))
+    kernel = Kernel(("p", "p"), accesses, (), (Stage("full", body, stores=(Store(2, 0, 1, packed=True),)),))
+    values, mask = data("f4", (3000, 37)), data("b1", (3000,))
+    target = np.zeros(values[mask].shape, np.float32)
+    Backend().compile(kernel).launch(bind((3000, 37), (values, values.strides), (mask, (1, 0)), (target, (0, 0))))
+    np.testing.assert_array_equal(target, values[mask])
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_expand_spreads_packed_values_over_the_mask(code: str, workers: int) -> None:
+    body = (I(0, "load", (), "b1", 0), I(1, "expand", (0,), code, 1))
+    accesses = (Access("b1", ("1",)), Access(code, ("0",)), Access(code, ("1",)))
+    kernel = Kernel(("p",), accesses, (), (Stage("full", body, stores=(Store(2, 1, 0),)),))
+    for length in LENGTHS:
+        for mask in masks(length):
+            values = data(code, (int(mask.sum()),), 3)
+            expected = data(code, (length,), 5)
+            expected[mask] = values
+            for backend in BACKENDS[length > 5000 :]:
+                target = data(code, (length,), 5)
+                walks = [(mask, (1,)), (values, (0,)), (target, (target.itemsize,))]
+                backend.compile(kernel).launch(bind((length,), *walks))
+                np.testing.assert_array_equal(target, expected)
