@@ -107,7 +107,14 @@ def measure_figures(rows: list[Row], quick: bool) -> list[Figure]:
     ]
     return [
         *figures,
-        Figure("first kernel of a process, compiled", overheads.measure_first_kernel(rounds), "ms", 30),
+        Figure("first kernel emitted and compiled", overheads.measure_first_kernel(rounds, loaded=True), "ms", 30),
+        Figure(
+            "the same with loading LLVM and making threads",
+            overheads.measure_first_kernel(rounds, loaded=False),
+            "ms",
+            None,
+            "once a process",
+        ),
         Figure("import lazyarray over import numpy", overheads.measure_import(rounds), "ms", 60),
         Figure("recording one operation", overheads.measure_recording(lazyarray, 30 * rounds), "us", 1.2),
         Figure("ten elements: time over NumPy's, mean", mean, "x", 2.5, f"of {len(small)} calls"),

@@ -11,11 +11,15 @@ from typing import Any
 
 import numpy as np
 
-IMPORT = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
+# With a first use, so that nothing is hidden by importing it later.
+IMPORT = "import time; t = time.perf_counter(); import {} as np; np.zeros(3) + 1; print(time.perf_counter() - t)"
+LOADED = "backend.current().warm()"
 FIRST_KERNEL = """
 import time
 import numpy
 import lazyarray as np
+from lazyarray.runtime import backend
+{}
 x, y = np.asarray(numpy.linspace(0.0, 1.0, 1 << 18)), np.asarray(numpy.linspace(1.0, 2.0, 1 << 18))
 np.evaluate(x, y)
 def run():
@@ -33,7 +37,7 @@ def run_fresh(source: str, **environment: str) -> float:
     """The number that a fresh process prints."""
     done = subprocess.run(
         [sys.executable, "-c", source],
-        env={**os.environ, **environment},
+        env={**{k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}, **environment},
         capture_output=True,
         text=True,
         check=True,
@@ -42,7 +46,7 @@ def run_fresh(source: str, **environment: str) -> float:
 
 
 def measure_import(rounds: int) -> float:
-    """Milliseconds that `import lazyarray` takes over `import numpy`, in fresh processes turn by turn."""
+    """Milliseconds that importing and first using lazyarray takes over NumPy, in fresh processes turn by turn."""
     times: dict[str, list[float]] = {"numpy": [], "lazyarray": []}
     for turn in range(rounds + 1):
         for name, seconds in times.items():
@@ -52,12 +56,16 @@ def measure_import(rounds: int) -> float:
     return 1e3 * (statistics.median(times["lazyarray"]) - statistics.median(times["numpy"]))
 
 
-def measure_first_kernel(rounds: int) -> float:
-    """Milliseconds that the first kernel takes over the same kernel once compiled; empty disk cache."""
+def measure_first_kernel(rounds: int, *, loaded: bool) -> float:
+    """Milliseconds that the first kernel takes over the same kernel once compiled; empty disk cache.
+
+    `loaded`: LLVM is loaded and the threads are made before the clock starts.
+    """
     times = []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
-            times.append(run_fresh(FIRST_KERNEL, LAZYARRAY_CACHE_DIR=folder))
+            source = FIRST_KERNEL.format(LOADED if loaded else "")
+            times.append(run_fresh(source, LAZYARRAY_CACHE_DIR=folder))
     return 1e3 * statistics.median(times)
 
 

@@ -62,6 +62,7 @@ class ndarray(Operators, Methods, Attributes, metaclass=_ArrayType):
 
     __slots__ = ("__weakref__", "_base", "_fixed", "_map", "_node", "_np", "_part")
 
+    __module__ = "lazyarray"  # where programs find it, and what pickles name
     __array_priority__ = 0.0
     __hash__ = None
     __class_getitem__: Any = classmethod(GenericAlias)

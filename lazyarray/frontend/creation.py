@@ -100,7 +100,8 @@ def _constant(name: str, number: int | None) -> Callable[..., Any]:
             size = _small_size(args[0])
             if 0 <= size < config.eager_below:
                 return plain(function(*args, **options))
-        shape, dtype, order, *rest = (*args, *_DEFAULTS[len(args) :])
+        given: list[Any] = [*args, *_DEFAULTS[len(args) :]]
+        shape, dtype, order, *rest = given
         shape, dtype = options.pop("shape", shape), options.pop("dtype", dtype)
         order = options.setdefault("order", order)
         if rest or shape is None:
@@ -289,7 +290,8 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     extents = shape_from(dimensions)
     found = dtype_from(dtype)
     if extents is None or found is None or sparse or not recorded_size((len(extents), *extents), found):
-        result = np.indices(export(dimensions), dtype, sparse)
+        make: Any = np.indices
+        result = make(export(dimensions), dtype, sparse)
         return tuple(wrap(r) for r in result) if sparse else wrap(result)
     node = empty_((len(extents), *extents), found)
     parts = [cast_(iota_((1,) * a + (n,) + (1,) * (len(extents) - a - 1), a), found) for a, n in enumerate(extents)]
@@ -304,7 +306,8 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     shape = tuple(extents[places.index(k)] for k in range(len(arrays)))
     managed = any(x._np is None for x in arrays) or size_of(shape) >= config.eager_below
     if not managed or indexing not in ("xy", "ij") or not all(is_compiled(x.dtype) for x in arrays):
-        made = np.meshgrid(*[to_numpy(x) for x in arrays], copy=copy, sparse=sparse, indexing=indexing)
+        make: Any = np.meshgrid
+        made = make(*[to_numpy(x) for x in arrays], copy=copy, sparse=sparse, indexing=indexing)
         return type(made)([wrap(r) for r in made])
     outer = tuple([1] * len(arrays))
     thin = [x.reshape((*outer[:k], -1, *outer[k + 1 :])) for k, x in zip(places, arrays, strict=True)]

@@ -26,8 +26,8 @@ class Foreign(Uncompiled):
 
 FALL_BACK: Final = object()
 
-_CONTAINERS: Final = frozenset({ndarray, LazyScalar, np.ndarray, list, tuple, dict})
-_INERT: Final = frozenset(
+_CONTAINERS: Final[frozenset[Any]] = frozenset([ndarray, LazyScalar, np.ndarray, list, tuple, dict])
+_INERT: Final[frozenset[Any]] = frozenset(
     {
         int,
         float,

@@ -98,7 +98,8 @@ class NamesakeFinder:
             return None
         if source is None:
             return None
-        return ModuleSpec(fullname, self, is_package=source.submodule_search_locations is not None)
+        loader: Any = self
+        return ModuleSpec(fullname, loader, is_package=source.submodule_search_locations is not None)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         source = importlib.import_module(f"{SOURCE}.{spec.name.partition('.')[2]}")

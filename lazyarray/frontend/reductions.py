@@ -29,7 +29,7 @@ from lazyarray.ir.node import Node, Shape
 from lazyarray.runtime.buffer import owns_alone
 
 DType = np.dtype[Any]
-NO_VALUE: Final = np._NoValue  # type: ignore[attr-defined]
+NO_VALUE: Final[Any] = getattr(np, "_NoValue")  # noqa: B009  (NumPy's stubs have it in some releases)
 BOOL: Final = np.dtype(bool)
 INTP: Final = np.dtype(np.intp)
 

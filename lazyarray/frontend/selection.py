@@ -46,7 +46,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         raise Uncompiled  # one argument: nonzero
     operands = [operand(condition), *[c if type(c) in WEAK else operand(c) for c in (x, y)]]
     perm = _order(operands)
-    nodes = [
+    nodes: list[Any] = [
         o if type(o) is not ndarray else value(o) if perm is None or o.ndim == 0 else value_in_order(o, perm)
         for o in operands
     ]

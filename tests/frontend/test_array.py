@@ -290,6 +290,15 @@ def test_large_arrays_that_nobody_shares_are_taken_over_without_a_copy() -> None
     y = x + 1
     assert x._np is None
     assert y.sum() == 20000
+    for read in ("T", "real", "sum", "mean", "copy"):
+        y = lazyarray.asarray(numpy.ones(10000))
+        found = getattr(y, read)
+        _ = found() if callable(found) else found
+        assert y._np is None, read
+    for write in (lambda y: y.__iadd__(1), lambda y: y.fill(2), lambda y: y.__setitem__(slice(3), 1), lambda y: y**2):
+        y = lazyarray.asarray(numpy.ones(10000))
+        write(y)
+        assert y._np is None
     owner = numpy.ones(10000)
     z = lazyarray.asarray(owner)
     assert (z + 1).sum() == 20000

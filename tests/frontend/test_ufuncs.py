@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import random
 from typing import Any
 
 import numpy
@@ -107,6 +108,32 @@ def test_calls_and_methods_agree(name: str, function: str, eager_below: int) -> 
     if name.startswith("order F"):
         agree(lambda np: CALLS[name](np, getattr(np, function)).strides, eager_below)
     agree(lambda np: CALLS[name](np, getattr(np, function)), eager_below)
+
+
+@MODES
+def test_results_keep_the_order_of_axes_that_numpy_keeps(eager_below: int) -> None:
+    generator = random.Random(7)
+
+    def draw(shape: list[int]) -> Any:
+        rank = generator.randint(1, len(shape))
+        extents = shape if generator.random() < 0.5 else [n if generator.random() < 0.7 else 1 for n in shape[-rank:]]
+        axes = list(range(len(extents)))
+        generator.shuffle(axes)
+        values = numpy.arange(float(numpy.prod(extents))).reshape([extents[a] for a in axes])
+        return values.transpose(numpy.argsort(axes))
+
+    def steps(result: Any) -> list[int]:
+        return [step for step, extent in zip(result.strides, result.shape, strict=True) if extent > 1]
+
+    for _ in range(150):
+        shape = [generator.choice([2, 3, 4]) for _ in range(generator.choice([2, 3]))]
+        a, b = draw(shape), draw(shape)
+
+        def program(np: Any, a: Any = a, b: Any = b) -> Any:
+            x, y = np.data(a), np.data(b)
+            return x + y, steps(x + y), steps(np.negative(x)), steps(2 * y), steps(np.hypot(y, x[..., ::-1]))
+
+        agree(program, eager_below)
 
 
 @MODES

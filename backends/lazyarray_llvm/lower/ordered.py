@@ -166,12 +166,21 @@ def pack(
     wide = interleave(frame, parts)
     mask = mask if len(parts) == 1 else twice(frame, mask)
     if packs_natively(frame, wide.code, wide.lanes):
-        # Compressing in registers and then storing a prefix: compressing stores take over 100 cycles on Zen 4.
-        count = count_bits(frame, mask_bits(frame, mask))
-        moved = compress_lanes(frame, wide, mask)
-        masked_store(frame, moved, at, prefix_mask(frame, b.sub(frame.number(wide.lanes), count), wide.lanes))
+        for picks in registers(frame, wide.code, wide.lanes):
+            some, taken = b.shuffle(wide, None, picks), b.shuffle(mask, None, picks)
+            count = count_bits(frame, mask_bits(frame, taken))
+            # Compressing in registers and then storing a prefix: compressing stores take over 100 cycles on Zen 4.
+            moved = compress_lanes(frame, some, taken)
+            masked_store(frame, moved, at, prefix_mask(frame, b.sub(frame.number(len(picks)), count), len(picks)))
+            at = frame.offset(at, count, itemsize(wide.code), "packed")
         return
     _pack_lanes(frame, code, at, point.lanes, value, mask if len(parts) == 1 else None, mask)
+
+
+def registers(frame: Frame, code: str, lanes: int) -> list[range]:
+    """The lanes of a vector in pieces of at most one machine register (LLVM 22 compresses no more than that)."""
+    most = min(lanes, frame.host.vector_bytes // itemsize(code))
+    return [range(first, first + most) for first in range(0, lanes, most)]
 
 
 def compress_lanes(frame: Frame, value: Value, mask: Value) -> Value:
