@@ -7,6 +7,7 @@ evaluated there.
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Final
 
 import numpy as np
@@ -26,11 +27,16 @@ from lazyarray.frontend.array import (
     wrap,
 )
 from lazyarray.frontend.index_keys import Advanced, index_nodes, locate, memory_key, parse_advanced
+from lazyarray.frontend.quick import node_of, record_node
 from lazyarray.frontend.record import (
+    MEMO_LIMIT,
     NUMBERS,
     broadcast_,
     broadcast_shape,
+    compress_,
+    expand_,
     gather_,
+    key_of,
     reshape_,
     scatter_,
     update_,
@@ -47,7 +53,7 @@ from lazyarray.frontend.writing import (
 )
 from lazyarray.ir import index_map
 from lazyarray.ir.index_map import IndexMap, size_of
-from lazyarray.ir.node import Node, Shape
+from lazyarray.ir.node import Key, Node, Shape, Spec
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.ledger import ledger
 
@@ -162,31 +168,94 @@ def _get_advanced(array: ndarray, key: Any) -> Any:
 
 
 def _get_masked(array: ndarray, parsed: Advanced) -> Any:
-    """A read under a mask: its size depends on the data, so this is a boundary; NumPy's selection does the rest."""
-    mask = parsed.mask
+    """A read under a mask: its size depends on the data, so the mask is evaluated now; the elements are recorded."""
     view = view_of(array, parsed.view)
-    wanted: list[Node] = [value(view)] if view._np is None else []
-    if type(mask) is ndarray and mask._np is None:
-        wanted.append(value(mask))
-    pending = [node for node in wanted if node.data is None]
-    if pending:
-        boundary.evaluate(pending)
-    data: Any = wanted[0].data if view._np is None else view._np
-    assert data is not None
-    chosen: Any = wanted[-1].data if type(mask) is ndarray and mask._np is None else memory_key(mask)
-    key = (slice(None),) * parsed.axes[0] + (chosen,)
-    result = data[key]
-    if parsed.position != parsed.axes[0]:
-        result = np.moveaxis(result, parsed.axes[0], parsed.position)
-    ledger.library_call("boolean index", data.nbytes + chosen.nbytes, result.nbytes)
-    return plain(result)
+    mask = as_operand(parsed.mask)
+    first = parsed.axes[0]
+    if type(mask) is not Node or view._np is not None or view.size < config.eager_below:
+        chosen = memory_key(parsed.mask)
+        result = read_only(view)[(slice(None),) * first + (chosen,)]
+        if parsed.position != first:
+            result = np.moveaxis(result, first, parsed.position)
+        ledger.library_call("boolean index", view.nbytes + chosen.nbytes, result.nbytes)
+        return plain(result)
+    if mask.data is None:
+        boundary.evaluate([mask])
+    shape = _indexed_shape(parsed._replace(position=first), (int(np.count_nonzero(mask.data)),))  # type: ignore[arg-type]
+    node = compress_(_over(mask, parsed), value(view), parsed.view.shape, size_of(shape))
+    found = from_node(reshape_(node, shape))
+    if parsed.position == first:
+        return found
+    moved = [k for k in range(len(shape)) if k != first]
+    moved.insert(parsed.position, first)
+    return view_of(found, index_map.transpose(map_of(found), tuple(moved)))
 
 
 # ---- writing
 
 
+_UPDATES: dict[Any, Key | None] = {}
+
+
+def _update_key(spec: Spec, region: IndexMap) -> Key | None:
+    """The key of an update of `region`; None where that is everything."""
+    token = (spec, region)
+    try:
+        return _UPDATES[token]
+    except KeyError:
+        attr = (region.offset, region.shape, region.strides, False)
+        found = None if index_map.is_identity(region, spec.shape) else key_of("update", attr, spec)
+        if len(_UPDATES) >= MEMO_LIMIT:
+            _UPDATES.clear()
+        _UPDATES[token] = found
+        return found
+
+
+def _put_quickly(array: ndarray, key: Any, new: Any) -> bool:
+    """Records the usual writes: a managed array, or a number, into a region of a managed array of the same dtype."""
+    root = array._node
+    if root is None:
+        if array._fixed or array._part is not None:
+            return False
+        root = array._base.node
+        if root is None:
+            return False
+    spec = root.key.spec
+    own = array._map if array._node is None else None
+    if (root.data is not None and spec.size < config.eager_below) or type(key) not in (slice, tuple):
+        return False
+    found = locate(index_map.identity(spec.shape) if own is None else own, key)
+    if found is None or not found.view.shape:
+        return False
+    region = found.view
+    fresh: Any
+    frame = sys._getframe(3)
+    if type(new) is ndarray:
+        if new._np is not None:
+            return False
+        fresh = node_of(new, frame)
+        if fresh is None or fresh.key.spec.shape != region.shape or fresh.key.spec.dtype is not spec.dtype:
+            return False
+    elif type(new) is float and spec.code == "f8":
+        fresh = new
+    else:
+        return False
+    update = _update_key(spec, region)
+    if update is not None:
+        fresh = record_node(update, (root, fresh), frame)
+    elif type(fresh) is not Node:
+        return False
+    if array._node is not None:
+        array._node = fresh
+    else:
+        array._base.node = fresh
+    return True
+
+
 def put(array: ndarray, key: Any, new: Any) -> None:
     """`array[key] = new`."""
+    if array._np is None and _put_quickly(array, key, new):
+        return
     if array._np is not None:
         take_over(array)  # the write is then recorded
     data = settle(array)
@@ -319,13 +388,20 @@ def _put_masked(array: ndarray, key: Any, parsed: Advanced, operand: Any) -> Non
     if own == () or (first == 0 and len(own) <= len(rest) and broadcast_shape((own, rest)) == rest):
         if type(operand) is Node:
             operand = reshape_(operand, own)
-        rank = len(parsed.view.shape)
-        wide = reshape_(mask, (*(1,) * first, *mask.key.spec.shape, *(1,) * (rank - first - count)))
-        put_region(array, parsed.view, operand, broadcast_(wide, parsed.view.shape))
+        put_region(array, parsed.view, operand, broadcast_(_over(mask, parsed), parsed.view.shape))
         return
     chosen = read_only(parsed.mask) if type(parsed.mask) is ndarray else np.asarray(parsed.mask)
     shape = _indexed_shape(parsed, (int(np.count_nonzero(chosen)),))
     if 0 in shape or len(own) > len(shape) or not _fits(operand, shape):
         to_numpy(array)[memory_key(key)] = read_only(from_node(operand))  # nothing to write, or NumPy's error
         return
-    _scatter(array, parsed._replace(mask=None), [mask], operand, shape)
+    wide = _over(mask, parsed)
+    packed = expand_(wide, broadcast_(operand, shape), parsed.view.shape)
+    put_region(array, parsed.view, packed, broadcast_(wide, parsed.view.shape))
+
+
+def _over(mask: Node, parsed: Advanced) -> Node:
+    """The mask with axes of extent 1 for those of the view that it does not address."""
+    first, count = parsed.axes[0], len(parsed.axes)
+    rest = len(parsed.view.shape) - first - count
+    return reshape_(mask, (*(1,) * first, *mask.key.spec.shape, *(1,) * rest))

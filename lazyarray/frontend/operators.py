@@ -15,11 +15,9 @@ from lazyarray.config import config
 from lazyarray.frontend import array as core
 from lazyarray.frontend import elementwise as calls
 from lazyarray.frontend import ufunc as ufuncs
-from lazyarray.frontend.copies import order_of
-from lazyarray.frontend.record import COMPILED, Ranged, memo_of, view_key
+from lazyarray.frontend.quick import next_sequence, node_of, record_node
+from lazyarray.frontend.record import COMPILED, Ranged, memo_of
 from lazyarray.frontend.scalar import LazyScalar
-from lazyarray.ir import node as node_module
-from lazyarray.ir.index_map import is_identity
 from lazyarray.ir.node import TAPE, Key, Node
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime import evaluate as boundary
@@ -27,7 +25,6 @@ from lazyarray.runtime import evaluate as boundary
 Binary = Callable[[Any, Any], Any]
 Unary = Callable[[Any], Any]
 
-_next_sequence: Final[Callable[[], int]] = node_module._sequence
 _getframe: Final = sys._getframe
 _new: Final[Any] = object.__new__
 _nparray: Final = np.ndarray
@@ -94,51 +91,6 @@ def _named(function: Any, stem: str) -> Any:
     function.__name__ = f"__{stem}__"
     function.__qualname__ = f"ndarray.__{stem}__"
     return function
-
-
-def record_node(key: Key, args: tuple[Any, ...], frame: Any) -> Node:
-    """A new node on the tape, for the place where `frame` stands; `Node.__init__` written out, for speed."""
-    node: Node = _new(Node)
-    node.key = key
-    node.args = args
-    node.data = None
-    node.site = (frame.f_code, frame.f_lasti)
-    node.sequence = _next_sequence()
-    node.visits = 0
-    TAPE.append(ref(node))
-    if len(TAPE) >= boundary.TAPE_LIMIT:
-        boundary.flush()
-    return node
-
-
-_VIEW_KEYS: dict[Any, Key] = {}
-
-
-def node_of(array: Any, frame: Any) -> Node | None:
-    """A managed array's value where it takes no thought: None leaves small, exported and reordered ones to others."""
-    node: Node | None = array._node
-    if node is None:
-        node = array._base.node
-        if node is None:
-            return None
-        view = array._map
-        if view is not None:
-            if array._part is not None or node.key.spec.size < config.eager_below:
-                return None
-            token = (node.key.spec, view)
-            key = _VIEW_KEYS.get(token)
-            if key is None:
-                if is_identity(view, node.key.spec.shape):
-                    return node
-                if order_of(array) is not None:
-                    return None
-                if len(_VIEW_KEYS) >= 65536:
-                    _VIEW_KEYS.clear()
-                key = _VIEW_KEYS[token] = view_key(node.key.spec, view)
-            return record_node(key, (node,), frame)
-    if node.data is not None and node.key.spec.size < config.eager_below:
-        return None
-    return node
 
 
 def make_binary(name: str, slow: Callable[[Any, Any], Any], depth: int) -> Any:
@@ -211,7 +163,7 @@ def make_binary(name: str, slow: Callable[[Any, Any], Any], depth: int) -> Any:
         node.args = (left, right)
         node.data = None
         node.site = (frame.f_code, frame.f_lasti)
-        node.sequence = _next_sequence()
+        node.sequence = next_sequence()
         node.visits = 0
         TAPE.append(ref(node))
         if len(TAPE) >= boundary.TAPE_LIMIT:

@@ -326,13 +326,8 @@ def gather_(node: Node, indices: Sequence[Node], axes: tuple[int, ...], position
 def scatter_(
     old: Node, new: Any, indices: Sequence[Node], axes: tuple[int, ...], position: int, op: str = "set"
 ) -> Node:
-    """`old` with the elements at `indices` replaced in order; `new` is a number or broadcasts to the gather's shape.
-
-    `indices` may be one boolean mask over `axes`; `new` then has the shape of what the mask selects.
-    """
+    """`old` with the elements at `indices` replaced in order; `new` is a number or broadcasts to the gather's shape."""
     spec = old.key.spec
-    if type(new) is Node and indices[0].key.spec.dtype.kind == "b":
-        return _make("scatter", (axes, position, op), spec, (old, cast_(new, spec.dtype), *indices))
     common = broadcast_shape([i.key.spec.shape for i in indices])
     assert common is not None
     rest = [extent for axis, extent in enumerate(spec.shape) if axis not in axes]
@@ -342,6 +337,16 @@ def scatter_(
     else:
         new = fill_(new, shape, spec.dtype)
     return _make("scatter", (axes, position, op), spec, (old, new, *indices))
+
+
+def compress_(mask: Node, node: Node, shape: Shape, count: int) -> Node:
+    """The node's elements where `mask` is true (`count` of them), in C order; both broadcast to `shape`."""
+    return _make("compress", shape, spec_of((count,), node.key.spec.dtype), (mask, node))
+
+
+def expand_(mask: Node, values: Node, shape: Shape) -> Node:
+    """`values`, as many as `mask` broadcast to `shape` has true elements, where it is true, both in C order."""
+    return _make("expand", None, spec_of(shape, values.key.spec.dtype), (mask, values))
 
 
 def call_(library: Library, args: Sequence[Node], shape: Shape, dtype: DType) -> Node:
@@ -354,6 +359,7 @@ __all__ = [
     "COMPILED",
     "COMPILED_DTYPES",
     "IMMEDIATE",
+    "MEMO_LIMIT",
     "NUMBERS",
     "NUMBER_DTYPES",
     "WEAK",
@@ -364,10 +370,12 @@ __all__ = [
     "call_",
     "cast_",
     "check_range",
+    "compress_",
     "convert_number",
     "copy_",
     "dummy",
     "empty_",
+    "expand_",
     "fill_",
     "flush_if_long",
     "gather_",

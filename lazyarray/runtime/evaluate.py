@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
+from lazyarray.config import config
 from lazyarray.ir.expression import Signature, capture, expression_of, pending_closure
 from lazyarray.ir.node import TAPE, Node
 from lazyarray.ir.ops import OPS
@@ -20,18 +21,19 @@ from lazyarray.runtime.interpret import interpret
 from lazyarray.runtime.ledger import ledger
 from lazyarray.schedule.fusion import EXPENSIVE
 from lazyarray.schedule.plan import Plan
+from lazyarray.schedule.printer import format_plan
 from lazyarray.schedule.schedule import schedule
 
 TAPE_LIMIT: Final = 256  # recorded nodes after which everything pending is evaluated (contract C9)
 PLANS_LIMIT: Final = 2048
 SMALL_RESULT: Final = 4096  # elements up to which a pending result may be computed along with others
-ALWAYS_KEPT: Final = frozenset({"reduce", "scan", "call", "update", "scatter", "gather"})
+ALWAYS_KEPT: Final = frozenset({"reduce", "scan", "call", "update", "scatter", "gather", "compress"})
 
 WRITES: Final = frozenset({"update", "scatter"})
 
-# What getrefcount says of a node that only the list of the closure, a loop variable and its own argument refer to
-# (arguments of other nodes of the closure come on top).
-UNNAMED: Final = 3
+# What getrefcount says of a node to which only the list of the closure and its own argument refer (arguments of other
+# nodes of the closure come on top).
+NAMELESS: Final = 2
 
 _plans: dict[Signature, Plan] = {}
 
@@ -105,6 +107,8 @@ def plan_of(signature: Signature) -> Plan:
             for old in list(_plans)[: PLANS_LIMIT // 4]:
                 del _plans[old]
         plan = _plans[signature] = schedule(expression_of(signature))
+        if "plan" in config.debug or "kernels" in config.debug:
+            print(format_plan(plan, "kernels" in config.debug), file=sys.stderr)
     return plan
 
 
@@ -112,36 +116,55 @@ def named_and_dear(closure: list[Node], targets: list[Node]) -> tuple[list[Node]
     """Nodes of the closure that somebody outside it still names and that should be kept now; and for each argument
     how many references to it end with this evaluation.
 
-    Kept the first time: reductions, library calls, updates (their old memory is gone afterwards), expensive
-    elementwise nodes. Cheap ones are kept the second time, so that nothing is computed more than twice.
+    Kept the first time: what is dear to compute again from memory (reductions, library calls, transcendental chains)
+    and updates, whose old memory is gone afterwards. Cheap ones are kept the second time, so that nothing is computed
+    more than twice.
     """
     # No loop variable may still refer to a node while references are counted.
     uses = Counter([id(arg) for node in closure for arg in node.args])
     chosen = {id(t) for t in targets}
     kept: list[Node] = []
-    pending_on: set[int] = set()
-    for node in reversed(closure):
+    costs: dict[int, int] = {}  # of computing a node again after this evaluation
+    surviving: list[int] = []
+    for place in range(len(closure)):
+        again = cost_again(closure[place], costs)
+        named = sys.getrefcount(closure[place]) - uses[id(closure[place])] > NAMELESS
+        node = closure[place]
         if id(node) in chosen:
-            continue
-        named = sys.getrefcount(node) - uses[id(node)] > UNNAMED
-        if named and (node.visits or is_dear(node)):
+            again = 0
+        elif named and (again >= EXPENSIVE or node.visits):
             kept.append(node)
-        elif named or id(node) in pending_on:
-            # It stays an expression after this evaluation, and so do the references that it holds.
-            node.visits = 1
-            for arg in node.args:
-                uses[id(arg)] -= 1
-                pending_on.add(id(arg))
+            again = 0
+        elif named:
+            surviving.append(place)
+        costs[id(node)] = again
+        del node
+    settled = chosen | {id(node) for node in kept}
+    leave_uses(closure, surviving, settled, uses)
     return kept, uses
 
 
-def is_dear(node: Node) -> bool:
-    """True for what is kept the first time it is computed."""
+def leave_uses(closure: list[Node], surviving: list[int], settled: set[int], uses: dict[int, int]) -> None:
+    """Takes out of `uses` what is held by nodes that stay expressions: the named ones, and what they are made of."""
+    held: set[int] = set()
+    named = set(surviving)
+    for place in range(len(closure) - 1, -1, -1):
+        node = closure[place]
+        if id(node) not in settled and (place in named or id(node) in held):
+            node.visits = 1
+            for arg in node.args:
+                uses[id(arg)] -= 1
+                held.add(id(arg))
+
+
+def cost_again(node: Node, costs: dict[int, int]) -> int:
+    """What computing a node costs for one element, with all that it needs and that is not in memory."""
     kind = node.key.kind
     if kind in ALWAYS_KEPT:
-        return True
+        return EXPENSIVE
     attr: Any = node.key.attr
-    return kind == "map" and attr[0] in OPS and OPS[attr[0]].cost >= EXPENSIVE
+    own = OPS[attr[0]].cost if kind == "map" and attr[0] in OPS else 0
+    return own + sum([costs.get(id(arg), 0) for arg in node.args])
 
 
 def companions(closure: list[Node]) -> list[Node]:

@@ -13,7 +13,7 @@ from lazyarray.runtime.backend import Backend
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
 from lazyarray.schedule.kernel import Binding
-from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan, ScatterStep
+from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
 
 Array = np.ndarray[Any, Any]
 
@@ -124,17 +124,6 @@ class Run:
             self.memory[step.result] = np.ascontiguousarray(made).reshape(shape)
         ledger.library_call(library.name)
 
-    def scatter(self, step: ScatterStep) -> None:
-        axes, position = step.attr[:2]
-        data = self.memory[step.result]
-        assert data is not None
-        new, *index = [self.seen(arg) for arg in step.args]
-        rest = [a for a in range(data.ndim) if a not in axes]
-        rank = 1 if index[0].dtype == bool else len(np.broadcast_shapes(*(i.shape for i in index)))
-        moved = np.moveaxis(new, range(position, position + rank), range(rank)) if new.ndim else new
-        data.transpose(*axes, *rest)[tuple(index)] = moved
-        ledger.library_call("scatter")
-
     def empty(self, step: EmptyStep) -> None:
         self.make(step.result)
 
@@ -143,6 +132,5 @@ RULES: dict[type, Any] = {
     KernelStep: Run.kernel,
     ClaimStep: Run.claim,
     CallStep: Run.call,
-    ScatterStep: Run.scatter,
     EmptyStep: Run.empty,
 }

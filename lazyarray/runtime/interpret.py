@@ -95,7 +95,7 @@ def _join(re: Array, im: Array) -> Array:
 
 def _view(entry: Entry, args: list[Array]) -> Array:
     offset, strides = entry.attr
-    return apply(IndexMap(offset, entry.shape, strides), args[0])
+    return apply(IndexMap(offset, entry.shape, strides), np.ascontiguousarray(args[0]).reshape(args[0].shape))
 
 
 def _reduce(entry: Entry, args: list[Array]) -> Any:
@@ -162,9 +162,20 @@ def _scatter(entry: Entry, args: list[Array]) -> Array:
     rest = [a for a in range(result.ndim) if a not in axes]
     moved = result.transpose(*axes, *rest)
     index = tuple(args[2:])
-    rank = 1 if index[0].dtype == bool else len(np.broadcast_shapes(*(i.shape for i in index)))
+    rank = len(np.broadcast_shapes(*(i.shape for i in index)))
     new = np.moveaxis(args[1], range(position, position + rank), range(rank))
     moved[index] = new
+    return result
+
+
+def _compress(entry: Entry, args: list[Array]) -> Array:
+    mask, data = (np.broadcast_to(a, entry.attr) for a in args)
+    return data[mask]
+
+
+def _expand(entry: Entry, args: list[Array]) -> Array:
+    result = np.zeros(entry.shape, dtype_of(entry.code))
+    result[np.broadcast_to(args[0], entry.shape)] = args[1].ravel()
     return result
 
 
@@ -184,5 +195,7 @@ RULES: dict[str, Callable[[Entry, list[Array]], Any]] = {
     "update": _update,
     "gather": _gather,
     "scatter": _scatter,
+    "compress": _compress,
+    "expand": _expand,
     "call": _call,
 }

@@ -77,6 +77,8 @@ class Puller:
         self.order = order  # the domain's axes, outermost loop first
         self.demands: dict[int, dict[Forms, None]] = {}
         self.loads: dict[tuple[int, Flat], None] = {}
+        self.gathered: dict[int, None] = {}  # slots read at places that depend on data
+        self.counts = False  # the nest may count elements in C order: what it holds, no other root joins
 
     def want(self, position: int, forms: Forms) -> None:
         """Registers that the nest needs entry `position` at `forms`."""
@@ -127,6 +129,8 @@ class Puller:
             self.want_flat(entry.args[0], through(offset, strides, forms, len(self.domain.shape)))
         elif entry.kind == "gather":
             self.expand_gather(entry, forms)
+        elif entry.kind == "expand":
+            self.expand_packed(position, entry, forms)
         elif entry.kind == "fill":
             self.want(entry.args[0], ())
         elif entry.kind not in ("iota", "scalar"):
@@ -135,12 +139,26 @@ class Puller:
     def expand_gather(self, entry: Entry, forms: Forms) -> None:
         if not self.is_memory(entry.args[0]):
             raise Materialise(entry.args[0])
-        _axes, position = entry.attr
-        shapes = [self.entries[a].shape for a in entry.args[1:]]
+        self.gathered[entry.args[0]] = None
+        self.want_indices(entry.args[1:], entry.attr[1], forms)
+
+    def want_indices(self, indices: tuple[int, ...], position: int, forms: Forms) -> None:
+        """Registers the needs of index arrays whose common axes come at `position`."""
+        shapes = [self.entries[a].shape for a in indices]
         rank = max(len(s) for s in shapes)
         index_forms = forms[position : position + rank]
-        for arg, shape in zip(entry.args[1:], shapes, strict=True):
+        for arg, shape in zip(indices, shapes, strict=True):
             self.want(arg, self.broadcast(index_forms, shape))
+
+    def expand_packed(self, position: int, entry: Entry, forms: Forms) -> None:
+        """Packed values are read in order, so only where the nest is at just their mask's point."""
+        mask, packed = entry.args
+        if not self.counts or forms != self.domain.whole():
+            raise Materialise(position)
+        if not self.is_memory(packed):
+            raise Materialise(packed)
+        self.gathered[packed] = None
+        self.want(mask, self.broadcast(forms, self.entries[mask].shape))
 
     def broadcast(self, forms: Forms, shape: Shape) -> Forms:
         """Forms of an argument of `shape` that is broadcast against an entry at `forms`."""

@@ -19,8 +19,9 @@ from lazyarray.ir.node import Shape
 from lazyarray.ir.ops import OPS, REDUCTIONS
 from lazyarray.schedule.demand import Domain, Flat, Forms, Materialise, Misaligned, Puller
 
-ALONE: Final = frozenset({"call", "scatter", "empty", "update", "scan"})  # kinds that no other root joins
-MEMORY_FIRST: Final = frozenset({"call", "scatter"})  # kinds whose arguments must all be in memory
+# Kinds that no other root joins.
+ALONE: Final = frozenset({"call", "scatter", "empty", "update", "scan", "compress", "expand"})
+IN_ORDER: Final = frozenset({"scatter", "update", "compress", "expand"})  # kinds whose nests may count elements
 EXPENSIVE: Final = 10  # cost of one element from which a value is kept rather than computed a second time
 LONGEST_ROW: Final = 65536  # elements of a row that stays in cache between the stages of one nest
 FEWEST_ROWS: Final = 8  # rows from which one task per row occupies the workers
@@ -75,9 +76,9 @@ class Fusion:
         """Outputs, reductions, what library calls read and write."""
         roots = {o for o in self.outputs if self.entries[o].kind not in ("leaf", "scalar")}
         for position, entry in enumerate(self.entries):
-            if entry.kind == "reduce" or entry.kind in ALONE:
+            if entry.kind == "reduce" or (entry.kind in ALONE and entry.kind != "expand"):
                 roots.add(position)
-            if entry.kind in MEMORY_FIRST:
+            if entry.kind == "call":
                 roots |= {m for a in entry.args if (m := self.memory_behind(a)) is not None}
             if entry.kind in ("update", "scatter", "gather") and self.entries[entry.args[0]].kind != "leaf":
                 roots.add(entry.args[0])
@@ -117,28 +118,33 @@ class Fusion:
         group = Group(domain, sequence, [root], {}, None, entry.kind in ALONE)
         group.reduces = entry.kind in ("reduce", "scan")
         group.inside[root] = self.forms_of(root, domain)
-        if entry.kind not in MEMORY_FIRST and entry.kind != "empty":
+        if entry.kind not in ("call", "empty"):
             group.puller = self.pull(group, len(self.groups))
-        if entry.kind == "update":
+        if entry.kind in ("update", "scatter"):
             self.check_overlap(entry, group)
         return group
 
     def check_overlap(self, entry: Entry, group: Group) -> None:
-        """Keeps an update from reading what it has already overwritten.
+        """Keeps an update or a scatter from reading what it has already overwritten.
 
         New values that read the written memory anywhere but at the written element are materialised first (raises
-        Materialise); where they are that memory's old value itself, the update writes a copy.
+        Materialise); where they are that memory's old value itself, a copy is written.
         """
         assert group.puller is not None
-        offset, shape, strides, _ = entry.attr
-        written = (offset, tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True)))
         owner = self.owner(entry.args[0])
-        for slot, flat in group.puller.loads:
-            if self.owner(slot) == owner and flat != written and not disjoint(flat, written, shape):
-                for arg in entry.args[1:]:
-                    if arg not in self.roots and self.entries[arg].kind not in ("leaf", "scalar"):
-                        raise Materialise(arg)
-                group.copies = True
+        clash = any(self.owner(slot) == owner for slot in group.puller.gathered)
+        read = [flat for slot, flat in group.puller.loads if self.owner(slot) == owner]
+        if entry.kind == "scatter":
+            clash = clash or bool(read)
+        else:
+            offset, shape, strides, _ = entry.attr
+            written = (offset, tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True)))
+            clash = clash or any(flat != written and not disjoint(flat, written, shape) for flat in read)
+        if clash:
+            for arg in entry.args[1:]:
+                if arg not in self.roots and self.entries[arg].kind not in ("leaf", "scalar"):
+                    raise Materialise(arg)
+            group.copies = True
 
     def owner(self, slot: int) -> int:
         """The slot whose memory this one may have taken over through updates."""
@@ -234,10 +240,11 @@ class Fusion:
             group.inside,
             group.order,
         )
+        puller.counts = self.entries[group.roots[0]].kind in IN_ORDER
         for root in group.roots:
             self.start(puller, root, group)
         puller.run()
-        for slot, _ in puller.loads:
+        for slot in (*(slot for slot, _ in puller.loads), *puller.gathered):
             if slot in self.place and self.place[slot] >= number:
                 raise Misaligned
         return puller
@@ -259,6 +266,12 @@ class Fusion:
         elif entry.kind == "update":
             for arg in entry.args[1:]:
                 puller.want(arg, puller.broadcast(whole, self.entries[arg].shape))
+        elif entry.kind == "compress":
+            for arg in entry.args:
+                puller.want(arg, puller.broadcast(whole, self.entries[arg].shape))
+        elif entry.kind == "scatter":
+            puller.want(entry.args[1], whole)
+            puller.want_indices(entry.args[2:], entry.attr[1], whole)
         else:
             puller.expand(root, group.inside[root])
 
@@ -271,6 +284,10 @@ class Fusion:
             return Domain(entry.shape, (entry.attr[1],))
         if entry.kind == "update":
             return Domain(entry.attr[1], ())
+        if entry.kind == "scatter":
+            return Domain(self.entries[entry.args[1]].shape, ())
+        if entry.kind == "compress":
+            return Domain(entry.attr, ())
         return Domain(entry.shape, ())
 
     def forms_of(self, root: int, domain: Domain) -> Forms:

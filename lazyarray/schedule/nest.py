@@ -171,7 +171,7 @@ class Builder:
             attr = self.scalar(Scalar(value.attr), value.code)
         elif op == "literal":
             op, attr = "scalar", self.scalar(Scalar(None, value.attr), value.code)
-        elif op == "gather":
+        elif op in ("gather", "expand"):
             nowhere = (0, (0,) * len(self.group.domain.shape))
             attr = self.access(value.attr, nowhere, value.code)
         target = self.number()
@@ -282,8 +282,15 @@ class Builder:
                 stores.append(self.store(root, scan.target))
             else:
                 number = self.emit(value, time, body)
-                mask = self.values.masks.get(root)
-                stores.append(self.store(root, number, None if mask is None else self.emit(mask, time, body)))
+                mask, place = self.values.masks.get(root), self.values.places.get(root)
+                stores.append(
+                    self.store(
+                        root,
+                        number,
+                        None if mask is None else self.emit(mask, time, body),
+                        None if place is None else self.emit(place, time, body),
+                    )
+                )
         return Stage("full", tuple(body), tuple(found), scan, (), tuple(stores))
 
     def reduction(self, root: int, value: Value, time: int, body: list[Instruction]) -> Reduction:
@@ -296,11 +303,13 @@ class Builder:
         start = rest.pop(0) if has_initial else None
         return Reduction(target, name, numbers[0], value.code, where, start)
 
-    def store(self, root: int, number: int, mask: int | None = None) -> Store:
+    def store(self, root: int, number: int, mask: int | None = None, place: int | None = None) -> Store:
         return Store(
             self.access(root, store_flat(self.entries, self.group, root), self.entries[root].code),
             number,
             mask,
+            place,
+            self.entries[root].kind == "compress",
         )
 
 
@@ -311,6 +320,8 @@ def store_flat(entries: tuple[Entry, ...], group: Group, root: int) -> Flat:
     if entry.kind == "update":
         offset, shape, strides, _ = entry.attr
         return offset, tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True))
+    if entry.kind in ("scatter", "compress"):
+        return 0, (0,) * width
     return flatten(group.inside[root], entry.shape, width)
 
 
@@ -335,14 +346,14 @@ def nest(entries: tuple[Entry, ...], group: Group, stored: list[int]) -> KernelS
             touched(entries, group, slot, [f for s, f in values.loads if s == slot])
             for slot in {s for s, _ in values.loads}
         ),
-        sum(touched(entries, group, root, [store_flat(entries, group, root)]) for root in stored),
+        sum(written(entries, group, root) for root in stored),
     )
 
 
 def all_values(values: Values) -> list[Value]:
     """Every value of the nest, once."""
     seen: dict[int, Value] = {}
-    stack = list(values.roots.values())
+    stack = [*values.roots.values(), *values.masks.values(), *values.places.values()]
     while stack:
         value = stack.pop()
         if id(value) not in seen:
@@ -359,6 +370,15 @@ def touched(entries: tuple[Entry, ...], group: Group, slot: int, flats: list[Fla
     return min(reached, size_of(entry.shape)) * itemsize
 
 
+def written(entries: tuple[Entry, ...], group: Group, root: int) -> int:
+    """Bytes that the root's stores write."""
+    entry = entries[root]
+    if entry.kind in ("scatter", "compress"):
+        elements = size_of(group.domain.shape) if entry.kind == "scatter" else size_of(entry.shape)
+        return elements * int(entry.code[1:])
+    return touched(entries, group, root, [store_flat(entries, group, root)])
+
+
 def describe(entries: tuple[Entry, ...], group: Group, values: Values) -> tuple[str, tuple[str, ...]]:
     """A kernel's name for reports, and the operations fused in it."""
     ops = []
@@ -366,9 +386,11 @@ def describe(entries: tuple[Entry, ...], group: Group, values: Values) -> tuple[
         entry = entries[position]
         if entry.kind in ("map", "reduce", "scan"):
             ops.append(str(entry.attr[0]))
-        elif entry.kind in ("update", "gather", "iota", "fill"):
+        elif entry.kind in ("update", "gather", "iota", "fill", "scatter", "compress", "expand"):
             ops.append(entry.kind)
-    kinds = {"reduce": "reduction", "scan": "scan", "update": "update"}
+    kinds = {
+        "reduce": "reduction", "scan": "scan", "update": "update", "scatter": "scatter", "compress": "compress",
+    }  # fmt: skip
     first = next((kinds[entries[r].kind] for r in group.roots if entries[r].kind in kinds), "elementwise")
     shape = "x".join(str(n) for n in group.domain.shape) or "0-d"
     return f"{first} {shape} ({len(ops)} ops)", tuple(ops)

@@ -7,7 +7,7 @@ entry whose source (a node or a number) feeds it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Library, Shape
@@ -68,22 +68,13 @@ class CallStep:
 
 
 @dataclass(frozen=True, slots=True)
-class ScatterStep:
-    """Writes `args[0]` into slot `result` (claimed before) at the positions given by the index slots."""
-
-    attr: Any
-    result: int
-    args: tuple[tuple[int, IndexMap | None], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class EmptyStep:
     """Gives slot `result` memory with no values."""
 
     result: int
 
 
-Step: TypeAlias = KernelStep | ClaimStep | CallStep | ScatterStep | EmptyStep
+Step: TypeAlias = KernelStep | ClaimStep | CallStep | EmptyStep
 
 
 @dataclass(frozen=True, slots=True)

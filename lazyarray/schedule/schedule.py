@@ -7,7 +7,7 @@ from lazyarray.ir.index_map import IndexMap, is_identity, size_of
 from lazyarray.passes.pipeline import run_passes
 from lazyarray.schedule.fusion import Fusion, Group
 from lazyarray.schedule.nest import nest
-from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan, ScatterStep, Step
+from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan, Step
 
 
 def schedule(expression: Expression) -> Plan:
@@ -50,15 +50,13 @@ def slots_read(entries: tuple[Entry, ...], group: Group) -> set[int]:
     """Slots whose memory the group reads, those of its own roots left out."""
     found: set[int] = set()
     if group.puller is not None:
-        found |= {slot for slot, _ in group.puller.loads}
-        found |= {entries[p].args[0] for p in {*group.puller.demands, *group.roots} if entries[p].kind == "gather"}
+        found |= {*(slot for slot, _ in group.puller.loads), *group.puller.gathered}
     root = group.roots[0]
     kind = entries[root].kind
     args = entries[root].args
     if kind in ("update", "scatter"):
         found.add(args[0])
-        args = args[1:]
-    if kind in ("call", "scatter"):
+    if kind == "call":
         found |= {memory_arg(entries, a)[0] for a in args}
     return found
 
@@ -86,10 +84,7 @@ def steps_of(entries: tuple[Entry, ...], group: Group, needed: set[int], later: 
     if entry.kind in ("update", "scatter"):
         old = entry.args[0]
         steps.append(ClaimStep(old, root, copy=group.copies or old in later))
-        if entry.kind == "scatter":
-            args = tuple(memory_arg(entries, a) for a in entry.args[1:])
-            return [*steps, ScatterStep(entry.attr, root, args)]
-        if size_of(entry.attr[1]) == 0:
+        if size_of(group.domain.shape) == 0:
             return steps
         return [*steps, nest(entries, group, [root])]
     stored = [r for r in group.roots if r in needed]
@@ -104,6 +99,6 @@ def slots_of(step: Step) -> set[int]:
         return {w.slot for w in step.walks}
     if isinstance(step, ClaimStep):
         return {step.old, step.result}
-    if isinstance(step, (CallStep, ScatterStep)):
+    if isinstance(step, CallStep):
         return {step.result, *(slot for slot, _ in step.args)}
     return {step.result}

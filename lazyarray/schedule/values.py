@@ -43,6 +43,7 @@ class Values:
         self.casts: dict[tuple[int, str], Value] = {}
         self.roots: dict[int, Value] = {}
         self.masks: dict[int, Value] = {}
+        self.places: dict[int, Value] = {}  # per scatter: byte offsets
         for position in sorted({*self.puller.demands, *group.roots}):
             if position in group.inside:
                 self.roots[position] = self.root(position)
@@ -99,6 +100,13 @@ class Values:
             if entry.attr[3]:
                 self.masks[position] = self.cast(args[1], "b1")
             return self.cast(args[0], entry.code)
+        if entry.kind == "compress":
+            mask, value = (self.get(a, self.puller.broadcast(whole, self.entries[a].shape)) for a in entry.args)
+            self.masks[position] = self.cast(mask, "b1")
+            return self.cast(value, entry.code)
+        if entry.kind == "scatter":
+            self.places[position] = self.offsets(entry, entry.args[2:], whole)
+            return self.cast(self.get(entry.args[1], whole), entry.code)
         return self.make(position, self.group.inside[position])
 
     def reduction(self, position: int, entry: Entry, whole: Forms) -> Value:
@@ -131,8 +139,14 @@ class Values:
             return self.cast(self.get(entry.args[0], ()), entry.code)
         if entry.kind == "scalar":
             return Value("scalar", (), entry.code, position, False, 0)
+        if entry.kind == "expand":
+            mask = self.get(entry.args[0], self.puller.broadcast(forms, self.entries[entry.args[0]].shape))
+            packed = entry.args[1]
+            return self.cast(
+                self.apply("expand", (self.cast(mask, "b1"),), self.entries[packed].code, packed), entry.code
+            )
         assert entry.kind == "gather", entry.kind
-        return self.gather(entry, forms)
+        return self.apply("gather", (self.offsets(entry, entry.args[1:], forms),), entry.code, entry.args[0])
 
     def split(self, flat: Flat, source: int) -> Forms:
         forms = split(flat[0], flat[1], self.group.domain.shape, self.entries[source].shape)
@@ -151,14 +165,14 @@ class Values:
         full = any(form[1][a] for a in self.reduced)
         return Value("affine", (), "i8", form, full, 0)
 
-    def gather(self, entry: Entry, forms: Forms) -> Value:
+    def offsets(self, entry: Entry, indices: tuple[int, ...], forms: Forms) -> Value:
         """Byte offsets: index values times strides, plus the affine walk over the axes that are not indexed."""
-        axes, position = entry.attr
+        axes, position = entry.attr[:2]
         source = entry.args[0]
         shape = self.entries[source].shape
         itemsize = int(self.entries[source].code[1:])
         strides = c_strides(shape)
-        rank = max(len(self.entries[a].shape) for a in entry.args[1:])
+        rank = max(len(self.entries[a].shape) for a in indices)
         index_forms = forms[position : position + rank]
         rest_forms = forms[:position] + forms[position + rank :]
         rest = [a for a in range(len(shape)) if a not in axes]
@@ -170,10 +184,10 @@ class Values:
         total: Value | None = None
         if any(walk) or constant:
             total = self.affine((constant, walk))
-        for arg, axis in zip(entry.args[1:], axes, strict=True):
+        for arg, axis in zip(indices, axes, strict=True):
             index = self.cast(self.get(arg, self.puller.broadcast(index_forms, self.entries[arg].shape)), "i8")
             step = Value("literal", (), "i8", strides[axis] * itemsize, False, 0)
             moved = self.apply("multiply", (index, step), "i8")
             total = moved if total is None else self.apply("add", (total, moved), "i8")
         assert total is not None
-        return self.apply("gather", (total,), entry.code, source)
+        return total

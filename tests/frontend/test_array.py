@@ -5,9 +5,13 @@ from __future__ import annotations
 import copy
 import gc
 import operator
+import os
 import pickle
+import subprocess
+import sys
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -303,3 +307,22 @@ def test_large_arrays_that_nobody_shares_are_taken_over_without_a_copy() -> None
     z = lazyarray.asarray(owner)
     assert (z + 1).sum() == 20000
     assert z._np is owner
+
+
+def test_any_module_may_be_imported_first() -> None:
+    folder = Path(lazyarray.__file__).parent / "frontend"
+    names = sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
+    program = (
+        "import importlib, sys\n"
+        f"for name in {names!r}:\n"
+        "    for loaded in [m for m in sys.modules if m.partition('.')[0] == 'lazyarray']:\n"
+        "        del sys.modules[loaded]\n"
+        "    importlib.import_module('lazyarray.frontend.' + name)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment())
+    assert done.returncode == 0, done.stderr
+
+
+def environment() -> dict[str, str]:
+    """The environment with this process's search path."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
