@@ -251,14 +251,6 @@ def reduce_(
     out = reduced_dtype(name, spec.dtype, dtype)
     axes = tuple(sorted(axes))
     if name not in ("any", "all", "argmin", "argmax"):
-        if (
-            name == "sum"
-            and spec.dtype != out
-            and out.kind in "fc"
-            and where is None
-            and len(axes) == axes_at_end(axes, spec)
-        ):
-            name = "buffered_sum"
         node = cast_(node, out)
     shape = tuple([extent for axis, extent in enumerate(spec.shape) if axis not in axes])
     if spec.size == 0 and initial is None:
@@ -268,6 +260,9 @@ def reduce_(
         args += (broadcast_(where, spec.shape),)
     if initial is not None:
         args += (initial if type(initial) is Node else convert_number(initial, out),)
+    if name == "sum" and out.kind in "fc" and spec.dtype != out and where is None:
+        # NumPy casts in buffers, which shows in the order of adding where the last axes are summed.
+        name = "buffered_sum" if len(axes) == axes_at_end(axes, spec) else name
     attr = (name, axes, where is not None, initial is not None)
     return _make("reduce", attr, spec_of(shape, out), args)
 
