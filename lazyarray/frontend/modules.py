@@ -102,6 +102,8 @@ class NamesakeFinder:
         return ModuleSpec(fullname, loader, is_package=source.submodule_search_locations is not None)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
+        # `configure` and the extensions come with the namespace, which `import lazyarray.random` alone does not load.
+        importlib.import_module(f"{PACKAGE}.frontend.namespace")
         source = importlib.import_module(f"{SOURCE}.{spec.name.partition('.')[2]}")
         return Submodule(spec.name, source)
 

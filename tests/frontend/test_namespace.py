@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import inspect
+import os
 import pickle
 import subprocess
 import sys
@@ -256,3 +257,14 @@ def test_importing_loads_no_compiler() -> None:
         for _ in range(3)
     ]
     assert min(times) < 0.25  # a generous bound for shared machines: the benchmark measures the real figure
+
+
+@pytest.mark.parametrize("name", ["random", "linalg", "ma", "testing", "lib.stride_tricks", "fft", "polynomial"])
+def test_a_submodule_can_be_the_first_thing_imported(name: str) -> None:
+    source = f"from lazyarray.{name} import *; import lazyarray.{name} as m; print(m.__name__)"
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True, env=path())
+    assert done.stdout == f"lazyarray.{name}\n"
+
+
+def path() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

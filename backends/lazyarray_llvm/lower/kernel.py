@@ -153,7 +153,8 @@ def elementwise_span(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -
     numbers = {i.attr for i in stage.body if i.op == "load"} | {s.access for s in stage.stores}
     steps = [fixed_step(kernel.accesses[n]) for n in numbers if isinstance(n, int)]
     if kernel.packs or kernel.scatters:
-        return Span(lanes, lanes, single=False, strict=any(step is not None and step > 1 for step in steps))
+        wide = lanes if kernel.packs else 2 * lanes
+        return Span(lanes, wide, single=False, strict=any(step is not None and step > 1 for step in steps))
     moved = all(step in (0, 1) for step in steps)
     single = host.vector_bytes == 64 and work >= _SINGLE_BODY and moved
     wide = lanes if single or work >= _SHORT_BODY or None in steps else 2 * lanes
