@@ -5,14 +5,17 @@ from __future__ import annotations
 import operator
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, NoReturn
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lazyarray.frontend.record import broadcast_shape, cast_
+from lazyarray.config import config
+from lazyarray.frontend.record import broadcast_shape, cast_, map_, reduce_
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir import index_map
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node, Shape, leaf
+from lazyarray.runtime.evaluate import evaluate
 
 _nparray: Final = np.ndarray
 _INT: Final = np.dtype(np.int64)
@@ -317,22 +320,47 @@ def index_nodes(parsed: Advanced) -> list[Node]:
     nodes: list[Node] = []
     for item, axis in zip(parsed.indices, parsed.axes, strict=True):
         extent = parsed.view.shape[axis]
-        data = read_only(item) if type(item) is ndarray else item
-        negative = False
-        if data.size:
-            low, high = int(data.min()), int(data.max())
-            if low < -extent or high >= extent:
-                wrong = data[(data < -extent) | (data >= extent)].flat[0]
-                raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {extent}")
-            negative = low < 0
-        if negative:
-            nodes.append(leaf(np.ascontiguousarray(np.where(data < 0, data + extent, data), _INT).reshape(data.shape)))
-        elif type(item) is ndarray and item._np is None:
-            nodes.append(cast_(value(item), _INT))
-        else:
-            nodes.append(leaf(np.array(data, _INT, order="C")))
+        if type(item) is ndarray and item.size >= config.eager_below:
+            take_over(item)
+        node = value(item) if type(item) is ndarray and item._np is None else None
+        data = item if type(item) is not ndarray else read_only(item) if node is None else node
+        low, high = _bounds(data)
+        if low < -extent or high >= extent:
+            data = read_only(item) if type(item) is ndarray else item
+            wrong = data[(data < -extent) | (data >= extent)].flat[0]
+            raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {extent}")
+        if node is None:
+            node = leaf(np.array(data, _INT, order="C"))
+        node = cast_(node, _INT)
+        if low < 0:
+            node = map_("where", (map_("less", (node, 0)), map_("add", (node, extent)), node))
+        nodes.append(node)
     return nodes
 
 
+_BOUNDS: Final[WeakKeyDictionary[Node, tuple[int, int]]] = WeakKeyDictionary()
+_LARGE: Final = 1 << 17  # elements from which both bounds are found by one compiled pass
+
+
+def _bounds(indices: Any) -> tuple[int, int]:
+    """The least and the greatest index of a node or of memory; a node's are remembered."""
+    if type(indices) is not Node:
+        return (int(indices.min()), int(indices.max())) if indices.size else (0, -1)
+    found = _BOUNDS.get(indices)
+    if found is None:
+        spec = indices.key.spec
+        if indices.data is not None and spec.size < _LARGE:
+            found = _bounds(indices.data)
+        elif spec.size == 0:
+            found = (0, -1)
+        else:
+            ends = [reduce_(name, indices, tuple(range(spec.ndim))) for name in ("min", "max")]
+            evaluate(ends if indices.data is not None else [indices, *ends])
+            low, high = (end.data[()] for end in ends if end.data is not None)
+            found = (int(low), int(high))
+        _BOUNDS[indices] = found
+    return found
+
+
 # Last: either module may be imported first.
-from lazyarray.frontend.array import map_of, ndarray, read_only, value  # noqa: E402
+from lazyarray.frontend.array import map_of, ndarray, read_only, take_over, value  # noqa: E402

@@ -33,7 +33,7 @@ from lazyarray.frontend.loops import (
     typed_key,
 )
 from lazyarray.ir.index_map import IndexMap, c_strides, is_identity, size_of
-from lazyarray.ir.node import TAPE, Key, Library, Node, Shape, Spec, record, spec_of
+from lazyarray.ir.node import PINNED, TAPE, Key, Library, Node, Shape, Spec, record, spec_of
 from lazyarray.ir.ops import OPS, REDUCTIONS
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.ledger import find_site
@@ -48,7 +48,7 @@ class Named(Protocol):
 
 def flush_if_long() -> None:
     """Evaluates what is pending when the recording has become long (contract C9)."""
-    if len(TAPE) >= boundary.TAPE_LIMIT:
+    if len(TAPE) >= boundary.TAPE_LIMIT or PINNED.over:
         boundary.flush()
 
 
@@ -58,7 +58,7 @@ def _make(kind: str, attr: Any, spec: Spec, args: tuple[Any, ...]) -> Node:
 
 def _emit(key: Key, args: tuple[Any, ...]) -> Node:
     node = record(key, args, find_site(sys._getframe(2)))
-    if len(TAPE) >= boundary.TAPE_LIMIT:
+    if len(TAPE) >= boundary.TAPE_LIMIT or PINNED.over:
         boundary.flush()
     return node
 

@@ -36,6 +36,8 @@ from weakref import ref
 
 import numpy as np
 
+from lazyarray.config import config
+
 Number: TypeAlias = Any  # a Python or NumPy number
 Arg: TypeAlias = "Node | Number"
 Shape: TypeAlias = tuple[int, ...]
@@ -142,8 +144,33 @@ class Node:
         return f"<{self.key}{'' if self.data is None else ' evaluated'}>"
 
 
+PINNED_LIMIT: Final = 1 << 30  # bytes, unless `config.memory_budget` says otherwise
+
+
+class Pinned:
+    """How much memory leaves have brought into the graph since it was last flushed: a bound on what it pins."""
+
+    __slots__ = ("nbytes", "over")
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self.nbytes = 0
+        self.over = False  # the graph is to be flushed (contract C9)
+
+    def add(self, nbytes: int) -> None:
+        self.nbytes += nbytes
+        budget = config.memory_budget
+        self.over = self.nbytes > (PINNED_LIMIT if budget is None else budget)
+
+
+PINNED: Final = Pinned()
+
+
 def leaf(data: np.ndarray[Any, Any]) -> Node:
     """A node over memory that nobody else will write. `data`: C-contiguous, native byte order, of a compiled dtype."""
+    PINNED.add(data.nbytes)
     node = Node(Key("leaf", None, spec_of(data.shape, data.dtype)), ())
     node.data = data
     return node

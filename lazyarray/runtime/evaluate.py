@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from lazyarray.config import config
 from lazyarray.ir.expression import Signature, capture, expression_of, pending_closure
-from lazyarray.ir.node import TAPE, Node
+from lazyarray.ir.node import PINNED, TAPE, Node
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.execute import Run
@@ -44,6 +44,8 @@ def evaluate(nodes: Sequence[Node], reason: str = "asked for") -> None:
     if targets:
         evaluate_pending(targets, reason)
         TAPE[:] = [entry for entry in TAPE if (node := entry()) is not None and node.data is None]
+        if not TAPE:
+            PINNED.clear()
 
 
 def evaluate_pending(targets: list[Node], reason: str) -> None:
@@ -219,8 +221,9 @@ def flush(reason: str = "the recording reached its budget") -> None:
     put together at this moment stay whole.  If that is not enough, everything named is evaluated.
     """
     evaluate(unused(pending(), WRITES), reason)
-    if len(TAPE) >= TAPE_LIMIT // 2:
+    if len(TAPE) >= TAPE_LIMIT // 2 or PINNED.over:
         evaluate(unused(pending()), reason)
+    PINNED.clear()
 
 
 def pending() -> list[Node]:

@@ -242,3 +242,20 @@ def test_results_do_not_depend_on_the_number_of_threads(threads: int) -> None:
     np.testing.assert_array_equal(columns, x.mean(axis=0))
     with la.config.set(num_threads=1):
         np.testing.assert_array_equal(np.asarray(total[2]), np.asarray(activation(la, lazy, lazy)))
+
+
+def test_pending_results_pin_a_bounded_number_of_bytes() -> None:
+    import weakref
+
+    means, inputs = [], []
+    with la.record_runs() as r, la.config.set(memory_budget=4_000_000):
+        for k in range(20):
+            data = np.full(100_000, float(k))
+            inputs.append(weakref.ref(data))
+            lazy = la.asarray(data)
+            del data
+            means.append(lazy.mean())
+            del lazy
+            assert sum(ref() is not None for ref in inputs) <= 7
+    assert "the recording reached its budget" in r.evaluations
+    assert [float(m) for m in means] == list(range(20))

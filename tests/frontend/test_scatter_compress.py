@@ -1,0 +1,190 @@
+"""Advanced and boolean reads and writes on arrays that are recorded: NumPy's values, in compiled kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+import lazyarray
+from tests.frontend.agreement import MODES, agree
+
+DRAW = numpy.random.default_rng(11)
+N = 9000
+FLAT = DRAW.integers(-100, 100, N).astype(float)
+GRID = DRAW.integers(-100, 100, (90, 110)).astype(float)
+INDEX = DRAW.integers(-N, N, N)
+ROWS = DRAW.integers(0, 90, 200)
+MASK = DRAW.random(N) < 0.3
+GRID_MASK = DRAW.random((90, 110)) < 0.5
+ROW_MASK = DRAW.random(90) < 0.5
+COLUMN_MASK = DRAW.random(110) < 0.5
+
+
+def overlap_forward(np: Any, x: Any, i: Any, m: Any) -> None:
+    x[i] = x[::-1]
+
+
+def overlap_gathered(np: Any, x: Any, i: Any, m: Any) -> None:
+    x[i] = x[i[::-1]] * 2 + x
+
+
+def overlap_itself(np: Any, x: Any, i: Any, m: Any) -> None:
+    x[i] = x
+
+
+def add_in_place(np: Any, x: Any, i: Any, m: Any) -> None:
+    x[i] += 1
+
+
+def index_from_target(np: Any, x: Any, i: Any, m: Any) -> None:
+    x[x.astype(np.int64)] = i
+
+
+def region_from_gather(np: Any, x: Any, i: Any, m: Any) -> None:
+    x[1:] = x[i][:-1]
+
+
+def masked_add(np: Any, x: Any, i: Any, m: Any) -> None:
+    x[m] = x[m] * 2 + 1
+
+
+def masked_from_front(np: Any, x: Any, i: Any, m: Any) -> None:
+    x[m] = x[: x[m].size]
+
+
+def masked_by_itself(np: Any, x: Any, i: Any, m: Any) -> None:
+    x[x > 0] = x[x > 0][::-1]
+
+
+def masked_pending(np: Any, x: Any, i: Any, m: Any) -> None:
+    y = x * 3 - 1
+    y[y > 5] = (y + x)[y > 5]
+    x[:] = y
+
+
+def masked_view(np: Any, x: Any, i: Any, m: Any) -> None:
+    x[::2][m[::2]] = x[m][: int(m[::2].sum())]
+
+
+def masked_reversed(np: Any, x: Any, i: Any, m: Any) -> None:
+    x[::-1][m] = np.arange(int(m.sum()))
+
+
+def into_integers(np: Any, x: Any, i: Any, m: Any) -> None:
+    y = x.astype(np.int16)
+    y[m] = x[m] / 3
+    y[i] = y[i[::-1]] // 2
+    x[:] = y
+
+
+def old_value_lives(np: Any, x: Any, i: Any, m: Any) -> None:
+    before = x + 0
+    y = x + 1
+    x[i] = 5
+    x[m] = before[m] + y[m]
+    x += y
+
+
+def conditions(np: Any, x: Any, i: Any, m: Any) -> None:
+    flags = x > 0
+    flags[i] = m
+    flags[m] = flags[m][::-1]
+    x[flags] = 1
+
+
+PROGRAMS = [
+    overlap_forward, overlap_gathered, overlap_itself, add_in_place, index_from_target, region_from_gather, masked_add,
+    masked_from_front, masked_by_itself, masked_pending, masked_view, masked_reversed, into_integers,
+    old_value_lives, conditions,
+]  # fmt: skip
+
+
+@MODES
+@pytest.mark.parametrize("body", PROGRAMS, ids=lambda f: f.__name__)
+def test_writes_agree(body: Any, eager_below: int) -> None:
+    def program(np: Any) -> Any:
+        x, i, m = np.data(FLAT) + 0, np.data(INDEX) + 0, np.data(MASK)
+        body(np, x, i, m)
+        return x, i, m
+
+    agree(program, eager_below)
+
+
+@MODES
+def test_grids_agree(eager_below: int) -> None:
+    def program(np: Any) -> Any:
+        x, rows, m = np.data(GRID) + 0, np.data(ROWS), np.data(GRID_MASK)
+        a, b = np.data(ROW_MASK), np.data(COLUMN_MASK)
+        read = [x[m], x[a], x[:, b], x.T[b], x.T[m.T], (x * 2)[a], (x + x[0])[:, b], x[1:-1][m[1:-1]], x[None][:, a]]
+        read += [x[3, b], x[a, 3], x[m][::3], (x[m] + 1).sum(), x[a].max(axis=0), x[a][:, b]]
+        x[rows] = np.arange(110.0)
+        x[:, rows] = x[:, :200:2][:, :1]
+        x[rows, rows[::-1]] = np.arange(200)
+        x[a] = np.arange(110.0 * int(a.sum())).reshape(-1, 110)
+        x[:, b] = x[:, b][::-1] + np.arange(90.0)[:, None]
+        x[m] = np.sqrt(np.arange(int(m.sum())))
+        x.T[m.T] = x.T[m.T][::-1]
+        x[a, 5] = np.arange(int(a.sum()))
+        return read, x
+
+    agree(program, eager_below)
+
+
+@MODES
+def test_nothing_selected_and_wrong_counts(eager_below: int) -> None:
+    def program(np: Any) -> Any:
+        x, none = np.data(FLAT) + 0, np.data(MASK) & False
+        x[none] = np.arange(0.0)
+        x[none] = 3
+        kept = x[none], x[none] + 1
+        try:
+            x[np.data(MASK)] = np.arange(5.0)
+        except ValueError as error:
+            return str(error), x, kept
+        return x, kept
+
+    agree(program, eager_below)
+
+
+def test_the_bounds_of_an_index_follow_its_writes() -> None:
+    x, i = lazyarray.array(FLAT), lazyarray.array(INDEX % N)
+    x[i] = 1
+    i[5] = N
+    with pytest.raises(IndexError, match=f"index {N} is out of bounds for axis 0 with size {N}"):
+        x[i] = 2
+    i[5] = 0
+    i += 1
+    i[i == N] = 0
+    x[i] = 3
+    expected = FLAT.copy()
+    index = INDEX % N
+    expected[index] = 1
+    index[5] = 0
+    expected[(index + 1) % N] = 3
+    numpy.testing.assert_array_equal(numpy.asarray(x), expected)
+
+
+def test_index_writes_and_masked_reads_are_kernels() -> None:
+    x, y, i, m = (lazyarray.array(a) for a in (FLAT, FLAT[::-1], INDEX % N, MASK))
+    lazyarray.evaluate(x[i])  # bounds are known
+    with lazyarray.record_runs() as runs:
+        x[i] = x * 2 + y
+        lazyarray.evaluate(x)
+    assert [run.ops for run in runs.kernels] == [("multiply", "add"), ("scatter",)]  # reads what it overwrites
+    with lazyarray.record_runs() as runs:
+        x[i] = y * 2 + 1
+        lazyarray.evaluate(x)
+    assert [run.ops for run in runs.kernels] == [("multiply", "add", "scatter")]
+    with lazyarray.record_runs() as runs:
+        chosen = (x * 2 + y)[m]
+        lazyarray.evaluate(chosen)
+    assert [run.ops for run in runs.kernels] == [("multiply", "add", "compress")]
+    with lazyarray.record_runs() as runs:
+        x[m] = chosen
+        lazyarray.evaluate(x)
+    assert [run.ops for run in runs.kernels] == [("update", "expand")] or [set(r.ops) for r in runs.kernels] == [
+        {"update", "expand"}
+    ]
+    assert runs.library_calls == []
