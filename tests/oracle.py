@@ -91,7 +91,8 @@ class Interpretation:
             count = int(np.count_nonzero(mask))
             values = np.zeros(mask.shape, dtype)
             if count:
-                values[mask] = memory(Access(instruction.code, ("1",)), self.binding.pointers[attr], (count,), (dtype.itemsize,))
+                packed = Access(instruction.code, ("1",))
+                values[mask] = memory(packed, self.binding.pointers[attr], (count,), (dtype.itemsize,))
             return values
         result = SPECIAL[op](*args) if op in SPECIAL else OPS[op].ufunc(*args)  # type: ignore[misc]
         if isinstance(result, tuple):
@@ -149,7 +150,6 @@ class Interpretation:
                 target[...] = value
             else:
                 np.copyto(target, value, where=np.broadcast_to(scope[store.mask], target.shape))
-
 
     def store_one_by_one(self, store: Store, scope: dict[Any, Any]) -> None:
         """A store whose place depends on data, in C order."""

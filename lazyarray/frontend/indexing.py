@@ -337,7 +337,7 @@ def _put_advanced(array: ndarray, key: Any, new: Any) -> None:
         to_numpy(array)[memory_key(key)] = to_memory(new)
         return
     if parsed.mask is not None:
-        _put_masked(array, key, parsed, operand)
+        _put_masked(array, key, parsed, operand, new)
         return
     common = broadcast_shape([i.shape for i in parsed.indices])
     if common is None:
@@ -372,7 +372,7 @@ def _scatter(array: ndarray, parsed: Advanced, nodes: list[Node], operand: Any, 
     write(target, scatter_(value(target), operand, nodes, parsed.axes, parsed.position))
 
 
-def _put_masked(array: ndarray, key: Any, parsed: Advanced, operand: Any) -> None:
+def _put_masked(array: ndarray, key: Any, parsed: Advanced, operand: Any, new: Any) -> None:
     mask = as_operand(parsed.mask)
     if type(mask) is not Node or 0 in parsed.view.shape:
         to_numpy(array)[memory_key(key)] = operand if type(operand) is not Node else read_only(from_node(operand))
@@ -390,6 +390,11 @@ def _put_masked(array: ndarray, key: Any, parsed: Advanced, operand: Any) -> Non
             operand = reshape_(operand, own)
         put_region(array, parsed.view, operand, broadcast_(_over(mask, parsed), parsed.view.shape))
         return
+    if type(new) is ndarray and _share_memory(array, new):
+        # NumPy does not look for overlap here: values that the write has replaced are read as they are then.
+        memory = to_numpy(array)
+        memory[memory_key(key)] = to_memory(new)
+        return
     chosen = read_only(parsed.mask) if type(parsed.mask) is ndarray else np.asarray(parsed.mask)
     shape = _indexed_shape(parsed, (int(np.count_nonzero(chosen)),))
     if 0 in shape or len(own) > len(shape) or not _fits(operand, shape):
@@ -398,6 +403,11 @@ def _put_masked(array: ndarray, key: Any, parsed: Advanced, operand: Any) -> Non
     wide = _over(mask, parsed)
     packed = expand_(wide, broadcast_(operand, shape), parsed.view.shape)
     put_region(array, parsed.view, packed, broadcast_(wide, parsed.view.shape))
+
+
+def _share_memory(a: ndarray, b: ndarray) -> bool:
+    managed = a._np is None and b._np is None
+    return managed and a._node is None and b._node is None and a._base is b._base
 
 
 def _over(mask: Node, parsed: Advanced) -> Node:

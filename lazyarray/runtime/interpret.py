@@ -170,7 +170,8 @@ def _scatter(entry: Entry, args: list[Array]) -> Array:
 
 def _compress(entry: Entry, args: list[Array]) -> Array:
     mask, data = (np.broadcast_to(a, entry.attr) for a in args)
-    return data[mask]
+    result: Array = data[mask]
+    return result
 
 
 def _expand(entry: Entry, args: list[Array]) -> Array:

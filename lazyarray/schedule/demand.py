@@ -106,15 +106,9 @@ class Puller:
 
     def run(self) -> None:
         """Follows demands down to memory. Consumers come after producers, so one backward sweep sees each once."""
-        pending = sorted(self.demands, reverse=True)
-        while pending:
-            position = pending.pop(0)
-            before = set(self.demands)
-            for forms in tuple(self.demands[position]):
+        for position in range(max(self.demands, default=-1), -1, -1):
+            for forms in tuple(self.demands.get(position, ())):
                 self.expand(position, forms)
-            fresh = [p for p in self.demands if p not in before]
-            if fresh:
-                pending = sorted({*pending, *fresh}, reverse=True)
 
     def expand(self, position: int, forms: Forms) -> None:
         """Turns a demand on an entry into demands on its arguments."""

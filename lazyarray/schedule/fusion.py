@@ -389,16 +389,28 @@ class Fusion:
         the program yields the same kernels again and again."""
         cuts: set[int] = set()
         for group in self.groups:
-            if group.puller is None:
-                continue
-            total = 0
-            for position in sorted(group.puller.demands):
-                entry = self.entries[position]
-                total += cost_of(entry) * len(group.puller.demands[position])
-                if total >= LONGEST_BODY and entry.kind == "map" and entry.shape == group.domain.shape:
-                    cuts.add(position)
-                    break
+            if group.puller is not None and self.body_cost(group) > LONGEST_BODY:
+                cuts |= self.frontier(group, group.puller)
         return cuts
+
+    def frontier(self, group: Group, puller: Puller) -> set[int]:
+        """All values that cross one place in the body, in its second half before the bound: where they are fewest."""
+        computed = [p for p in sorted({*puller.demands, *group.roots}) if self.entries[p].kind == "map"]
+        last_use: dict[int, int] = {}
+        for position in sorted({*puller.demands, *group.roots}):
+            for arg in self.entries[position].args:
+                last_use[arg] = position
+        total = 0
+        best: set[int] = set()
+        for place in computed:
+            total += cost_of(self.entries[place]) * len(puller.demands.get(place, (None,)))
+            if total > LONGEST_BODY:
+                break
+            if total >= LONGEST_BODY // 2:
+                crossing = {p for p in computed if p <= place < last_use.get(p, 0)} - self.roots
+                if crossing and (not best or len(crossing) <= len(best)):
+                    best = crossing
+        return best
 
 
 def disjoint(a: Flat, b: Flat, extents: Shape) -> bool:

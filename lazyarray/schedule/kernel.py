@@ -91,9 +91,9 @@ class Scan:
 class Store:
     """Writes `value` (dtype of the access) through access number `access`; only where `mask` is true, if given.
 
-    `offset`: an i8 value, a byte offset from the access' pointer (every step "0"). Elements may meet: they are written in
-    C order of the nest, so that the last one stays.  `packed`: the values for which `mask` is true are written one after
-    another from the access' pointer on (every step "0"), in C order of the nest.
+    `offset`: an i8 value, a byte offset from the access' pointer (every step "0"). Elements may meet: they are written
+    in C order of the nest, so that the last one stays.  `packed`: the values for which `mask` is true are written one
+    after another from the access' pointer on (every step "0"), in C order of the nest.
     """
 
     access: int
@@ -132,9 +132,7 @@ class Kernel:
     @property
     def packs(self) -> bool:
         """True when elements are counted through the nest: packed stores, `expand`. Such kernels have no "r" axes."""
-        return any(
-            any(t.packed for t in s.stores) or any(i.op == "expand" for i in s.body) for s in self.stages
-        )
+        return any(any(t.packed for t in s.stores) or any(i.op == "expand" for i in s.body) for s in self.stages)
 
     @property
     def scatters(self) -> bool:

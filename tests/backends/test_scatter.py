@@ -1,4 +1,4 @@
-"""Kernels whose places depend on data: scatters, packed stores and `expand`, against NumPy and at any number of workers."""
+"""Kernels whose places depend on data: scatters, packed stores and `expand`, at any number of workers and lanes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lazyarray.schedule.kernel import Access, Binding, Instruction, Kernel, Stage, Store
-from lazyarray_llvm import threads
+from lazyarray_llvm import engine, threads
 from lazyarray_llvm.backend import Backend
 from tests.oracle import Oracle
 
@@ -125,3 +125,22 @@ def test_expand_spreads_packed_values_over_the_mask(code: str, workers: int) -> 
                 walks = [(mask, (1,)), (values, (0,)), (target, (target.itemsize,))]
                 backend.compile(kernel).launch(bind((length,), *walks))
                 np.testing.assert_array_equal(target, expected)
+
+
+@pytest.mark.parametrize("vector_bytes", [16, 32])
+@pytest.mark.parametrize("code", ["b1", "u2", "f2", "f4", "f8", "c16"])
+def test_narrower_vectors_give_the_same(code: str, vector_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    narrow = engine.Engine(engine.narrow(engine.host(), vector_bytes))
+    monkeypatch.setattr(engine, "host", lambda: narrow.host)
+    monkeypatch.setattr(engine, "load", lambda key, purpose: None)
+    monkeypatch.setattr(engine, "compile_ir", lambda text, name, key: narrow.compile_ir(text, name, None))
+    for length in LENGTHS[:-1]:
+        for mask in masks(length):
+            values = data(code, (length,))
+            chosen = values[mask]
+            target = data(code, (len(chosen) + 9,), 5)
+            expected = np.concatenate([chosen, target[len(chosen) :]])
+            backend = Backend()
+            walks = [(values, values.strides), (mask, (1,)), (target, (0,))]
+            backend.compile(packing(code)).launch(bind((length,), *walks))
+            np.testing.assert_array_equal(target, expected)

@@ -23,8 +23,17 @@ from lazyarray_llvm.lower.geometry import (
 )
 from lazyarray_llvm.lower.memory import Point, fixed_step, store
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row
-from lazyarray_llvm.lower.ordered import Counters, count_bits, counted_masks, emit_vector, mask_bits, needed_for, pack, scatter
-from lazyarray_llvm.lower.ordered import inside as inside_row
+from lazyarray_llvm.lower.ordered import (
+    Counters,
+    count_bits,
+    counted_masks,
+    emit_vector,
+    inside_row,
+    mask_bits,
+    needed_for,
+    pack,
+    scatter,
+)
 from lazyarray_llvm.lower.phases import can_split, emit_phases, phase_names
 from lazyarray_llvm.lower.reduce import Rows
 from lazyarray_llvm.lower.signature import Signature
@@ -211,9 +220,10 @@ def put(body: Body, target: Store, env: dict[int, AnyValue], point: Point) -> No
 
 # -- packed stores and `expand` ----------------------------------------------------------------------------
 def emit_packing(frame: Frame) -> str:
-    """The function of a kernel that counts the true lanes of masks: tasks begin where the counts of those before end."""
+    """The function of a kernel that counts true lanes: a call begins where the counts of earlier tasks end."""
     kernel = frame.kernel
-    levels, stage, body = Levels(kernel), merged(kernel), Body(frame, Levels(kernel))
+    levels, stage = Levels(kernel), merged(kernel)
+    body = Body(frame, levels)
     span = elementwise_span(kernel, stage, levels, frame.host)
     counters = Counters(frame, kernel, stage)
     last, used = len(kernel.roles) - 1, range(len(kernel.accesses))
@@ -239,7 +249,8 @@ def emit_packing(frame: Frame) -> str:
 def emit_counting(frame: Frame) -> str:
     """The function that counts the true lanes of each task."""
     kernel = frame.kernel
-    levels, stage, body = Levels(kernel), merged(kernel), Body(frame, Levels(kernel))
+    levels, stage = Levels(kernel), merged(kernel)
+    body = Body(frame, levels)
     counters = Counters(frame, kernel, stage)
     needed = tuple(i for i in stage.body if any(i in needed_for(stage, m) for m in counters.masks))
     stage = Stage("full", needed)
@@ -249,10 +260,10 @@ def emit_counting(frame: Frame) -> str:
     place = frame.alloca("ptr", "task.counts")
 
     def task(t: Value) -> None:
-        for k in range(len(counters.masks) - 1, -1, -1):
-            at = counters.slot(t, k)
+        slots = [counters.slot(t, k) for k in range(len(counters.masks))]
+        for at in slots:
             frame.b.line(f"store i64 0, ptr {at.ref}")
-        frame.b.line(f"store ptr {at.ref}, ptr {place.ref}")
+        frame.b.line(f"store ptr {slots[0].ref}, ptr {place.ref}")
 
     def row(cell: Cell) -> None:
         body.compute(stage.body, 1)

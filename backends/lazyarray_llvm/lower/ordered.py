@@ -18,7 +18,6 @@ from lazyarray_llvm.lower.memory import (
     masks_natively,
     memory_code,
     prefix_mask,
-    splat_here,
     store_scalar,
     to_memory,
     twice,
@@ -89,7 +88,7 @@ class Counters:
             self.frame.b.line(f"store {count}, ptr {cell.ref}")
 
 
-def inside(point: Point, mask: Value | None, code: str) -> Value | None:
+def inside_row(point: Point, mask: Value | None, code: str) -> Value | None:
     """The lanes of a mask that lie inside the row."""
     if point.whole or point.lanes == 1:
         return mask
@@ -110,9 +109,7 @@ def count_bits(frame: Frame, bits: Value) -> Value:
     return frame.b.intrinsic("ctpop", [bits])
 
 
-def scatter(
-    frame: Frame, base: Pointer, point: Point, value: AnyValue, offsets: Value, mask: Value | None
-) -> None:
+def scatter(frame: Frame, base: Pointer, point: Point, value: AnyValue, offsets: Value, mask: Value | None) -> None:
     """Writes the lanes one by one, the last lane last."""
     b = frame.b
     for k in range(point.lanes):
@@ -147,10 +144,8 @@ def packs_natively(frame: Frame, code: str, lanes: int) -> bool:
     return frame.host.vector_bytes == 64 and itemsize(code) in sizes and masks_natively(frame, code, lanes)
 
 
-def pack(
-    frame: Frame, code: str, base: Pointer, point: Point, value: AnyValue, mask: Value, before: Value
-) -> None:
-    """Writes the true lanes one after another, as elements `before` and following; `mask`: lanes inside the row only."""
+def pack(frame: Frame, code: str, base: Pointer, point: Point, value: AnyValue, mask: Value, before: Value) -> None:
+    """Writes the true lanes, all inside the row, one after another as elements `before` and following."""
     b = frame.b
     at = frame.offset(base, before, itemsize(code), "packed")
     if point.lanes == 1:
@@ -230,7 +225,7 @@ def expand(frame: Frame, code: str, base: Pointer, point: Point, mask: Value, be
 
 
 def _inside_mask(point: Point, mask: Value, code: str) -> Value:
-    found = inside(point, mask, code)
+    found = inside_row(point, mask, code)
     assert found is not None
     return found
 
@@ -262,9 +257,9 @@ def emit_vector(
         mask = body.value(number, env, point.lanes)
         assert isinstance(mask, Value)
         assert isinstance(count, Value)
-        env[number] = _inside_mask(point, mask, "")
+        env[number] = taken = _inside_mask(point, mask, "")
         counters.here[number] = count
-        after.append(b.add(count, count_bits(frame, mask_bits(frame, env[number]))))
+        after.append(b.add(count, count_bits(frame, mask_bits(frame, taken))))
     body.counts = counters.here
     rest = [i for i in stage.body if i not in first]
 
