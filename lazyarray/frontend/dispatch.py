@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import BuiltinFunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -182,6 +183,38 @@ def describe(function: Function, source: Any, name: str) -> Function:
     function.__doc__ = getattr(source, "__doc__", None)
     function.__wrapped__ = source  # type: ignore[attr-defined]
     return function
+
+
+class builtin:
+    # A function that is not bound where a class has it as an attribute, as functions written in C are not.
+
+    __slots__ = ("__dict__",)
+
+    def __init_subclass__(cls, function: Function) -> None:
+        cls.__call__ = staticmethod(function)  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        return f"<built-in function {self.__dict__['__name__']}>"
+
+    def __reduce__(self) -> str:
+        return str(self.__dict__["__qualname__"])
+
+
+def unbound(function: Function, source: Any) -> Function:
+    """The public function as `source` behaves in classes: only what is written in C is never bound."""
+    if type(source) is not BuiltinFunctionType:
+        return function
+
+    class callable_type(builtin, function=function):
+        __slots__ = ()
+
+    made: Any = callable_type()
+    made.__dict__.update(function.__dict__)
+    for name in ("__name__", "__qualname__", "__module__", "__doc__"):
+        made.__dict__[name] = getattr(function, name)
+    callable_type.__name__ = callable_type.__qualname__ = "builtin_function_or_method"
+    callable_type.__doc__ = function.__doc__
+    return made  # type: ignore[no-any-return]
 
 
 def compiled(name: str, source: Function, lazy: Function, at_once: bool = True) -> Function:

@@ -129,7 +129,8 @@ def _unless_integers(inexact: np.ufunc, plain_ufunc: np.ufunc) -> Any:
     """A ufunc that has loops of its own for integers, which are NumPy's."""
 
     def run(x1: Any, x2: Any, /, *args: Any, **options: Any) -> Any:
-        chosen = inexact if np.result_type(x1, x2).kind in "fc" else plain_ufunc
+        given = [np.asarray(x) if isinstance(x, list | tuple) else x for x in (x1, x2)]
+        chosen = inexact if np.result_type(*given).kind in "fc" else plain_ufunc
         return chosen(x1, x2, *args, **options)
 
     return run

@@ -174,7 +174,6 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "dot": dot,
     "inner": inner,
     "vdot": vdot,
-    "matmul": matmul,
     "einsum": einsum,
     "trace": trace,
 }

@@ -21,10 +21,10 @@ from lazyarray.frontend import (
     statistics,
 )
 from lazyarray.frontend.array import as_array, ndarray, to_numpy, wrap
-from lazyarray.frontend.dispatch import compiled, compiled_method, compiled_pair, describe, export, passing
+from lazyarray.frontend.dispatch import compiled, compiled_method, compiled_pair, describe, export, passing, unbound
 from lazyarray.frontend.record import dummy
 from lazyarray.frontend.scalar import LazyScalar
-from lazyarray.frontend.ufunc import UFUNCS
+from lazyarray.frontend.ufunc import UFUNCS, ufunc
 
 RECORDED: Final[dict[str, Callable[..., Any]]] = {
     **reductions.FUNCTIONS,
@@ -35,7 +35,7 @@ RECORDED: Final[dict[str, Callable[..., Any]]] = {
 }
 _NEW: Final = {**creation.FUNCTIONS, **ranges.FUNCTIONS, **conversion.FUNCTIONS}
 METHODS: Final[dict[str, Callable[..., Any]]] = {}
-PAIRS: Final = frozenset({"dot", "inner", "vdot", "matmul"})
+PAIRS: Final = frozenset({"dot", "inner", "vdot"})
 
 # NumPy's Python code over recorded primitives; small plain operands run NumPy as it is.
 REBASED: Final = frozenset(
@@ -156,6 +156,7 @@ def nditer(*args: Any, **kwargs: Any) -> Any:
 
 OBJECTS: Final[dict[str, Any]] = {
     "ndarray": ndarray,
+    "ufunc": ufunc,
     "vectorize": vectorize,
     "ndenumerate": ndenumerate,
     "mgrid": Grid(np.mgrid),
@@ -185,14 +186,14 @@ def _resolve(name: str) -> Any:
     own_name = getattr(source, "__name__", name)
     if own_name != name and callable(source) and getattr(np, own_name, None) is source:
         return resolve(own_name)  # a second name of the same object
-    if name in UFUNCS and name != "matmul":
+    if name in UFUNCS:
         return UFUNCS[name]
     if name in RECORDED:
         make = compiled_pair if name in PAIRS else compiled
         return make(name, source, RECORDED[name])
     made = _NEW.get(name)
     if made is not None:
-        return describe(made, source, name)
+        return unbound(describe(made, source, name), source)
     if name in manipulation.UNCONDITIONAL:
         return describe(manipulation.UNCONDITIONAL[name], source, name)
     if name in manipulation.VIEWING:
@@ -203,7 +204,7 @@ def _resolve(name: str) -> Any:
         return _of_dtypes(name)
     if name in SAME or isinstance(source, type) or not callable(source):
         return source
-    return passing(name, source, name in PURE)
+    return unbound(passing(name, source, name in PURE), source)
 
 
 def rebased(source: Any) -> Callable[..., Any]:
@@ -320,7 +321,7 @@ def _install_methods() -> None:
         for name, lazy in table.items():
             METHODS[name] = compiled_method(name, getattr(np.ndarray, name), lazy)
     METHODS["reshape"] = manipulation.reshape
-    METHODS["matmul"] = compiled_pair("matmul", np.matmul, linalg.matmul)
+    METHODS["matmul"] = UFUNCS["matmul"]._fast = compiled_pair("matmul", np.matmul, linalg.matmul)
     METHODS["dot"] = compiled_pair("ndarray.dot", np.ndarray.dot, linalg.dot)
     for name in ("transpose", "swapaxes", "squeeze", "diagonal"):
         method = getattr(np.ndarray, name)

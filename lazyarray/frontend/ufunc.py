@@ -22,9 +22,17 @@ _nparray: Final = np.ndarray
 # ---- the objects
 
 
-class ufunc:
+class _UfuncType(type):
+    """Makes NumPy's ufuncs (those of `frompyfunc` and of other packages) instances of `ufunc`."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or isinstance(instance, np.ufunc)
+
+
+class ufunc(metaclass=_UfuncType):
     # A ufunc of the namespace: NumPy's meaning, recorded where the op table has it. (Each has its own `__doc__`.)
 
+    __module__ = "numpy"  # what messages and `repr(type(np.add))` name
     __slots__ = (
         "__doc__",
         "__name__",
@@ -153,10 +161,16 @@ def matmul(*args: Any, **options: Any) -> Any:
 
 def _call_core(function: ufunc, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """A generalised ufunc: the namespace's function where it has one that records."""
-    from lazyarray.frontend.namespace import resolve
+    from lazyarray.frontend.namespace import METHODS
 
-    found = resolve(function.__name__)
-    if type(found) is not ufunc:
+    if function.nin < len(args) <= function.nin + function.nout and "out" not in options:
+        options = {**options, "out": args[function.nin]}
+        args = args[: function.nin]
+    out = options.get("out")
+    if type(out) is tuple and len(out) == 1:
+        options = {**options, "out": out[0]}
+    found = METHODS.get(function.__name__)
+    if found is not None:
         return found(*args, **options)
     if any(type(a) is ndarray and a._np is None for a in args):
         ledger.fallback(function.__name__)

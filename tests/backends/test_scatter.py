@@ -127,6 +127,29 @@ def test_expand_spreads_packed_values_over_the_mask(code: str, workers: int) -> 
                 np.testing.assert_array_equal(target, expected)
 
 
+@pytest.mark.parametrize("wide", ["i2", "f4", "f8"])
+@pytest.mark.parametrize("code", CODES)
+def test_elements_beside_wider_ones(code: str, wide: str) -> None:
+    """Vectors of few bytes: the lanes are those of the widest value."""
+    body = (I(0, "load", (), code, 0), I(1, "load", (), "b1", 1), I(2, "load", (), wide, 2))
+    body += (I(3, "expand", (1,), code, 3), I(4, "negative", (2,), wide))
+    codes = [(code, "1"), ("b1", "1"), (wide, "1"), (code, "0"), (code, "0"), (code, "1"), (wide, "1")]
+    stores = (Store(4, 0, 1, packed=True), Store(5, 3, 1), Store(6, 4))
+    accesses = tuple(Access(c, (s,)) for c, s in codes)
+    kernel = Kernel(("p",), accesses, (), (Stage("full", body, stores=stores),))
+    for length in LENGTHS:
+        for mask in masks(length):
+            values, other = data(code, (length,)), data(wide, (length,), 2)
+            packed = data(code, (int(mask.sum()),), 3)
+            first, second, third = np.zeros_like(packed), np.zeros_like(values), np.zeros_like(other)
+            arrays = [values, mask, other, packed, first, second, third]
+            steps = [(a.itemsize if s == "1" else 0,) for a, (_, s) in zip(arrays, codes, strict=True)]
+            BACKENDS[1].compile(kernel).launch(bind((length,), *zip(arrays, steps, strict=True)))
+            np.testing.assert_array_equal(first, values[mask])
+            np.testing.assert_array_equal(second[mask], packed)
+            np.testing.assert_array_equal(third, -other)
+
+
 @pytest.mark.parametrize("vector_bytes", [16, 32])
 @pytest.mark.parametrize("code", ["b1", "u2", "f2", "f4", "f8", "c16"])
 def test_narrower_vectors_give_the_same(code: str, vector_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,13 +157,13 @@ def test_narrower_vectors_give_the_same(code: str, vector_bytes: int, monkeypatc
     monkeypatch.setattr(engine, "host", lambda: narrow.host)
     monkeypatch.setattr(engine, "load", lambda key, purpose: None)
     monkeypatch.setattr(engine, "compile_ir", lambda text, name, key: narrow.compile_ir(text, name, None))
+    backend = Backend()
     for length in LENGTHS[:-1]:
         for mask in masks(length):
             values = data(code, (length,))
             chosen = values[mask]
             target = data(code, (len(chosen) + 9,), 5)
             expected = np.concatenate([chosen, target[len(chosen) :]])
-            backend = Backend()
             walks = [(values, values.strides), (mask, (1,)), (target, (0,))]
             backend.compile(packing(code)).launch(bind((length,), *walks))
             np.testing.assert_array_equal(target, expected)

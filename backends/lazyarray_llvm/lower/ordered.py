@@ -161,6 +161,7 @@ def pack(frame: Frame, code: str, base: Pointer, point: Point, value: AnyValue, 
     wide = interleave(frame, parts)
     mask = mask if len(parts) == 1 else twice(frame, mask)
     if packs_natively(frame, wide.code, wide.lanes):
+        wide, mask = widen(frame, wide), widen_mask(frame, mask, itemsize(wide.code))
         for picks in registers(frame, wide.code, wide.lanes):
             some, taken = b.shuffle(wide, None, picks), b.shuffle(mask, None, picks)
             count = count_bits(frame, mask_bits(frame, taken))
@@ -170,6 +171,22 @@ def pack(frame: Frame, code: str, base: Pointer, point: Point, value: AnyValue, 
             at = frame.offset(at, count, itemsize(wide.code), "packed")
         return
     _pack_lanes(frame, code, at, point.lanes, value, mask if len(parts) == 1 else None, mask)
+
+
+_LEAST_BYTES = 16  # LLVM 22 has no instruction for compressing or expanding less than an XMM register
+
+
+def widen(frame: Frame, value: Value) -> Value:
+    """The vector with lanes appended, up to a register of 16 bytes."""
+    more = max(value.lanes, _LEAST_BYTES // itemsize(value.code)) - value.lanes
+    return frame.b.shuffle(value, None, [*range(value.lanes), *(-1 for _ in range(more))]) if more else value
+
+
+def widen_mask(frame: Frame, mask: Value, size: int) -> Value:
+    """The mask of a vector that was widened: off in the lanes appended; `size`: bytes of an element."""
+    lanes = mask.lanes
+    more = max(lanes, _LEAST_BYTES // size) - lanes
+    return frame.b.shuffle(mask, frame.b.like(mask, False), [*range(lanes), *([lanes] * more)]) if more else mask
 
 
 def registers(frame: Frame, code: str, lanes: int) -> list[range]:
@@ -218,10 +235,14 @@ def expand(frame: Frame, code: str, base: Pointer, point: Point, mask: Value, be
         parts = [b.shuffle(pairs, None, range(k, 2 * lanes, 2)) for k in (0, 1)]
         return Complex(parts[0], parts[1])
     inner = "u2" if part == "f2" else part
-    found_ = expand_load(frame, inner, at, mask, lanes)
+    if packs_natively(frame, inner, lanes):
+        mask = widen_mask(frame, mask, itemsize(inner))
+    spread = expand_load(frame, inner, at, mask, mask.lanes)
+    if spread.lanes > lanes:
+        spread = b.shuffle(spread, None, range(lanes))
     if inner != part:
-        found_ = b.bitcast(found_, part)
-    return b.compare("ne", found_, b.like(found_, 0)) if code == "b1" else found_
+        spread = b.bitcast(spread, part)
+    return b.compare("ne", spread, b.like(spread, 0)) if code == "b1" else spread
 
 
 def _inside_mask(point: Point, mask: Value, code: str) -> Value:
