@@ -40,11 +40,12 @@ def __getattr__(name: str) -> Any:
 
         try:
             value = resolve(name)
-        except AttributeError:
-            raise AttributeError(f"module 'lazyarray' has no attribute {name!r}") from None
+        except AttributeError as error:
+            raise AttributeError(str(error)) from None  # NumPy's words, which may name what to use instead
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*dir(_np), *_OWN} | {name for name in globals() if name.startswith("__")})
+    public = {name for name in dir(_np) if not name.startswith("__")}
+    return sorted(public.union(_OWN, (name for name in globals() if name.startswith("__"))))

@@ -9,6 +9,7 @@ SHARED   `_np` and `_node` are None; `_base` is shared with views, `_map` places
 
 from __future__ import annotations
 
+import copyreg
 import operator
 from types import GenericAlias
 from typing import Any, Final
@@ -17,6 +18,7 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.attributes import Attributes
+from lazyarray.frontend.foreign import Forwarder, forward
 from lazyarray.frontend.methods import Methods
 from lazyarray.frontend.operator_types import Operators
 from lazyarray.frontend.record import (
@@ -50,6 +52,10 @@ class _ArrayType(type):
             return type(real[0])(name, real, space, **options)
         return super().__new__(mcs, name, bases, space, **options)
 
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]
+        return "ndarray"
+
     def __instancecheck__(cls, instance: Any) -> bool:
         return type.__instancecheck__(cls, instance) or isinstance(instance, _nparray)
 
@@ -62,7 +68,7 @@ class ndarray(Operators, Methods, Attributes, metaclass=_ArrayType):
 
     __slots__ = ("__weakref__", "_base", "_fixed", "_map", "_node", "_np", "_part")
 
-    __module__ = "lazyarray"  # where programs find it, and what pickles name
+    __module__ = "numpy"  # messages and `repr(type(array))` are NumPy's
     __array_priority__ = 0.0
     __hash__ = None
     __class_getitem__: Any = classmethod(GenericAlias)
@@ -85,6 +91,16 @@ class ndarray(Operators, Methods, Attributes, metaclass=_ArrayType):
 
 
 _new: Final[Any] = object.__new__
+
+
+def array_class() -> Any:
+    """What a pickle of the class calls: its module and name are those of NumPy's."""
+    return ndarray
+
+
+# Python's own messages name a class by the name in its C structure, which has the module in it for classes written in C.
+type.__dict__["__name__"].__set__(ndarray, "numpy.ndarray")  # type: ignore[attr-defined]
+copyreg.pickle(_ArrayType, lambda cls: (array_class, ()))  # type: ignore[arg-type]
 
 
 # ---- making arrays
@@ -152,7 +168,11 @@ def as_array(obj: Any, dtype: Any = None) -> ndarray:
     if kind is LazyScalar:
         node = obj._node
         return from_node(node if dtype is None else cast_(node, np.dtype(dtype)))
-    return plain(np.asarray(obj, dtype))
+    given = forward(obj)
+    made = plain(np.asarray(given, dtype))
+    if type(given) is Forwarder and given.given is not None and made._np is given.memory:
+        return given.given  # type: ignore[no-any-return]
+    return made
 
 
 # ---- reading
@@ -443,7 +463,7 @@ BUILTIN: Final = frozenset({ndarray, _nparray, LazyScalar, list, tuple, str, byt
 
 
 # From here on: what needs the class. Any of these modules may be the first that a program imports.
-from lazyarray.frontend import indexing, scalar  # noqa: E402
+from lazyarray.frontend import indexing, regions, scalar  # noqa: E402
 from lazyarray.frontend import ufunc as _ufunc  # noqa: E402, F401
 from lazyarray.frontend.copies import (  # noqa: E402
     astype,
@@ -489,6 +509,7 @@ __all__ = [
     "plain",
     "read_only",
     "refuse_write",
+    "regions",
     "scalar_from_node",
     "settle",
     "share",

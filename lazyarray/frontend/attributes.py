@@ -33,6 +33,11 @@ def _iterate(array: Any) -> Iterator[Any]:
     if len(array.shape) == 1:
         yield from core.to_numpy(array)  # exported: what is iterated over must not be reused meanwhile
         return
+    if array._np is not None:
+        core.take_over(array)
+    if core.settle(array) is None:
+        yield from core.regions.rows(array)
+        return
     for i in range(array.shape[0]):
         yield array[i]
 
@@ -157,7 +162,9 @@ class Attributes:
 
     @property
     def flat(self: Any) -> Any:
-        return core.to_numpy(self).flat
+        from lazyarray.frontend.flat import flat
+
+        return flat(self)
 
     @flat.setter
     def flat(self: Any, values: Any) -> None:
@@ -233,13 +240,28 @@ class Attributes:
 
     def __getitem__(self: Any, key: Any) -> Any:
         data = self._np
-        if data is None or data.size >= config.eager_below or type(key) is core.ndarray:
+        if data is None:
+            kind = type(key)
+            if kind is int:
+                found = core.regions.element(self, key)
+                if found is not None:
+                    return found
+            elif kind is slice:
+                found = core.regions.part(self, key)
+                if found is not None:
+                    return found
+            elif kind is tuple:
+                found = core.regions.parts(self, key)
+                if found is not None:
+                    return found
+            return core.indexing.get(self, key)
+        if data.size >= config.eager_below or type(key) is core.ndarray:
             del data
             return core.indexing.get(self, key)
         try:
             found = data[key]
-        except IndexError:
-            return core.indexing.get(self, key)  # lazy scalars in the key, or the same error
+        except (IndexError, ValueError):
+            return core.indexing.get(self, key)  # what NumPy does not know in the key, or the same error
         if type(found) is _nparray:
             result = _new(core.ndarray)
             result._np = found
@@ -265,6 +287,12 @@ class Attributes:
             if memory is not None and type(value) in IMMEDIATE and not self._fixed and _is_element(key):
                 memory[key] = value
                 return
+        if data is not None:
+            del data
+            core.take_over(self)
+            data = self._np
+        if data is None and core.regions.put(self, key, value):
+            return
         del data
         core.indexing.put(self, key, value)
 
@@ -304,7 +332,8 @@ class Attributes:
         return core.duplicate(self)
 
     def __reduce__(self: Any) -> tuple[Any, ...]:
-        return core.wrap, (np.array(core.read_only(self)),)
+        # The memory itself, so that dtype, layout and out-of-band buffers are those of NumPy's pickles.
+        return core.wrap, (core.to_numpy(self),)
 
     # ---- NumPy's protocols
 
@@ -322,6 +351,30 @@ class Attributes:
             # NumPy prefers this to `__array__`, and would keep a bare address that no count of references shows.
             raise AttributeError("__array_interface__")
         return core.pin(self).__array_interface__
+
+    @property
+    def __array_struct__(self: Any) -> Any:
+        if not _asked_by_name(sys._getframe(1), "__array_struct__"):
+            raise AttributeError("__array_struct__")
+        return core.pin(self).__array_struct__
+
+    def __array_wrap__(self: Any, array: Any, context: Any = None, return_scalar: bool = False, /) -> Any:
+        own = type(array) is core.ndarray
+        made = core.to_numpy(self).__array_wrap__(core.to_numpy(array) if own else array, context, return_scalar)
+        return array if own and type(made) is _nparray and made.shape == array.shape else core.wrap(made)
+
+    def __array_finalize__(self: Any, obj: Any, /) -> None:
+        return None
+
+    def __sizeof__(self: Any) -> int:
+        data = self._np
+        if data is not None:
+            return data.__sizeof__()
+        owned = self._node is not None or self._map is None
+        return _nparray.__basicsize__ + 16 * self.ndim + (self.nbytes if owned else 0)
+
+    def __delitem__(self: Any, key: Any) -> None:
+        raise ValueError("cannot delete array elements")
 
     def __dlpack__(self: Any, **options: Any) -> Any:
         return core.to_numpy(self).__dlpack__(**options)

@@ -9,6 +9,7 @@ import numpy as np
 
 from lazyarray.frontend.array import as_array, ndarray, wrap
 from lazyarray.frontend.dispatch import export
+from lazyarray.frontend.foreign import Forwarder, forward, retried
 from lazyarray.frontend.rebase import rebase
 from lazyarray.frontend.scalar import LazyScalar
 
@@ -36,17 +37,20 @@ def array(
     if kind is list and not options and _PLAIN.issuperset(map(type, object)):
         return wrap(np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin))
     if not isinstance(options.pop("like", None), (type(None), *_OURS)) or options or not _is_ours(object):
-        given = export(object)
-        if options or not isinstance(given, np.ndarray) or type(given) is np.ndarray:
-            made = np.array(given, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options)
-        else:
-            made = np.array(given, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
-        return wrap(made) if type(made) is np.ndarray else made
+        given = forward(export(object))
+        options.update(copy=copy, order=order, subok=subok, ndmin=ndmin)
+        made = retried(np.array, (given, dtype), options)
+        return _own(made, given) if type(made) is np.ndarray else made
     x = as_array(object)
     result = _converted(x, dtype, copy, order)
     if result.ndim < ndmin:
         result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
     return result
+
+
+def _own(made: Any, given: Any) -> Any:
+    """What NumPy made of `given`: the array itself where that is what an object's `__array__` gave."""
+    return wrap(made) if type(given) is not Forwarder or given.memory is not made else given.given
 
 
 def _converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> ndarray:
@@ -90,9 +94,9 @@ def asarray(
     if _is_ours(a) and device in (None, "cpu") and isinstance(like, (type(None), *_OURS)):
         return _converted(as_array(a), dtype, copy, "K" if order is None else order)
     options = {} if like is None or isinstance(like, _OURS) else {"like": like}
-    given = export(a)
-    made = np.asarray(given, dtype, order, device=device, copy=copy, **options)
-    return wrap(made) if made is not a or type(a) is not np.ndarray else as_array(a)
+    given = forward(export(a))
+    made = retried(np.asarray, (given, dtype, order), {"device": device, "copy": copy, **options})
+    return _own(made, given) if made is not a or type(a) is not np.ndarray else as_array(a)
 
 
 def asanyarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> Any:
@@ -100,10 +104,11 @@ def asanyarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> 
         return asarray(a, dtype, order, **options)
     if isinstance(options.get("like"), _OURS):
         del options["like"]
-    made = np.asanyarray(export(a), dtype, order, **options)
+    given = forward(export(a))
+    made = np.asanyarray(given, dtype, order, **options)
     if type(made) is not np.ndarray:
         return made  # a subclass, NumPy's business
-    return wrap(made) if made is not a else as_array(a)
+    return _own(made, given) if made is not a else as_array(a)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:

@@ -10,7 +10,9 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.array import ndarray, plain, read_only, to_numpy, wrap
+from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.record import COMPILED
+from lazyarray.frontend.regions import window
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.runtime.ledger import ledger
 
@@ -52,7 +54,18 @@ def is_compiled(dtype: np.dtype[Any]) -> bool:
     return dtype in COMPILED
 
 
-def plain_operands(args: Sequence[Any]) -> Any:
+# Functions whose results share no memory with their operands, and that write nothing but an `out`, with the number of
+# operands before it: they may be handed small regions of large arrays.
+FRESH: Final = dict.fromkeys(
+    """
+    sum prod min max amin amax any all argmin argmax count_nonzero ptp cumsum cumprod mean var std nanmin nanmax nansum
+    nanmean dot inner vdot outer trace round around average array_equal allclose isclose
+    """.split(),
+    2,
+) | {"where": 3, "clip": 3}
+
+
+def plain_operands(args: Sequence[Any], fresh: bool = False) -> Any:
     """The arguments as NumPy takes them where all arrays are plain and small (or of a dtype never compiled).
 
     None where an array is managed or large (the call is recorded), FALL_BACK where both kinds meet, or an array
@@ -65,6 +78,8 @@ def plain_operands(args: Sequence[Any]) -> Any:
         kind = type(arg)
         if kind is ndarray:
             data = arg._np
+            if data is None and fresh and arg._node is None:
+                data = window(arg)
             if data is None:
                 managed = True
                 continue
@@ -156,10 +171,10 @@ def same(result: Any, given: Sequence[Any], passed: Sequence[Any]) -> Any:
 def run_plain(source: Function, args: Sequence[Any], kwargs: Mapping[str, Any], plain: Sequence[Any]) -> Any:
     """NumPy's function on operands from `plain_operands((*args, *kwargs.values()))`."""
     if not kwargs:
-        return same(source(*plain), args, plain)
+        return same(retried(source, plain, {}), args, plain)
     count = len(args)
     named = dict(zip(kwargs, plain[count:], strict=True))
-    return same(source(*plain[:count], **named), (*args, *kwargs.values()), plain)
+    return same(retried(source, plain[:count], named), (*args, *kwargs.values()), plain)
 
 
 def fall_back(name: str, source: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -172,7 +187,7 @@ def run_numpy(source: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) 
     """NumPy's function on exported arguments."""
     passed = [export(arg) for arg in args]
     named = {key: export(value) for key, value in kwargs.items()}
-    return same(source(*passed, **named), (*args, *kwargs.values()), (*passed, *named.values()))
+    return same(retried(source, passed, named), (*args, *kwargs.values()), (*passed, *named.values()))
 
 
 def describe(function: Function, source: Any, name: str) -> Function:
@@ -223,10 +238,15 @@ def compiled(name: str, source: Function, lazy: Function, at_once: bool = True) 
     `at_once` false: small operands go to `lazy` too, since NumPy's bits are not ours (transcendental inside).
     """
 
+    operands_before_out = FRESH.get(name.removeprefix("ndarray."), -1)
+
     def call(*args: Any, **kwargs: Any) -> Any:
+        fresh = len(args) <= operands_before_out and "out" not in kwargs
         if at_once and args and type(args[0]) is ndarray:
             # The usual small call, ahead of the general look at all operands.
             data = args[0]._np
+            if data is None and fresh and args[0]._node is None:
+                data = window(args[0])
             if (
                 data is not None
                 and data.size < config.eager_below
@@ -239,7 +259,7 @@ def compiled(name: str, source: Function, lazy: Function, at_once: bool = True) 
                 kind = type(result)
                 return wrap(result) if kind is np.ndarray else adopt(result) if kind in _ADOPTED else result
             del data
-        operands = plain_operands((*args, *kwargs.values()) if kwargs else args)
+        operands = plain_operands((*args, *kwargs.values()) if kwargs else args, fresh)
         if operands is not FALL_BACK:
             if operands is not None and at_once:
                 return run_plain(source, args, kwargs, operands)
@@ -257,9 +277,12 @@ def compiled(name: str, source: Function, lazy: Function, at_once: bool = True) 
 def compiled_method(name: str, source: Function, lazy: Function) -> Function:
     """The method `name` of arrays: as `compiled`, with the small call ahead of everything."""
     general = compiled(f"ndarray.{name}", source, lazy)
+    fresh = name in FRESH
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         data = self._np
+        if data is None and fresh and self._node is None:
+            data = window(self)
         if (
             data is not None
             and data.size < config.eager_below
@@ -278,10 +301,16 @@ def compiled_method(name: str, source: Function, lazy: Function) -> Function:
 def compiled_pair(name: str, source: Function, lazy: Function) -> Function:
     """The public function `name` of two arrays: as `compiled`, with the small call ahead of everything."""
     general = compiled(name, source, lazy)
+    fresh = name in FRESH or name == "matmul"
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 2 and not kwargs and type(args[0]) is type(args[1]) is ndarray:
             x, y = args[0]._np, args[1]._np
+            if fresh:
+                if x is None and args[0]._node is None:
+                    x = window(args[0])
+                if y is None and args[1]._node is None:
+                    y = window(args[1])
             if x is not None and y is not None and x.size < config.eager_below and y.size < config.eager_below:
                 result = source(x, y)
                 return plain(result) if type(result) is np.ndarray else result

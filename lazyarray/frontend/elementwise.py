@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
+from lazyarray.frontend.foreign import forward
 from lazyarray.frontend.record import COMPILED, NUMBER_DTYPES, NUMBERS, WEAK, broadcast_shape, map_
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.ir.index_map import IndexMap
@@ -165,7 +166,8 @@ def memory_of(arg: Any) -> Any:
     """The argument as NumPy takes it at once, or None where it is (or may become) a node."""
     kind = type(arg)
     if kind is ndarray:
-        return settle(arg)
+        data = settle(arg)
+        return window(arg) if data is None and arg._node is None else data
     if kind is LazyScalar:
         node = arg._node
         return None if node.data is None else arg.evaluate()
@@ -213,6 +215,7 @@ def is_small(memory: list[Any]) -> bool:
 
 def elementwise(function: Any, args: tuple[Any, ...], python: Callable[..., Any] | None = None) -> Any:
     """A call with positional inputs only: NumPy at once where everything is small memory, else recorded."""
+    args = tuple([arg if type(arg) in BUILTIN else forward(arg) for arg in args])
     memory = [memory_of(arg) for arg in args]
     if not any(item is None and arg is not None for item, arg in zip(memory, args, strict=True)) and (
         is_small(memory) or not function._ops
@@ -348,4 +351,5 @@ from lazyarray.frontend.array import (  # noqa: E402
     wrap,
 )
 from lazyarray.frontend.copies import in_order  # noqa: E402
+from lazyarray.frontend.regions import window  # noqa: E402
 from lazyarray.frontend.writing import as_operand  # noqa: E402

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from lazyarray.config import config
+from lazyarray.frontend.foreign import forward
 from lazyarray.frontend.record import broadcast_shape, cast_, map_, reduce_
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir import index_map
@@ -120,7 +121,7 @@ def memory_key(key: Any) -> Any:
         return tuple([memory_key(item) for item in key])
     if kind is list:
         return [memory_key(item) for item in key]
-    return key
+    return forward(key)
 
 
 def _parse_basic(key: Any, shape: Shape) -> tuple[tuple[Any, ...], bool] | None:

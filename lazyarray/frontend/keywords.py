@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from lazyarray.frontend.foreign import forward
+from lazyarray.frontend.loops import resolve_loop
 from lazyarray.frontend.record import (
     COMPILED,
     broadcast_,
@@ -61,7 +63,7 @@ def call(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     outs = _given_out(function, given, args[nin:])
     if len(args) > nin and function.__name__ in ("maximum", "minimum"):
         function._np(0.0, 0.0, np.empty(()))  # NumPy's warning about an output by position
-    args = args[:nin]
+    args = tuple([forward(arg) for arg in args[:nin]])
     where = given.get("where", True)
     touched = (*args, *outs, where)
     managed = [a for a in touched if type(a) is ndarray and settle(a) is None]
@@ -121,7 +123,7 @@ def _record_call(function: Any, args: tuple[Any, ...], outs: tuple[Any, ...], wh
     out_shapes = tuple([o.shape for o in outs if o is not None])
     if len(function._ops) > 1:
         given_dtypes = (*map(given_dtype, operands), *dtypes)
-        function._np.resolve_dtypes(given_dtypes, casting=casting)  # errors name the ufunc
+        resolve_loop(function._np, given_dtypes, casting)  # errors name the ufunc
     for place, name in enumerate(function._ops):
         whole = OPS[name].ufunc is function._np
         if not whole and signature is not None:

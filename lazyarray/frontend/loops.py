@@ -251,6 +251,22 @@ def power_is_refused(name: str, operands: tuple[Any, ...]) -> bool:
     return type(base) is int or (dtype is not None and dtype.kind in "biu")
 
 
+def resolve_loop(ufunc: np.ufunc, given: tuple[Any, ...], casting: str, signature: Any = None) -> tuple[DType, ...]:
+    """`resolve_dtypes` for inputs and outputs; refused casts raise what a call raises.
+
+    NumPy 2.4's frees what it does not own when it refuses to cast a Python number, so there a call is what refuses.
+    """
+    chosen = {} if signature is None else {"signature": signature}
+    if not any(item in WEAK for item in given[: ufunc.nin]):
+        return ufunc.resolve_dtypes(given, casting=casting, **chosen)
+    dtypes = ufunc.resolve_dtypes(given, casting="unsafe", **chosen)
+    ones = [item(1) if item in WEAK else np.ones(1, item) for item in given[: ufunc.nin]]
+    outs = tuple([None if item is None else np.empty(1, item) for item in given[ufunc.nin :]])
+    with np.errstate(all="ignore"):
+        ufunc(*ones, out=outs, casting=casting, **chosen)
+    return dtypes
+
+
 _TYPED: dict[Any, Key | None] = {}
 
 
@@ -276,8 +292,7 @@ def typed_key(
         else:
             given.append(operand if operand in WEAK else NUMBER_DTYPES[operand])
     signature, casting = options
-    chosen = {} if signature is None else {"signature": signature}
-    dtypes = ufunc.resolve_dtypes((*given, *outs), casting=casting, **chosen)
+    dtypes = resolve_loop(ufunc, (*given, *outs), casting, signature)
     shapes = [o.shape for o in operands if type(o) is Spec]
     shape = broadcast_shape(shapes)
     if shape is None:

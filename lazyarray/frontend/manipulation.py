@@ -18,6 +18,7 @@ from lazyarray.frontend.array import (
     ndarray,
     order_of,
     plain,
+    take_over,
     to_numpy,
     value,
     view_of,
@@ -25,6 +26,7 @@ from lazyarray.frontend.array import (
 )
 from lazyarray.frontend.dispatch import Function, Uncompiled, adopt, compiled, describe, fall_back, is_compiled
 from lazyarray.frontend.record import copy_, empty_, map_, update_, view_
+from lazyarray.frontend.regions import window
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.views import derive, view_by
 from lazyarray.ir.index_map import IndexMap, broadcast, c_strides, identity, transpose
@@ -151,6 +153,10 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
 def reshape_method(self: ndarray, *shape: Any, order: Any = "C", copy: bool | None = None) -> Any:
     """`ndarray.reshape`: extents one by one, or in a tuple."""
     data = self._np
+    if data is not None and data.size >= config.eager_below:
+        del data
+        take_over(self)
+        data = self._np
     if data is not None:
         if copy is None:
             return plain(data.reshape(*shape) if order == "C" else data.reshape(*shape, order=order))
@@ -198,7 +204,9 @@ def concatenate_small(arrays: Any, /, *args: Any, **options: Any) -> Any:
         limit = config.eager_below
         parts = []
         for part in arrays:
-            data = part._np if type(part) is ndarray else None
+            data = None
+            if type(part) is ndarray:
+                data = window(part) if part._np is None and part._node is None else part._np
             if data is None or data.size >= limit:
                 break
             parts.append(data)

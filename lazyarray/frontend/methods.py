@@ -5,6 +5,7 @@ A method whose function lazyarray does not have runs NumPy's own method on the a
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -221,14 +222,17 @@ class Methods:
         array._np = data
 
     def resize(self, *args: Any, **options: Any) -> None:
-        from lazyarray.frontend.array import to_numpy
-
         array: Any = self
-        options.setdefault("refcheck", False)
-        shape = args[0] if len(args) == 1 else args
-        owned = np.array(to_numpy(array), order="C")
-        owned.resize(shape, **options)
-        array._np = owned
+        if array._np is None:
+            _resize_managed(array, args, options)
+            return
+        # NumPy counts references to the memory: it may be held in one place only while it asks.
+        data = array._np
+        array._np = None
+        try:
+            data.resize(*args, **options)
+        finally:
+            array._np = data
 
     def tofile(self, *args: Any, **options: Any) -> None:
         from lazyarray.frontend.array import read_only
@@ -248,6 +252,37 @@ class Methods:
     def to_device(self, device: str, /, *, stream: Any = None) -> Any:
         np.empty(0).to_device(device, stream=stream)  # type: ignore[arg-type]
         return self
+
+
+def _resize_managed(array: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+    """`resize` with NumPy's checks, in its order; the resized array is plain."""
+    from lazyarray.frontend.array import read_only
+    from lazyarray.runtime.buffer import ALONE_HERE
+
+    probe = np.empty(0, array.dtype)
+    probe.resize(*args, **options)  # the errors of the arguments
+    if not args or args == (None,):
+        return
+    flags = array.flags
+    if not (flags.c_contiguous or flags.f_contiguous):
+        raise ValueError("resize only works on single-segment arrays")
+    if probe.size != array.size:
+        if not flags.owndata:
+            raise ValueError("cannot resize this array: it does not own its data")
+        if options.get("refcheck", True) and array._node is None:
+            base = array._base
+            if sys.getrefcount(base) > ALONE_HERE or base.reclaim() is None:
+                raise ValueError(
+                    "cannot resize an array that references or is referenced\n"
+                    "by another object in this way.\n"
+                    "Use the np.resize function to get a new resized copy or\n"
+                    " set refcheck=False to disable this check"
+                )
+    values = read_only(array)
+    owned = np.zeros(probe.shape, values.dtype, "C" if flags.c_contiguous else "F")
+    count = min(owned.size, values.size)
+    owned.ravel("K")[:count] = values.ravel("K")[:count]
+    array._np = owned
 
 
 def _reinterpret(array: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -22,6 +22,7 @@ from lazyarray.frontend import (
 )
 from lazyarray.frontend.array import as_array, ndarray, to_numpy, wrap
 from lazyarray.frontend.dispatch import compiled, compiled_method, compiled_pair, describe, export, passing, unbound
+from lazyarray.frontend.flat import flatiter
 from lazyarray.frontend.record import dummy
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.ufunc import UFUNCS, ufunc
@@ -157,6 +158,7 @@ def nditer(*args: Any, **kwargs: Any) -> Any:
 OBJECTS: Final[dict[str, Any]] = {
     "ndarray": ndarray,
     "ufunc": ufunc,
+    "flatiter": flatiter,
     "vectorize": vectorize,
     "ndenumerate": ndenumerate,
     "mgrid": Grid(np.mgrid),

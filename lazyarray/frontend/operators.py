@@ -17,6 +17,7 @@ from lazyarray.frontend import elementwise as calls
 from lazyarray.frontend import ufunc as ufuncs
 from lazyarray.frontend.quick import next_sequence, node_of, record_node
 from lazyarray.frontend.record import COMPILED, Ranged, memo_of
+from lazyarray.frontend.regions import claim, window
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.node import TAPE, Key, Node
 from lazyarray.ir.ops import OPS
@@ -105,11 +106,16 @@ def make_binary(name: str, slow: Callable[[Any, Any], Any], depth: int) -> Any:
     def apply(self: Any, other: Any) -> Any:
         a = self._np
         kind = type(other)
+        if a is None and self._node is None:
+            a = window(self)
         if a is not None:
             if kind is ndarray:
                 b = other._np
                 if b is None:
-                    return slow(self, other)
+                    b = window(other) if other._node is None else None
+                    if b is None:
+                        del a
+                        return slow(self, other)
                 n, m, limit = a.size, b.size, config.eager_below
                 if n >= limit or m >= limit or (n * m >= limit and a.shape != b.shape):
                     del a, b
@@ -120,7 +126,12 @@ def make_binary(name: str, slow: Callable[[Any, Any], Any], depth: int) -> Any:
                 del a
                 return slow(self, other)
             if compute is not None:
-                found = compute(a, b)
+                try:
+                    found = compute(a, b)
+                except TypeError:
+                    # No loop: NumPy's `==` and `!=` have an answer for records and for types that do not compare.
+                    del a, b
+                    return slow(self, other)
             else:
                 found = (eager_of(name, a, b) or plain_compute)(a, b)
             if type(found) is _nparray:
@@ -192,6 +203,8 @@ def make_unary(name: str, slow: Callable[[Any], Any], depth: int) -> Any:
 
     def apply(self: Any) -> Any:
         a = self._np
+        if a is None and self._node is None:
+            a = window(self)
         if a is not None:
             if a.size >= config.eager_below:
                 del a
@@ -231,6 +244,8 @@ def _reflected(name: str, python: Binary) -> Any:
     def reflected(self: Any, other: Any) -> Any:
         a = self._np
         kind = type(other)
+        if a is None and self._node is None:
+            a = window(self)
         if a is not None:
             if (kind is float or kind is int) and a.size < config.eager_below:
                 found = compute(other, a)
@@ -278,6 +293,8 @@ def _in_place(name: str) -> Any:
         base = None
         if self._node is None:
             if self._map is not None or self._fixed:
+                if _write_now(compute, self, other):
+                    return self
                 return calls.in_place(name, self, other)
             base = self._base
         frame = _getframe(1)
@@ -305,6 +322,24 @@ def _in_place(name: str) -> Any:
     return inplace
 
 
+def _write_now(compute: Any, target: Any, other: Any) -> bool:
+    """The augmented assignment of a small view of evaluated memory that nobody else still reads, done in place."""
+    kind = type(other)
+    if kind is not float and kind is not int:
+        if kind is not ndarray:
+            return False
+        if other._np is None and (other._node is not None or window(other) is None):
+            return False
+    memory = claim(target)
+    if memory is None:
+        return False
+    if kind is ndarray:
+        data = other._np
+        other = window(other) if data is None else data
+    compute(memory, other, memory)
+    return True
+
+
 def _unary(name: str, python: Unary) -> Any:
     return make_unary(name, lambda self: calls.unary(name, python, self), 1)
 
@@ -314,6 +349,8 @@ def _power(self: Any, other: Any, modulus: Any = None) -> Any:
         return NotImplemented
     a = self._np
     kind = type(other)
+    if a is None and self._node is None:
+        a = window(self)
     if a is not None and a.size < config.eager_below and (kind is int or kind is float):
         found = a**other if calls.shortcut_power(a.dtype, other) else (eager_of("power", a) or operator.pow)(a, other)
         return core.plain(found) if type(found) is _nparray else found
@@ -338,8 +375,12 @@ def _in_place_power(self: Any, other: Any) -> Any:
 
 def _matmul(self: Any, other: Any) -> Any:
     a = self._np
+    if a is None and self._node is None:
+        a = window(self)
     if a is not None and type(other) is ndarray:
         b = other._np
+        if b is None and other._node is None:
+            b = window(other)
         limit = config.eager_below
         if b is not None and a.size < limit and b.size < limit:
             found = a @ b

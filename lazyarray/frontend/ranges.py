@@ -13,6 +13,7 @@ from lazyarray.config import config
 from lazyarray.frontend.array import from_node, ndarray, plain, wrap
 from lazyarray.frontend.creation import HUGE, OURS, dtype_from, make_now, recorded_size
 from lazyarray.frontend.dispatch import fall_back
+from lazyarray.frontend.foreign import forward
 from lazyarray.frontend.rebase import rebase
 from lazyarray.frontend.record import cast_, iota_, map_
 from lazyarray.frontend.scalar import LazyScalar
@@ -134,6 +135,7 @@ def _spaced(name: str, exact: bool) -> Callable[..., Any]:
     source = getattr(np, name)
 
     def create(start: Any, stop: Any, num: Any = 50, *args: Any, **kwargs: Any) -> Any:
+        start, stop = forward(start), forward(stop)
         try:
             count = operator.index(num)
         except TypeError:

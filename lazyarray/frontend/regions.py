@@ -13,10 +13,9 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.index_keys import locate
 from lazyarray.frontend.record import IMMEDIATE
 from lazyarray.frontend.scalar import LazyScalar
-from lazyarray.ir.index_map import IndexMap, identity, size_of
+from lazyarray.ir.index_map import IndexMap, c_strides, identity, size_of
 from lazyarray.ir.node import Node
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.buffer import ALONE_HERE, Base, owns_alone
@@ -114,19 +113,33 @@ def claim(array: Any) -> Array | None:
     return memory_at(array)
 
 
-def source_of(new: Any) -> Any:
-    """What is written, as NumPy takes it, if it is there; else None."""
+def is_there(new: Any, dtype: np.dtype[Any]) -> bool:
+    """True when what is to be written is in memory (small, if it is a managed array) and NumPy converts it quietly."""
     kind = type(new)
-    if kind in IMMEDIATE or kind is _nparray:
-        return new
+    if kind is int or kind is float or kind is bool:
+        return True
+    if kind is core.ndarray:
+        if new._np is None:
+            node = new._node
+            if node is None:
+                node = new._base.node
+            if (node is not None and node.data is None) or size_of(new.shape) >= config.eager_below:
+                return False
+    elif kind is LazyScalar:
+        if new._node.data is None:
+            return False
+    elif kind not in IMMEDIATE and kind is not _nparray:
+        return False
+    return dtype.kind == "c" or bool(np.dtype(getattr(new, "dtype", complex)).kind != "c")
+
+
+def source_of(new: Any) -> Any:
+    """What is written, as NumPy takes it."""
+    kind = type(new)
     if kind is core.ndarray:
         data = new._np
-        if data is not None:
-            return data
-        return core.settle(new) if new._node is not None else window(new)
-    if kind is LazyScalar:
-        return None if new._node.data is None else new.evaluate()
-    return None
+        return memory_at(new) if data is None else data
+    return new.evaluate() if kind is LazyScalar else new
 
 
 def put(array: Any, key: Any, new: Any) -> bool:
@@ -134,18 +147,28 @@ def put(array: Any, key: Any, new: Any) -> bool:
     limit = config.eager_below
     if not limit or not _is_basic(key):
         return False
-    owned = array._node
-    if owned is None:
-        if type(new) is core.ndarray and new._np is None and new._node is None and _is_itself(array, key, new):
-            return True  # `a[1:] *= 2` writes through the view and then assigns the view to itself
+    root = array._node
+    if root is None:
+        base = array._base
+        root = base.node
         if array._fixed:
             return False
-        root = array._base.node
+        # `a[1:] *= 2` writes through the view and then assigns the view to itself.
+        own = type(new) is core.ndarray and new._np is None and new._node is None and new._base is base
+        if own:
+            if size_of(new.shape) >= limit:
+                return _is_itself(array, key, new)
+            own = new._part is array._part
     else:
-        root = owned
-    if root is not None and root.data is None and not _settle_chain(root, array, key, new):
-        return False
-    whole = memory_at(array)
+        own = False
+    if root is not None and root.data is None and not _is_piecewise(root):
+        return own and _is_itself(array, key, new)
+    del root
+    return _put_in_memory(array, key, new, limit, own) or (own and _is_itself(array, key, new))
+
+
+def _put_in_memory(array: Any, key: Any, new: Any, limit: int, own: bool) -> bool:
+    whole: Any = memory_at(array)
     if whole is None:
         return False
     try:
@@ -153,22 +176,21 @@ def put(array: Any, key: Any, new: Any) -> bool:
     except IndexError:
         return False
     size = region.size
-    shape = region.shape if type(region) is _nparray else None
-    total = whole.size
-    del region
-    if size >= limit and (type(new) not in IMMEDIATE or size > FILL_LIMIT or 2 * size > total):
+    kind = type(new)
+    if kind is not int and kind is not float and not (own and type(region) is _nparray):
+        if (type(region) is not _nparray and kind not in IMMEDIATE) or not is_there(new, whole.dtype):
+            return False
+    if size >= limit and (kind not in IMMEDIATE or size > FILL_LIMIT or 2 * size > whole.size):
         return False
-    if shape is None and type(new) not in IMMEDIATE:
-        return False
-    source = source_of(new)
-    if source is None or (type(source) is _nparray and source.size > size):
-        return False
-    del whole, root, owned
-    if not take(core.share(array)):
-        return False
-    target = memory_at(array)
-    assert target is not None
-    target[key] = source
+    if array._node is not None or array._base.memory is None:
+        del whole, region  # references are counted now
+        if not take(core.share(array)):
+            return False
+        whole = memory_at(array)
+    elif type(region) is _nparray:
+        region[...] = source_of(new)
+        return True
+    whole[key] = source_of(new)
     return True
 
 
@@ -191,7 +213,7 @@ def _is_itself(array: Any, key: Any, new: Any) -> bool:
     return found is not None and found.view == new._map
 
 
-def _settle_chain(root: Node, array: Any, key: Any, new: Any) -> bool:
+def _is_piecewise(root: Node) -> bool:
     """Evaluates a base that is being written piece by piece, so that the pieces to come are written at once.
 
     The first writes are recorded like all others: boundary values that are set before the first step of a solver are
@@ -202,9 +224,10 @@ def _settle_chain(root: Node, array: Any, key: Any, new: Any) -> bool:
         if type(node) is not Node or node.data is not None or node.key.kind != "update":
             return False
         attr: Any = node.key.attr
-        if type(node.args[1]) is Node and size_of(attr[1]) >= config.eager_below:
+        if attr[3] or (type(node.args[1]) is Node and size_of(attr[1]) >= config.eager_below):
             return False
         node = node.args[0]
+    del node
     boundary.evaluate((root,))
     return True
 
@@ -212,36 +235,156 @@ def _settle_chain(root: Node, array: Any, key: Any, new: Any) -> bool:
 # ---- views
 
 
-def view_at(array: Any, key: slice) -> Any:
-    """`array[key]` for a managed array with one axis."""
+def element(array: Any, index: int) -> Any:
+    """`array[index]` of a managed array, if that is a row, or an element whose value is there; else None."""
     node = array._node
-    if node is None:
+    if node is not None:
+        data = node.data
+        view = None
+        if data is None or data.ndim != 1:
+            return part(array, index)
+        extent = data.shape[0]
+    else:
         base = array._base
         view = array._map
-        part, fixed = array._part, array._fixed
         if view is None:
-            offset, extent, stride = 0, base.spec.shape[0], 1
+            if len(base.spec.shape) != 1:
+                return part(array, index)
+            extent = base.spec.shape[0]
         else:
-            offset, extent, stride = view.offset, view.shape[0], view.strides[0]
+            offset, shape, strides = view
+            if len(shape) != 1:
+                return part(array, index)
+            extent = shape[0]
+        node = base.node
+        data = base.memory if node is None else node.data
+        if data is None or array._part is not None:
+            return None
+    if index < 0:
+        index += extent
+    if not 0 <= index < extent:
+        return None
+    if view is None:
+        return data[index]
+    return data.reshape(-1)[offset + index * strides[0]]
+
+
+def part(array: Any, key: Any) -> Any:
+    """`array[key]` for an integer or slice that leaves a view of a large managed array; else None."""
+    node = array._node
+    fixed = False
+    name = None
+    if node is None:
+        base = array._base
+        spec = base.spec
+        view = array._map
+        name, fixed = array._part, array._fixed
     else:
-        base = core.share(array)
-        part, fixed = None, False
-        offset, extent, stride = 0, base.spec.shape[0], 1
-    start, stop, step = key.indices(extent)
-    if step == 1:
-        count = stop - start if stop > start else 0
+        base = view = None
+        spec = node.key.spec
+    if spec.size < config.eager_below:
+        return None
+    if view is None:
+        offset, shape = 0, spec.shape
+        strides = c_strides(shape)
     else:
-        count = len(range(start, stop, step))
-        step *= stride
-    if count:
-        offset += start * stride
+        offset, shape, strides = view
+    if not shape:
+        return None
+    if type(key) is int:
+        extent = shape[0]
+        if len(shape) == 1 or not -extent <= key < extent:
+            return None
+        if key < 0:
+            key += extent
+        view = _make(IndexMap, (offset + key * strides[0], shape[1:], strides[1:]))
+    else:
+        try:
+            start, stop, step = key.indices(shape[0])
+        except TypeError:
+            return None
+        count = len(range(start, stop, step)) if step != 1 else stop - start if stop > start else 0
+        if count:
+            offset += start * strides[0]
+        view = _make(IndexMap, (offset, (count, *shape[1:]), (step * strides[0], *strides[1:])))
     result: Any = _new(core.ndarray)
     result._np = None
     result._node = None
-    result._base = base
-    result._map = _make(IndexMap, (offset, (count,), (stride if step == 1 else step,)))
-    result._part = part
+    result._base = core.share(array) if base is None else base
+    result._map = view
+    result._part = name
     result._fixed = fixed
+    return result
+
+
+def parts(array: Any, key: tuple[Any, ...]) -> Any:
+    """`array[key]` for integers and slices: a view of a large managed array, or an element that is there; else None."""
+    node = array._node
+    if node is None:
+        base = array._base
+        spec = base.spec
+        view = array._map
+        node = base.node
+        data = None if view is not None or array._part is not None else base.memory if node is None else node.data
+    else:
+        spec = node.key.spec
+        view = None
+        data = node.data
+    rank = len(spec.shape) if view is None else len(view.shape)
+    if spec.size < config.eager_below:
+        return None
+    if data is not None and len(key) == rank:
+        for item in key:
+            if type(item) is not int:
+                break
+        else:
+            try:
+                return data[key]
+            except IndexError:
+                return None
+    if view is None:
+        offset, shape = 0, spec.shape
+        strides = c_strides(shape)
+    else:
+        offset, shape, strides = view
+    if len(key) > rank:
+        return None
+    left: list[int] = []
+    steps: list[int] = []
+    for item, extent, stride in zip(key, shape, strides, strict=False):
+        kind = type(item)
+        if kind is int:
+            if not -extent <= item < extent:
+                return None
+            offset += (item + extent if item < 0 else item) * stride
+        elif kind is slice:
+            try:
+                start, stop, step = item.indices(extent)
+            except TypeError:
+                return None
+            count = len(range(start, stop, step)) if step != 1 else stop - start if stop > start else 0
+            if count:
+                offset += start * stride
+            left.append(count)
+            steps.append(step * stride)
+        else:
+            return None
+    used = len(key)
+    if not left and used == rank:
+        return None
+    found = _make(IndexMap, (offset, (*left, *shape[used:]), (*steps, *strides[used:])))
+    result: Any = _new(core.ndarray)
+    result._np = None
+    result._map = found
+    if array._node is None:
+        result._base = base
+        result._part = array._part
+        result._fixed = array._fixed
+    else:
+        result._base = core.share(array)
+        result._part = None
+        result._fixed = False
+    result._node = None
     return result
 
 
@@ -264,3 +407,4 @@ def rows(array: Any) -> Any:
 
 
 from lazyarray.frontend import array as core  # noqa: E402  (either module may be imported first)
+from lazyarray.frontend.index_keys import locate  # noqa: E402

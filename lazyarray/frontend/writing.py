@@ -8,6 +8,7 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
+from lazyarray.frontend.foreign import forward
 from lazyarray.frontend.record import (
     COMPILED,
     IMMEDIATE,
@@ -104,7 +105,7 @@ def as_operand(values: Any) -> Any:
         return np.asarray(values)[()] if values.dtype in COMPILED else None
     if kind is int or kind is float:
         return values
-    array = np.asarray(values)
+    array = np.asarray(forward(values))
     if array.dtype not in COMPILED:
         return None
     if array.ndim == 0:
@@ -119,7 +120,7 @@ def to_memory(values: Any) -> Any:
         return core.read_only(values)
     if kind is scalar.LazyScalar:
         return values.evaluate()
-    return values
+    return forward(values)
 
 
 def write(array: core.ndarray, new: Any, mask: Node | None = None) -> None:

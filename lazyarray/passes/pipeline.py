@@ -8,10 +8,12 @@ from lazyarray.ir.expression import Expression
 from lazyarray.passes.liveness import drop_dead
 from lazyarray.passes.numbering import share_common
 from lazyarray.passes.rewrite import Rewritten, unchanged
+from lazyarray.passes.selection import select_last
 from lazyarray.passes.views import push_reshapes
 
 PIPELINE: tuple[tuple[str, Callable[[Rewritten], Rewritten]], ...] = (
     ("share_common", share_common),
+    ("select_last", select_last),
     ("push_reshapes", push_reshapes),
     ("share_common", share_common),
     ("drop_dead", drop_dead),

@@ -38,7 +38,8 @@ def format_kernel(kernel: Kernel) -> str:
     index = [names[k] if k < len(names) else f"i{k}" for k in range(len(kernel.roles))]
     parallel = ", ".join(i for i, role in zip(index, kernel.roles, strict=True) if role == "p")
     reduced = ", ".join(i for i, role in zip(index, kernel.roles, strict=True) if role == "r")
-    lines = [f"parallel for {parallel}:" if parallel else "once, split over the workers:"]
+    order = "in order for" if kernel.scatters or kernel.packs else "parallel for"
+    lines = [f"{order} {parallel}:" if parallel else "once, split over the workers:"]
     for stage in kernel.stages:
         depth = "  "
         if stage.level == "full" and reduced:
@@ -59,6 +60,10 @@ def stage_lines(kernel: Kernel, stage: Stage, index: list[str]) -> list[str]:
     lines += [f"v{i.target} = {right_side(kernel, i, index)}" for i in stage.after]
     for store in stage.stores:
         place = element(kernel, store.access, index)
+        if store.offset is not None:
+            place = f"a{store.access} at byte v{store.offset}"
+        elif store.packed:
+            place = f"a{store.access}[next]"
         lines.append(f"{place} = v{store.value}" + (f" where v{store.mask}" if store.mask is not None else ""))
     return lines
 
@@ -79,6 +84,8 @@ def right_side(kernel: Kernel, instruction: Instruction, index: list[str]) -> st
         return f"kept v{attr}"
     if op == "gather":
         return f"a{attr} at byte {args[0]}"
+    if op == "expand":
+        return f"a{attr}[next] where {args[0]}"
     if op == "cast":
         return f"{instruction.code}({args[0]})"
     if op in INFIX:

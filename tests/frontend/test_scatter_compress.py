@@ -186,3 +186,33 @@ def test_index_writes_and_masked_reads_are_kernels() -> None:
         lazyarray.evaluate(x)
     assert [run.ops for run in runs.kernels] == [("expand", "update")]
     assert runs.library_calls == []
+
+
+def test_selections_by_one_mask_are_one_kernel() -> None:
+    x, y, m = lazyarray.array(FLAT), lazyarray.array(FLAT[::-1].copy()), lazyarray.array(MASK)
+    with lazyarray.record_runs() as runs:
+        chosen = x[m] ** 2 + y[m] * x[m]
+        lazyarray.evaluate(chosen)
+    assert [sorted(run.ops) for run in runs.kernels] == [["add", "compress", "multiply", "square"]]
+    numpy.testing.assert_array_equal(
+        numpy.asarray(chosen), FLAT[MASK] ** 2 + FLAT[::-1][MASK] * FLAT[MASK], strict=True
+    )
+    with lazyarray.record_runs() as runs:  # dear, and most elements are left out
+        lazyarray.evaluate(lazyarray.exp(x[m]))
+    assert [run.ops for run in runs.kernels] == [("compress",), ("exp",)]
+    with lazyarray.record_runs() as runs:  # the selection is wanted, too
+        selection = x[m]
+        lazyarray.evaluate(selection, selection + 1)
+    assert [run.ops for run in runs.kernels] == [("compress",), ("add",)]
+
+
+def test_a_write_back_under_a_mask_packs_nothing() -> None:
+    x, m = lazyarray.array(FLAT), lazyarray.array(MASK)
+    with lazyarray.record_runs() as runs:
+        x[m] = x[m] * 2 + 1
+        x[m] += 3
+        lazyarray.evaluate(x)
+    assert [set(run.ops) for run in runs.kernels] in ([{"multiply", "add", "update"}, {"add", "update"}], [{"multiply", "add", "update"}])
+    expected = FLAT.copy()
+    expected[MASK] = FLAT[MASK] * 2 + 4
+    numpy.testing.assert_array_equal(numpy.asarray(x), expected)

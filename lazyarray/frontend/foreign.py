@@ -1,0 +1,63 @@
+"""Owns objects of other packages that turn into arrays: NumPy takes only its own arrays from their `__array__`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+REFUSED: Final = "object __array__ method not producing an array"
+_KNOWN: Final = (np.ndarray, np.generic, type)
+
+
+class Forwarder:
+    """Stands for an object before NumPy: everything is the object's, but `__array__` gives NumPy's arrays."""
+
+    __slots__ = ("given", "memory", "source")
+
+    def __init__(self, source: Any) -> None:
+        self.source = source
+        self.given: Any = None
+        self.memory: Any = None
+
+    def __array__(self, *args: Any, **options: Any) -> Any:
+        made = self.source.__array__(*args, **options)
+        if type(made) is core.ndarray:
+            self.given = made
+            made = self.memory = core.to_numpy(made)
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.source, name)
+
+    def restore(self, result: Any) -> Any:
+        """The array that the object gave, where NumPy returned its memory; else the result."""
+        return self.given if self.given is not None and result is self.memory else result
+
+
+def forward(obj: Any) -> Any:
+    """What NumPy takes for `obj`: a `Forwarder` where it has an `__array__` of its own."""
+    kind = type(obj)
+    if kind in core.BUILTIN or not hasattr(kind, "__array__") or isinstance(obj, _KNOWN):
+        return obj
+    return Forwarder(obj)
+
+
+def retried(function: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """The function of NumPy's; again, on stand-ins, where an object among its arguments gave one of our arrays."""
+    try:
+        return function(*args, **options)
+    except ValueError as error:
+        if str(error) != REFUSED:
+            raise
+    return function(*_forward_all(args), **{name: _forward_all(item) for name, item in options.items()})
+
+
+def _forward_all(item: Any) -> Any:
+    if type(item) in (list, tuple):
+        return type(item)([_forward_all(part) for part in item])
+    return forward(item)
+
+
+from lazyarray.frontend import array as core  # noqa: E402  (either module may be imported first)
