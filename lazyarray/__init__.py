@@ -41,7 +41,8 @@ def __getattr__(name: str) -> Any:
         try:
             value = resolve(name)
         except AttributeError as error:
-            raise AttributeError(str(error)) from None  # NumPy's words, which may name what to use instead
+            # NumPy's words, which may name what to use instead.
+            raise AttributeError(str(error).replace("module 'numpy'", "module 'lazyarray'", 1)) from None
     globals()[name] = value
     return value
 

@@ -64,6 +64,15 @@ class Interpretation:
         binding = self.binding
         return memory(self.kernel.accesses[number], binding.pointers[number], binding.extents, binding.strides[number])
 
+    def addresses(self, number: int) -> Array:
+        """The address of an access at every point, with extent 1 where it does not move."""
+        steps, rank = self.binding.strides[number], len(self.binding.extents)
+        found = np.full((1,) * rank, self.binding.pointers[number])
+        for axis, (extent, step) in enumerate(zip(self.binding.extents, steps, strict=True)):
+            if step:
+                found = found + (np.arange(extent) * step).reshape(-1, *(1,) * (rank - axis - 1))
+        return found
+
     def compute(self, instruction: Instruction, scope: dict[Any, Any]) -> Any:
         op, dtype = instruction.op, dtype_of(instruction.code)
         args = [scope[a] for a in instruction.args]
@@ -83,9 +92,9 @@ class Interpretation:
         if op == "recall":
             return self.values["kept", attr]
         if op == "gather":
-            base = self.binding.pointers[attr]
-            flat = [(ctypes.c_char * dtype.itemsize).from_address(base + int(o)).raw for o in np.ravel(args[0])]
-            return np.frombuffer(b"".join(flat), dtype).reshape(np.shape(args[0]))
+            addresses = self.addresses(attr) + args[0]
+            flat = [(ctypes.c_char * dtype.itemsize).from_address(int(a)).raw for a in np.ravel(addresses)]
+            return np.frombuffer(b"".join(flat), dtype).reshape(np.shape(addresses))
         if op == "expand":
             mask = self.full(args[0])
             count = int(np.count_nonzero(mask))
@@ -157,12 +166,11 @@ class Interpretation:
         values = self.full(scope[store.value]).ravel()
         mask = np.ones(values.size, bool) if store.mask is None else self.full(scope[store.mask]).ravel()
         if store.offset is None:
-            offsets = (np.cumsum(mask) - mask) * dtype_of(code).itemsize
+            places = self.binding.pointers[store.access] + (np.cumsum(mask) - mask) * dtype_of(code).itemsize
         else:
-            offsets = self.full(scope[store.offset]).ravel()
-        base = self.binding.pointers[store.access]
-        for value, offset in zip(values[mask], offsets[mask], strict=True):
-            ctypes.memmove(base + int(offset), value.tobytes(), value.nbytes)
+            places = self.full(self.addresses(store.access) + scope[store.offset]).ravel()
+        for value, place in zip(values[mask], places[mask], strict=True):
+            ctypes.memmove(int(place), value.tobytes(), value.nbytes)
 
 
 class Oracle:

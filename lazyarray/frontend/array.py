@@ -17,9 +17,10 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.attributes import Attributes
-from lazyarray.frontend.foreign import Forwarder, forward
+from lazyarray.frontend.attributes import Attributes, know
+from lazyarray.frontend.foreign import OURS, Forwarder, forward
 from lazyarray.frontend.methods import Methods
+from lazyarray.frontend.naming import Named, name_as_in_c, refuse_setting
 from lazyarray.frontend.operator_types import Operators
 from lazyarray.frontend.record import (
     COMPILED,
@@ -40,7 +41,7 @@ DType = np.dtype[Any]
 _nparray: Final = np.ndarray
 
 
-class _ArrayType(type):
+class _ArrayType(Named):
     """Makes NumPy's arrays instances of `ndarray`, and subclasses of `ndarray` subclasses of NumPy's.
 
     A program's own subclass overrides NumPy's hooks, so NumPy must be what runs it.
@@ -51,10 +52,6 @@ class _ArrayType(type):
             real = tuple(_nparray if type(base) is _ArrayType else base for base in bases)
             return type(real[0])(name, real, space, **options)
         return super().__new__(mcs, name, bases, space, **options)
-
-    @property
-    def __name__(cls) -> str:  # type: ignore[override]
-        return "ndarray"
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return type.__instancecheck__(cls, instance) or isinstance(instance, _nparray)
@@ -90,6 +87,7 @@ class ndarray(Operators, Methods, Attributes, metaclass=_ArrayType):
         return plain(_nparray(shape, dtype, buffer, offset, strides, order))
 
 
+know(ndarray)
 _new: Final[Any] = object.__new__
 
 
@@ -98,8 +96,8 @@ def array_class() -> Any:
     return ndarray
 
 
-# Python's own messages name a class by the name in its C structure, which has the module in it for classes written in C.
-type.__dict__["__name__"].__set__(ndarray, "numpy.ndarray")  # type: ignore[attr-defined]
+name_as_in_c(ndarray)
+refuse_setting(Attributes, "numpy.ndarray")
 copyreg.pickle(_ArrayType, lambda cls: (array_class, ()))  # type: ignore[arg-type]
 
 
@@ -460,6 +458,7 @@ def _resolve(shape: Shape, wanted: Any) -> Shape:
 
 # Types of operands that NumPy's dispatch has nothing to say about.
 BUILTIN: Final = frozenset({ndarray, _nparray, LazyScalar, list, tuple, str, bytes, type(None)} | NUMBERS)
+OURS.update(BUILTIN)
 
 
 # From here on: what needs the class. Any of these modules may be the first that a program imports.

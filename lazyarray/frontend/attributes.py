@@ -25,6 +25,15 @@ _nparray: Final = np.ndarray
 _new: Final[Any] = object.__new__
 
 
+_own: Any = None  # `ndarray` once it is there: a global is found sooner than an attribute of a module
+
+
+def know(own: Any) -> None:
+    """Tells the class that these are the attributes of."""
+    global _own
+    _own = own
+
+
 def _is_element(key: Any) -> bool:
     return type(key) is int or all([type(item) is int for item in key])
 
@@ -179,7 +188,9 @@ class Attributes:
             core.take_over(self)
             data = self._np
         if data is not None:
-            return core.plain(data.T)
+            result = _new(_own)
+            result._np = data.T
+            return result
         view = core.map_of(self)
         return core.view_of(self, transpose(view, tuple(range(len(view.shape) - 1, -1, -1))))
 
@@ -240,7 +251,18 @@ class Attributes:
 
     def __getitem__(self: Any, key: Any) -> Any:
         data = self._np
-        if data is None:
+        if data is not None:
+            if data.size < config.eager_below and type(key) is not _own:
+                try:
+                    found = data[key]
+                except (IndexError, ValueError):
+                    return core.indexing.get(self, key)  # what NumPy does not know in the key, or the same error
+                if type(found) is _nparray:
+                    result = _new(_own)
+                    result._np = found
+                    return result
+                return found
+        else:
             kind = type(key)
             if kind is int:
                 found = core.regions.element(self, key)
@@ -254,19 +276,8 @@ class Attributes:
                 found = core.regions.parts(self, key)
                 if found is not None:
                     return found
-            return core.indexing.get(self, key)
-        if data.size >= config.eager_below or type(key) is core.ndarray:
-            del data
-            return core.indexing.get(self, key)
-        try:
-            found = data[key]
-        except (IndexError, ValueError):
-            return core.indexing.get(self, key)  # what NumPy does not know in the key, or the same error
-        if type(found) is _nparray:
-            result = _new(core.ndarray)
-            result._np = found
-            return result
-        return found
+        del data
+        return core.indexing.get(self, key)
 
     def __setitem__(self: Any, key: Any, value: Any) -> None:
         data = self._np
@@ -392,10 +403,10 @@ class Attributes:
 
         return ufunc.dispatch(function, method, inputs, options)
 
-    def __array_function__(self: Any, function: Any, types: Any, args: Any, options: Any) -> Any:
+    def __array_function__(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         from lazyarray.frontend import ufunc
 
-        return ufunc.dispatch_function(function, types, args, options)
+        return ufunc.dispatch_function(func, types, args, kwargs)
 
     # ---- conversions that stay here
 
@@ -411,7 +422,9 @@ class Attributes:
     def copy(self: Any, order: Any = "C") -> Any:
         data = self._np
         if data is not None and data.size < config.eager_below:
-            return core.plain(data.copy(order))
+            result = _new(_own)
+            result._np = data.copy(order)
+            return result
         del data
         return core.duplicate(self, order)
 

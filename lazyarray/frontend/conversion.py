@@ -9,12 +9,11 @@ import numpy as np
 
 from lazyarray.frontend.array import as_array, ndarray, wrap
 from lazyarray.frontend.dispatch import export
-from lazyarray.frontend.foreign import Forwarder, forward, retried
+from lazyarray.frontend.foreign import Forwarder, forward, make_like, retried, serves
 from lazyarray.frontend.rebase import rebase
 from lazyarray.frontend.scalar import LazyScalar
 
 _PLAIN: Final = frozenset({int, float, complex, bool, str, np.float64, np.int64})
-_OURS: Final = (ndarray, np.ndarray, LazyScalar, np.generic)
 
 
 def _is_ours(obj: Any) -> bool:
@@ -36,7 +35,11 @@ def array(
         return wrap(object._np.copy(order)) if order in ("K", "C") else wrap(np.array(object._np, order=order))
     if kind is list and not options and _PLAIN.issuperset(map(type, object)):
         return wrap(np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin))
-    if not isinstance(options.pop("like", None), (type(None), *_OURS)) or options or not _is_ours(object):
+    like = options.pop("like", None)
+    if not serves(like):
+        options.update(copy=copy, order=order, subok=subok, ndmin=ndmin)
+        return make_like("array", like, (object, dtype), options)
+    if options or not _is_ours(object):
         given = forward(export(object))
         options.update(copy=copy, order=order, subok=subok, ndmin=ndmin)
         made = retried(np.array, (given, dtype), options)
@@ -91,19 +94,21 @@ def asarray(
 ) -> Any:
     if type(a) is ndarray and dtype is None and order is None and copy is None and device is None:
         return a
-    if _is_ours(a) and device in (None, "cpu") and isinstance(like, (type(None), *_OURS)):
+    if not serves(like):
+        return make_like("asarray", like, (a, dtype, order), {"device": device, "copy": copy})
+    if _is_ours(a) and device in (None, "cpu"):
         return _converted(as_array(a), dtype, copy, "K" if order is None else order)
-    options = {} if like is None or isinstance(like, _OURS) else {"like": like}
     given = forward(export(a))
-    made = retried(np.asarray, (given, dtype, order), {"device": device, "copy": copy, **options})
+    made = retried(np.asarray, (given, dtype, order), {"device": device, "copy": copy})
     return _own(made, given) if made is not a or type(a) is not np.ndarray else as_array(a)
 
 
 def asanyarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> Any:
+    like = options.pop("like", None)
+    if not serves(like):
+        return make_like("asanyarray", like, (a, dtype, order), options)
     if _is_ours(a):
         return asarray(a, dtype, order, **options)
-    if isinstance(options.get("like"), _OURS):
-        del options["like"]
     given = forward(export(a))
     made = np.asanyarray(given, dtype, order, **options)
     if type(made) is not np.ndarray:
@@ -112,12 +117,16 @@ def asanyarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> 
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    result = asarray(a, dtype, "C", like=like)
+    if not serves(like):
+        return make_like("ascontiguousarray", like, (a, dtype), {})
+    result = asarray(a, dtype, "C")
     return result.reshape(1) if result.ndim == 0 else result
 
 
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    result = asarray(a, dtype, "F", like=like)
+    if not serves(like):
+        return make_like("asfortranarray", like, (a, dtype), {})
+    result = asarray(a, dtype, "F")
     return result.reshape(1) if result.ndim == 0 else result
 
 
@@ -130,6 +139,8 @@ def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
 
 
 def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+    if not serves(like):
+        return make_like("require", like, (a, dtype, requirements), {})
     return rebase(np.require)(a, dtype, requirements)
 
 

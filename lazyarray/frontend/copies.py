@@ -50,7 +50,13 @@ def astype(
     wanted = np.dtype(dtype)
     if not copy and array.dtype == wanted and order in ("K", "k", "A", "a"):
         return array
-    if array.dtype not in COMPILED or (casting != "unsafe" and not np.can_cast(array.dtype, wanted, casting)):
+    # Whether the cast keeps all values is for the values to tell.
+    by_value = casting == "same_value"
+    if (
+        by_value
+        or array.dtype not in COMPILED
+        or (casting != "unsafe" and not np.can_cast(array.dtype, wanted, casting))
+    ):
         return core.plain(core.read_only(array).astype(wanted, order, casting, subok, copy))
     result = cast_array(array, wanted)
     return result if order in ("K", "k") else duplicate(result, order) if order_for(result, order) else result

@@ -11,6 +11,7 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend.array import as_array, from_node, map_of, ndarray, plain, to_numpy, value, view_of, wrap
 from lazyarray.frontend.dispatch import export, is_compiled
+from lazyarray.frontend.foreign import make_like, serves
 from lazyarray.frontend.layout import ordered, strides_of
 from lazyarray.frontend.manipulation import broadcast_arrays, fill_parts
 from lazyarray.frontend.rebase import rebase
@@ -21,9 +22,9 @@ from lazyarray.ir.node import Node, Shape
 
 DType = np.dtype[Any]
 
+_new: Final[Any] = object.__new__
 HUGE: Final = 1 << 46  # bytes: NumPy says what happens to arrays beyond any memory
 _NUMBERS: Final = frozenset({int, float, complex, bool})
-OURS: Final = (ndarray, np.ndarray, LazyScalar, np.generic)
 
 
 def shape_from(shape: Any) -> Shape | None:
@@ -59,7 +60,7 @@ def recorded_size(shape: Shape, dtype: DType) -> bool:
 
 def _plan(shape: Any, dtype: Any, options: dict[str, Any]) -> tuple[Shape, DType] | None:
     """Shape and dtype of a new array that is to be recorded; None where NumPy makes it at once."""
-    if options.get("device") is not None or not isinstance(options.get("like"), (type(None), *OURS)):
+    if options.get("device") is not None or not serves(options.get("like")):
         return None
     extents = shape_from(shape)
     found = dtype_from(dtype)
@@ -69,8 +70,11 @@ def _plan(shape: Any, dtype: Any, options: dict[str, Any]) -> tuple[Shape, DType
 
 
 def make_now(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    if isinstance(options.get("like"), OURS):
+    if "like" in options:
+        like = options["like"]
         options = {key: option for key, option in options.items() if key != "like"}
+        if not serves(like):
+            return make_like(name, like, args, options)
     function = getattr(np, name)
     return wrap(function(*[export(a) for a in args], **{k: export(v) for k, v in options.items()}))
 
@@ -96,6 +100,13 @@ def _constant(name: str, number: int | None) -> Callable[..., Any]:
     function = getattr(np, name)
 
     def create(*args: Any, **options: Any) -> Any:
+        if len(args) == 1 and not options:
+            (extents,) = args
+            size = extents if type(extents) is int else _small_size(extents)
+            if 0 <= size < config.eager_below:
+                array: Any = _new(ndarray)
+                array._np = function(extents)
+                return array
         if args and "like" not in options:
             size = _small_size(args[0])
             if 0 <= size < config.eager_below:

@@ -68,8 +68,8 @@ FRESH: Final = dict.fromkeys(
 def plain_operands(args: Sequence[Any], fresh: bool = False) -> Any:
     """The arguments as NumPy takes them where all arrays are plain and small (or of a dtype never compiled).
 
-    None where an array is managed or large (the call is recorded), FALL_BACK where both kinds meet, or an array
-    type that is neither NumPy's nor ours takes part.
+    None where an array is managed or large (the call is recorded), FALL_BACK where both kinds meet, or a dict
+    or an array type that is neither NumPy's nor ours takes part.
     """
     result: list[Any] = []
     managed = uncompiled = False
@@ -109,7 +109,7 @@ def plain_operands(args: Sequence[Any], fresh: bool = False) -> Any:
                 managed = True
             else:
                 result.append(inner if kind is list else tuple(inner))
-        elif isinstance(arg, np.ndarray) or hasattr(kind, "__array_function__"):
+        elif kind is dict or isinstance(arg, np.ndarray) or hasattr(kind, "__array_function__"):
             return FALL_BACK
         else:
             result.append(arg)
@@ -168,6 +168,21 @@ def same(result: Any, given: Sequence[Any], passed: Sequence[Any]) -> Any:
     return adopt(result)
 
 
+def _small_operands(args: Sequence[Any]) -> list[Any] | None:
+    """The arguments as NumPy takes them where all are small plain arrays, numbers and the like."""
+    limit = config.eager_below
+    result: list[Any] = []
+    for arg in args:
+        if type(arg) is ndarray:
+            arg = arg._np
+            if arg is None or arg.size >= limit:
+                return None
+        elif type(arg) not in _INERT:
+            return None
+        result.append(arg)
+    return result if limit else None
+
+
 def run_plain(source: Function, args: Sequence[Any], kwargs: Mapping[str, Any], plain: Sequence[Any]) -> Any:
     """NumPy's function on operands from `plain_operands((*args, *kwargs.values()))`."""
     if not kwargs:
@@ -197,6 +212,7 @@ def describe(function: Function, source: Any, name: str) -> Function:
     function.__module__ = f"lazyarray.{name}".rpartition(".")[0]
     function.__doc__ = getattr(source, "__doc__", None)
     function.__wrapped__ = source  # type: ignore[attr-defined]
+    function._implementation = function  # type: ignore[attr-defined]  (what NumPy's `__array_function__` runs)
     return function
 
 
@@ -259,6 +275,10 @@ def compiled(name: str, source: Function, lazy: Function, at_once: bool = True) 
                 kind = type(result)
                 return wrap(result) if kind is np.ndarray else adopt(result) if kind in _ADOPTED else result
             del data
+        if at_once and not kwargs:
+            small = _small_operands(args)
+            if small is not None:
+                return same(source(*small), args, small)
         operands = plain_operands((*args, *kwargs.values()) if kwargs else args, fresh)
         if operands is not FALL_BACK:
             if operands is not None and at_once:

@@ -53,7 +53,7 @@ def written_through(result: Any, options: dict[str, Any]) -> Any:
         return result
     if type(out) is tuple and len(out) == 1:
         out = out[0]
-    return out if type(out) is ndarray else result
+    return out if type(out) is ndarray or type(out) is _nparray else result
 
 
 def call_numpy(name: str, function: Callable[..., Any], args: Any, options: dict[str, Any]) -> Any:
@@ -117,20 +117,24 @@ def eager(name: str) -> Any:
     """The backend's ufunc for small arrays where NumPy's bits are not those of compiled kernels; else None."""
     if config.numerics != "fast":
         return None
-    known = _EAGER.get(config.backend)
-    if known is None:
-        known = _EAGER[config.backend] = {}
-    if name not in known:
+    try:
+        return _EAGER[config.backend][name]
+    except KeyError:
+        known = _EAGER.setdefault(config.backend, {})
         found = backend.current().eager_ufunc(name)
         known[name] = found if found is None or name != "power" else _unless_integers(found, np.power)
-    return known[name]
+        return known[name]
 
 
 def _unless_integers(inexact: np.ufunc, plain_ufunc: np.ufunc) -> Any:
     """A ufunc that has loops of its own for integers, which are NumPy's."""
 
     def run(x1: Any, x2: Any, /, *args: Any, **options: Any) -> Any:
-        given = [np.asarray(x) if isinstance(x, list | tuple) else x for x in (x1, x2)]
+        if type(x1) is _nparray and type(x2) is _nparray:
+            floats = x1.dtype.kind in "fc" or x2.dtype.kind in "fc"
+            return (inexact if floats else plain_ufunc)(x1, x2, *args, **options)
+        # Python's numbers are weak; of anything else without a dtype `result_type` would make one ("f8", a list).
+        given = [x if hasattr(x, "dtype") or type(x) in WEAK else np.asarray(x) for x in (x1, x2)]
         chosen = inexact if np.result_type(*given).kind in "fc" else plain_ufunc
         return chosen(x1, x2, *args, **options)
 
@@ -296,8 +300,8 @@ def best_order(steps: list[list[int]], rank: int) -> tuple[int, ...] | None:
 def _record(function: Any, args: tuple[Any, ...]) -> Any:
     operands, perm = operands_of(args)
     if not any(type(o) is Node for o in operands):
-        # Numbers only: made nodes, so that 0-d programs are recorded too.
-        return wrap(function._np(*operands))
+        fast = eager(function.__name__) if function._transcendental else None
+        return wrap((fast or function._np)(*operands))
     if len(function._ops) > 1:
         function._np.resolve_dtypes((*map(given_dtype, operands), *(None,) * function.nout))  # errors name the ufunc
     check_power(function, operands)

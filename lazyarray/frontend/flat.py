@@ -10,12 +10,13 @@ import numpy as np
 
 from lazyarray.frontend.array import ndarray, to_numpy, wrap
 from lazyarray.frontend.index_keys import memory_key
+from lazyarray.frontend.naming import Named, name_as_in_c
 from lazyarray.frontend.writing import to_memory
 
 _nparray: Final = np.ndarray
 
 
-class _FlatType(type):
+class _FlatType(Named):
     """Makes NumPy's iterators instances of `flatiter`."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -62,9 +63,12 @@ class flatiter(metaclass=_FlatType):
     def __setitem__(self: Any, key: Any, value: Any) -> None:
         self._iterator[memory_key(key)] = to_memory(value)
 
-    def __array__(self: Any, dtype: Any = None, copy: Any = None, /) -> Any:
+    def __array__(self: Any, dtype: Any = None, *, copy: Any = None) -> Any:
         made = self._iterator.__array__() if dtype is None else self._iterator.__array__(dtype)
         return made.copy() if copy else made
+
+
+name_as_in_c(flatiter)
 
 
 def _comparison(compare: Callable[[Any, Any], Any]) -> Any:

@@ -8,6 +8,8 @@ from typing import Any, Final
 import numpy as np
 
 REFUSED: Final = "object __array__ method not producing an array"
+# Types without an `__array__` to ask, or with one that is lazyarray's own: told by `array.py`, which needs this module.
+OURS: Final[set[type]] = set()
 _KNOWN: Final = (np.ndarray, np.generic, type)
 
 
@@ -22,6 +24,8 @@ class Forwarder:
         self.memory: Any = None
 
     def __array__(self, *args: Any, **options: Any) -> Any:
+        from lazyarray.frontend import array as core
+
         made = self.source.__array__(*args, **options)
         if type(made) is core.ndarray:
             self.given = made
@@ -39,7 +43,7 @@ class Forwarder:
 def forward(obj: Any) -> Any:
     """What NumPy takes for `obj`: a `Forwarder` where it has an `__array__` of its own."""
     kind = type(obj)
-    if kind in core.BUILTIN or not hasattr(kind, "__array__") or isinstance(obj, _KNOWN):
+    if kind in OURS or not hasattr(kind, "__array__") or isinstance(obj, _KNOWN):
         return obj
     return Forwarder(obj)
 
@@ -60,4 +64,25 @@ def _forward_all(item: Any) -> Any:
     return forward(item)
 
 
-from lazyarray.frontend import array as core  # noqa: E402  (either module may be imported first)
+def serves(like: Any) -> bool:
+    """True where `like=` asks for our arrays: None, an array, a scalar, or a subclass that overrides nothing."""
+    if like is None or type(like) in OURS or isinstance(like, np.generic):
+        return True
+    return isinstance(like, np.ndarray) and type(like).__array_function__ is np.ndarray.__array_function__
+
+
+def make_like(name: str, like: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What `like`, whose class decides, makes of a call to the public function `name`."""
+    override = getattr(type(like), "__array_function__", None)
+    if override is None:
+        raise TypeError(
+            "The `like` argument must be an array-like that implements the `__array_function__` protocol."
+        )
+    from lazyarray.frontend.namespace import resolve
+
+    result = override(like, resolve(name), (type(like),), args, options)
+    if result is NotImplemented:
+        raise TypeError(
+            f"no implementation found for 'numpy.{name}' on types that implement __array_function__: [{type(like)!r}]"
+        )
+    return result

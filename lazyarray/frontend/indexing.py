@@ -333,7 +333,8 @@ def put_region(array: ndarray, region: IndexMap, new: Any, mask: Node | None = N
 def _put_advanced(array: ndarray, key: Any, new: Any) -> None:
     parsed = parse_advanced(array, key)
     operand = None if parsed is None else as_operand(new)
-    if parsed is None or operand is None:
+    handed_out = array._node is None and array._base.reclaim() is None
+    if parsed is None or operand is None or handed_out:
         to_numpy(array)[memory_key(key)] = to_memory(new)
         return
     if parsed.mask is not None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from lazyarray.frontend.foreign import forward
 from lazyarray.frontend.loops import resolve_loop
+from lazyarray.frontend.rebase import Warnings
 from lazyarray.frontend.record import (
     COMPILED,
     broadcast_,
@@ -28,6 +29,9 @@ from lazyarray.ir.ops import OPS
 from lazyarray.runtime.ledger import ledger
 
 _BOOL: Final = np.dtype(bool)
+_NO_OUT: Final = (
+    "'where' used without 'out', expect unitialized memory in output. If this is intentional, use out=None."
+)
 
 
 def _given_out(function: Any, options: dict[str, Any], extra: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -74,15 +78,19 @@ def call(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     if compiled and (managed or lazy or not is_small([memory_of(a) for a in touched if a is not None])):
         recorded = _record_call(function, args, outs, where, given)
         if recorded is not NotImplemented:
+            if where is not True and "out" not in options and all(out is None for out in outs):
+                Warnings.warn(_NO_OUT, UserWarning)
             return recorded
     if managed and not function._ops:
         ledger.fallback(function.__name__)
+    if "out" in options:
+        given["out"] = None  # even None, where `_call_memory` has nothing better: NumPy then warns of less
     return _call_memory(function, args, outs, given)
 
 
 def _call_memory(function: Any, args: tuple[Any, ...], outs: tuple[Any, ...], given: dict[str, Any]) -> Any:
     run = function._np
-    if function._transcendental and set(given) <= {"where"}:
+    if function._transcendental and set(given) <= {"where", "out"}:
         run = eager(function.__name__) or run
     inputs = [read_only(a) if type(a) is ndarray else export(a) for a in args]
     options = {name: export(item) for name, item in given.items()}

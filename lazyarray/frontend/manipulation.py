@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from lazyarray.config import config
 from lazyarray.frontend.array import (
@@ -25,7 +26,8 @@ from lazyarray.frontend.array import (
     wrap,
 )
 from lazyarray.frontend.dispatch import Function, Uncompiled, adopt, compiled, describe, fall_back, is_compiled
-from lazyarray.frontend.record import copy_, empty_, map_, update_, view_
+from lazyarray.frontend.foreign import forward
+from lazyarray.frontend.record import copy_, empty_, map_, roll_, update_, view_
 from lazyarray.frontend.regions import window
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.views import derive, view_by
@@ -33,6 +35,7 @@ from lazyarray.ir.index_map import IndexMap, broadcast, c_strides, identity, tra
 from lazyarray.ir.node import Node, Shape
 
 DType = np.dtype[Any]
+_new: Final[Any] = object.__new__
 
 # Functions whose result is a view (or a list of views) of their first argument, and nothing else.
 VIEWING: Final = (
@@ -159,7 +162,9 @@ def reshape_method(self: ndarray, *shape: Any, order: Any = "C", copy: bool | No
         data = self._np
     if data is not None:
         if copy is None:
-            return plain(data.reshape(*shape) if order == "C" else data.reshape(*shape, order=order))
+            result = _new(ndarray)
+            result._np = data.reshape(*shape) if order == "C" else data.reshape(*shape, order=order)
+            return result
         return plain(data.reshape(*shape, order=order, copy=copy))
     return reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
@@ -386,12 +391,29 @@ def ndim(a: Any) -> int:
 def _exported(a: Any) -> Any:
     from lazyarray.frontend.dispatch import export
 
-    return export(a)
+    return forward(export(a))
 
 
 _concatenate_any: Final = compiled("concatenate", np.concatenate, concatenate)
 
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    x = as_array(a)
+    if not is_compiled(x.dtype):
+        raise Uncompiled
+    if axis is None:
+        return reshape(roll(ravel(x), shift, 0), x.shape)
+    axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
+    pairs = np.broadcast(to_numpy(as_array(shift)), axes)
+    if pairs.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    shifts = [0] * x.ndim
+    for distance, along in pairs:
+        shifts[along] += int(distance)
+    return from_node(roll_(value(x), shifts))
+
+
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "roll": roll,
     "reshape": reshape,
     "ravel": ravel,
     "repeat": repeat,

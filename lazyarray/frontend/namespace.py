@@ -45,7 +45,7 @@ REBASED: Final = frozenset(
     clip column_stack corrcoef cov cross cumulative_prod cumulative_sum diff dstack ediff1d extract fix
     flatnonzero gradient hstack imag insert delete iscomplex isclose isneginf isposinf isreal kron
     nanargmax nanargmin nancumprod nancumsum nanmean nanprod nansum outer pad piecewise polyval
-    put_along_axis real real_if_close resize roll row_stack select stack take_along_axis tensordot tile
+    put_along_axis real real_if_close resize row_stack select stack take_along_axis tensordot tile
     trapezoid tril triu unstack unwrap vander vstack trim_zeros
     """.split()
 )
@@ -323,7 +323,7 @@ def _install_methods() -> None:
         for name, lazy in table.items():
             METHODS[name] = compiled_method(name, getattr(np.ndarray, name), lazy)
     METHODS["reshape"] = manipulation.reshape
-    METHODS["matmul"] = UFUNCS["matmul"]._fast = compiled_pair("matmul", np.matmul, linalg.matmul)
+    METHODS["matmul"] = UFUNCS["matmul"]._binary = compiled_pair("matmul", np.matmul, linalg.matmul)
     METHODS["dot"] = compiled_pair("ndarray.dot", np.ndarray.dot, linalg.dot)
     for name in ("transpose", "swapaxes", "squeeze", "diagonal"):
         method = getattr(np.ndarray, name)

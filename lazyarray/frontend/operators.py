@@ -30,6 +30,7 @@ _getframe: Final = sys._getframe
 _new: Final[Any] = object.__new__
 _nparray: Final = np.ndarray
 ndarray: Final = core.ndarray
+_DOUBLE: Final = np.dtype(float)
 
 # Method stem, ufunc, and Python's operator, which NumPy's arrays answer with all their special cases.
 BINARY: Final[tuple[tuple[str, str, Binary], ...]] = (
@@ -65,8 +66,11 @@ def install() -> None:
     """Gives `ndarray` its operators, and compiled ufuncs of one or two arguments the same fast paths."""
     for name, own in ufuncs.UFUNCS.items():
         if own._ops == (name,):
-            make = make_unary if own.nin == 1 else make_binary
-            own._fast = make(name, partial(ufuncs._positional, own), 2)
+            slow = partial(ufuncs._positional, own)
+            if own.nin == 1:
+                own._unary = make_unary(name, slow, 2)
+            else:
+                own._binary = make_binary(name, slow, 2)
     for stem, name, python in BINARY:
         setattr(ndarray, f"__{stem}__", _named(_forward(name, python), stem))
         setattr(ndarray, f"__r{stem}__", _named(_reflected(name, python), "r" + stem))
@@ -189,10 +193,12 @@ def make_binary(name: str, slow: Callable[[Any, Any], Any], depth: int) -> Any:
 
 def eager_of(name: str, a: Any, b: Any = 0.0) -> Any:
     """The backend's ufunc where the operands' dtypes are compiled."""
-    found = calls.eager(name)
-    if found is None or a.dtype not in COMPILED or (type(b) is _nparray and b.dtype not in COMPILED):
+    dtype = a.dtype
+    if dtype is not _DOUBLE and dtype not in COMPILED:
         return None
-    return found
+    if type(b) is _nparray and b.dtype is not _DOUBLE and b.dtype not in COMPILED:
+        return None
+    return calls.eager(name)
 
 
 def make_unary(name: str, slow: Callable[[Any], Any], depth: int) -> Any:
@@ -354,6 +360,11 @@ def _power(self: Any, other: Any, modulus: Any = None) -> Any:
     if a is not None and a.size < config.eager_below and (kind is int or kind is float):
         found = a**other if calls.shortcut_power(a.dtype, other) else (eager_of("power", a) or operator.pow)(a, other)
         return core.plain(found) if type(found) is _nparray else found
+    if a is not None and kind is ndarray and other._np is not None:
+        b = other._np
+        if a.shape == b.shape and 0 < a.size < config.eager_below:
+            return core.wrap((eager_of("power", a, b) or np.power)(a, b))
+        del b
     del a
     shortcut = calls.shortcut_power(self.dtype, other)
     if shortcut is not None:

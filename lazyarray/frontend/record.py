@@ -285,6 +285,13 @@ def _refuse_empty(name: str, spec: Spec, axes: tuple[int, ...], size: int) -> No
     _UFUNC_OF[name].reduce(np.empty(small, spec.dtype), axis=axes)
 
 
+def roll_(node: Node, shifts: Sequence[int]) -> Node:
+    """The elements moved along each axis by its shift, those pushed out coming in at the other end."""
+    spec = node.key.spec
+    turned = tuple([shift % extent if extent else 0 for shift, extent in zip(shifts, spec.shape, strict=True)])
+    return _make("roll", turned, spec, (node,)) if any(turned) else copy_(node)
+
+
 def scan_(name: str, node: Node, axis: int, dtype: DType | None = None) -> Node:
     """Running sum or prod along a normalised axis."""
     out = reduced_dtype(name, node.key.spec.dtype, dtype)

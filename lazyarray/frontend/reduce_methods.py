@@ -67,9 +67,15 @@ def reduce(function: Any, array: Any, axis: Any, dtype: Any, out: Any, keepdims:
         result = function._np.reduce(*export((own,)), **export(options))
         return written_through(wrap(result), options)
     spec_dtype = own.dtype
+    target = out[0] if type(out) is tuple and len(out) == 1 else out
+    if target is not None and wanted is None and type(target) is ndarray and target.dtype in COMPILED:
+        wanted = function._np.resolve_dtypes((target.dtype, spec_dtype, None), reduction=True, casting="unsafe")[0]
+        if wanted != target.dtype:
+            name = None  # NumPy converts partial results between its buffers and the output
     if (
         name is None
         or initial is None
+        or (target is not None and (type(target) is not ndarray or target.dtype not in COMPILED))
         or (wanted is not None and wanted not in COMPILED)
         or (name in ("any", "all") and wanted not in (None, np.dtype(bool)))
         or (name[0] == "b" and spec_dtype.kind not in "biu")
@@ -119,10 +125,13 @@ def accumulate(function: Any, array: Any, axis: Any, dtype: Any, out: Any) -> An
     name = SCANNED.get(function.__name__)
     wanted = None if dtype is None else np.dtype(dtype)
     small = _is_memory(own)
-    if small or name is None or not own.shape or (wanted is not None and wanted not in COMPILED):
+    target = out[0] if type(out) is tuple and len(out) == 1 else out
+    foreign = target is not None and (type(target) is not ndarray or target.dtype not in COMPILED)
+    if small or name is None or not own.shape or foreign or (wanted is not None and wanted not in COMPILED):
+        run = function.numpy_method("accumulate", (own.dtype, wanted, getattr(target, "dtype", None)))
         if not small:
-            return call_numpy(f"{function.__name__}.accumulate", function._np.accumulate, (own,), options)
-        result = function._np.accumulate(*export((own,)), **export(options))
+            return call_numpy(f"{function.__name__}.accumulate", run, (own,), options)
+        result = run(*export((own,)), **export(options))
         return written_through(wrap(result), options)
     if type(out) is tuple:
         (out,) = out
@@ -139,6 +148,8 @@ def outer(function: Any, a: Any, b: Any, options: dict[str, Any]) -> Any:
     """`ufunc.outer`: the call on views that broadcast."""
     if any(type(item) not in BUILTIN and overrides(item) for item in (a, b)):
         return wrap(function._np.outer(*export((a, b)), **export(options)))
+    if function.signature is not None:
+        return function._np.outer(*export((a, b)), **export(options))  # NumPy's error
     left, right = as_array(a), as_array(b)
     own = map_of(left)
     count = len(right.shape)

@@ -216,6 +216,8 @@ def reduce(
             raise Uncompiled
         if wanted.kind != "c" and x.dtype.kind == "c":
             raise Uncompiled  # NumPy warns
+        if dtype is None and np.result_type(wanted, x.dtype) != wanted:
+            raise Uncompiled  # NumPy converts partial results between its buffers and the output
     elif name in ("sum", "prod") and x.dtype == BOOL:
         wanted = INTP
     mask = mask_of(where, shape)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from lazyarray.config import config
 from lazyarray.frontend.array import (
     as_array,
     assign,
@@ -24,9 +25,10 @@ from lazyarray.frontend.dispatch import Uncompiled, is_compiled
 from lazyarray.frontend.layout import value_in_order
 from lazyarray.frontend.manipulation import ravel, reshape
 from lazyarray.frontend.rebase import rebase
-from lazyarray.frontend.record import WEAK, broadcast_shape, cast_, map_
+from lazyarray.frontend.record import WEAK, broadcast_shape, cast_, compress_, iota_, map_
 from lazyarray.frontend.reductions import operand
 from lazyarray.ir.node import Node
+from lazyarray.runtime import evaluate as boundary
 
 BOOL: Final = np.dtype(bool)
 INTP: Final = np.dtype(np.intp)
@@ -41,9 +43,14 @@ def _order(operands: Sequence[Any]) -> tuple[int, ...] | None:
     return orders.pop() if len(orders) == 1 else None
 
 
-def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
-    if x is None or y is None:
-        raise Uncompiled  # one argument: nonzero
+_ABSENT: Final = object()
+
+
+def where(condition: Any, x: Any = _ABSENT, y: Any = _ABSENT, /) -> Any:
+    if x is _ABSENT and y is _ABSENT:
+        return nonzero(condition)
+    if x is None or y is None or y is _ABSENT:
+        raise Uncompiled
     operands = [operand(condition), *[c if type(c) in WEAK else operand(c) for c in (x, y)]]
     perm = _order(operands)
     nodes: list[Any] = [
@@ -187,11 +194,21 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     chosen = as_array(condition)
     if chosen.ndim != 1:
         raise Uncompiled
+    x, at = (ravel(operand(a)), 0) if axis is None else (operand(a), operator.index(axis))
+    if out is None and -x.ndim <= at < x.ndim and chosen.size == x.shape[at]:
+        return x[(slice(None),) * (at % x.ndim) + (chosen.astype(BOOL),)]
     return take(a, wrap(np.flatnonzero(to_numpy(chosen))), axis, out)
 
 
 def compress_method(a: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
     return compress(condition, a, axis, out)
+
+
+def extract(condition: Any, arr: Any) -> Any:
+    chosen, x = as_array(condition), operand(arr)
+    if chosen.size != x.size or not is_compiled(chosen.dtype):
+        raise Uncompiled
+    return ravel(x)[ravel(chosen).astype(BOOL)]
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
@@ -204,6 +221,18 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     assign(view_of(a, diagonal(map_of(a), 0, 0, 1)), val)
 
 
+def nonzero(a: Any) -> Any:
+    """Recorded for one axis: NumPy's result for more is a view of all indices together."""
+    x = operand(a)
+    if x.ndim != 1 or x._np is not None or x.size < config.eager_below:
+        raise Uncompiled
+    mask = cast_(value(x), BOOL)
+    if mask.data is None:
+        boundary.evaluate([mask])
+    count = int(np.count_nonzero(mask.data))  # type: ignore[arg-type]
+    return (from_node(compress_(mask, iota_(x.shape), x.shape, count)),)
+
+
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "where": where,
     "copyto": copyto,
@@ -212,6 +241,13 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "put": put,
     "putmask": putmask,
     "compress": compress,
+    "extract": extract,
+    "nonzero": nonzero,
     "fill_diagonal": fill_diagonal,
 }
-METHODS: Final[dict[str, Callable[..., Any]]] = {"take": take, "put": put, "compress": compress_method}
+METHODS: Final[dict[str, Callable[..., Any]]] = {
+    "take": take,
+    "put": put,
+    "compress": compress_method,
+    "nonzero": nonzero,
+}

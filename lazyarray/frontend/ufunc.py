@@ -9,20 +9,22 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.frontend.array import BUILTIN, ndarray, read_only, wrap
-from lazyarray.frontend.elementwise import call_numpy, elementwise, export, overrides, written_through
+from lazyarray.frontend.elementwise import call_numpy, eager, elementwise, export, overrides, written_through
 from lazyarray.frontend.keywords import call
-from lazyarray.frontend.record import NUMBERS
+from lazyarray.frontend.naming import Named, name_as_in_c
+from lazyarray.frontend.record import COMPILED, NUMBERS
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.ops import OPS, SPLIT
 from lazyarray.runtime.ledger import ledger
 
 _nparray: Final = np.ndarray
+_MISSING: Final[Any] = object()
 
 
 # ---- the objects
 
 
-class _UfuncType(type):
+class _UfuncType(Named):
     """Makes NumPy's ufuncs (those of `frompyfunc` and of other packages) instances of `ufunc`."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -37,10 +39,11 @@ class ufunc(metaclass=_UfuncType):
         "__doc__",
         "__name__",
         "__qualname__",
-        "_fast",
+        "_binary",
         "_np",
         "_ops",
         "_transcendental",
+        "_unary",
         "nin",
         "nout",
     )
@@ -59,16 +62,25 @@ class ufunc(metaclass=_UfuncType):
             self._ops = (name,)
         else:
             self._ops = ()
-        self._fast: Callable[..., Any] | None = None
+        self._unary: Callable[[Any], Any] | None = None  # for one array, or None
+        self._binary: Callable[[Any, Any], Any] | None = None  # for an array and anything, or None
         self._transcendental = any(OPS[op].transcendental for op in self._ops)
 
-    def __call__(self, *args: Any, **options: Any) -> Any:
+    def __call__(self, x1: Any = _MISSING, x2: Any = _MISSING, /, *more: Any, **options: Any) -> Any:
+        if type(x1) is ndarray and not more and not options:
+            if x2 is _MISSING:
+                unary = self._unary
+                if unary is not None:
+                    return unary(x1)
+            else:
+                binary = self._binary
+                if binary is not None:
+                    return binary(x1, x2)
+        args: Any = () if x1 is _MISSING else (x1,) if x2 is _MISSING else (x1, x2, *more)
         if not options and len(args) == self.nin:
-            fast = self._fast
-            if fast is not None and type(args[0]) is ndarray:
-                return fast(*args)
             return _positional(self, *args)
-        for arg in (*args, options.get("out")):
+        out = options.get("out")
+        for arg in (*args, *(out if type(out) is tuple else (out,)), options.get("where")):
             if type(arg) not in BUILTIN and overrides(arg):
                 return wrap(self._np(*export(args), **export(options)))
         if self._np.signature is not None:
@@ -122,19 +134,40 @@ class ufunc(metaclass=_UfuncType):
 
         return reduce_methods.outer(self, A, B, options)
 
+    def numpy_method(self, name: str, dtypes: tuple[Any, ...]) -> Any:
+        """The method of the ufunc whose bits are those of calls with these dtypes."""
+        if self._transcendental and all(d is None or d in COMPILED for d in dtypes):
+            found = getattr(eager(self.__name__), name, None)
+            if found is not None:
+                return found
+        return getattr(self._np, name)
+
     def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
         args = (a, indices) if b is None else (a, indices, b)
-        call_numpy(f"{self.__name__}.at", self._np.at, args, {})
+        run = self.numpy_method("at", tuple([getattr(x, "dtype", None) for x in (a, b)]))
+        call_numpy(f"{self.__name__}.at", run, args, {})
 
     def reduceat(self, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         options = {"axis": axis, "dtype": dtype, "out": out}
-        return call_numpy(f"{self.__name__}.reduceat", self._np.reduceat, (array, indices), options)
+        run = self.numpy_method("reduceat", (getattr(array, "dtype", None),))
+        return call_numpy(f"{self.__name__}.reduceat", run, (array, indices), options)
 
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}'>"
 
+    # Overrides are handed NumPy's ufunc, and compare it with the program's: the two are equal.
+
+    def __eq__(self, other: object) -> Any:
+        return self is other or self._np is other
+
+    def __hash__(self) -> int:
+        return hash(self._np)
+
     def __reduce__(self) -> Any:
         return _find, (self.__name__,)
+
+
+name_as_in_c(ufunc)
 
 
 def _find(name: str) -> ufunc:
@@ -169,7 +202,7 @@ def _call_core(function: ufunc, args: tuple[Any, ...], options: dict[str, Any]) 
     out = options.get("out")
     if type(out) is tuple and len(out) == 1:
         options = {**options, "out": out[0]}
-    found = METHODS.get(function.__name__)
+    found = METHODS.get(function.__name__) if len(args) == function.nin else None
     if found is not None:
         return found(*args, **options)
     if any(type(a) is ndarray and a._np is None for a in args):

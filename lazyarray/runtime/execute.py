@@ -87,7 +87,12 @@ class Run:
             pointers.append(base + walk.offset)
         scalars = tuple(s.value if s.slot is None else self.number(s.slot) for s in step.scalars)
         binding = Binding(step.extents, tuple(pointers), tuple(w.strides for w in step.walks), scalars)
-        self.backend.compile(step.kernel).launch(binding)
+        # Hashing a kernel takes longer than launching it.
+        key = (self.backend.name, id(step.kernel))
+        program = self.plan.programs.get(key)
+        if program is None:
+            program = self.plan.programs[key] = self.backend.compile(step.kernel)
+        program.launch(binding)
         ledger.kernel(step.name, step.ops, step.loaded, step.stored)
 
     def number(self, slot: int) -> Any:

@@ -185,12 +185,17 @@ def _call(entry: Entry, args: list[Array]) -> Any:
     return library.function(*args, **dict(library.options))
 
 
+def _roll(entry: Entry, args: list[Array]) -> Array:
+    return np.roll(args[0], entry.attr, range(len(entry.attr)))
+
+
 RULES: dict[str, Callable[[Entry, list[Array]], Any]] = {
     "fill": _fill,
     "empty": _empty,
     "iota": _iota,
     "map": _map,
     "view": _view,
+    "roll": _roll,
     "reduce": _reduce,
     "scan": _scan,
     "update": _update,

@@ -59,6 +59,15 @@ class Materialise(Exception):
         self.entry = entry
 
 
+class Straddles(Exception):
+    """A nest needs both sides of where a rolled array wraps around: its domain must be cut at `breaks`."""
+
+    def __init__(self, entry: int, breaks: dict[int, set[int]]) -> None:
+        super().__init__(entry)
+        self.entry = entry  # one of the rolls
+        self.breaks = breaks  # domain axis -> loop indices before which to cut
+
+
 class Puller:
     """Collects the demands of one group over `entries`."""
 
@@ -78,6 +87,7 @@ class Puller:
         self.demands: dict[int, dict[Forms, None]] = {}
         self.loads: dict[tuple[int, Flat], None] = {}
         self.gathered: dict[int, None] = {}  # slots read at places that depend on data
+        self.breaks: dict[int, set[int]] = {}
         self.counts = False  # the nest may count elements in C order: what it holds, no other root joins
 
     def want(self, position: int, forms: Forms) -> None:
@@ -109,6 +119,9 @@ class Puller:
         for position in range(max(self.demands, default=-1), -1, -1):
             for forms in tuple(self.demands.get(position, ())):
                 self.expand(position, forms)
+        if self.breaks:
+            rolls = [p for p in self.demands if self.entries[p].kind == "roll"]
+            raise Straddles(rolls[-1] if rolls else -1, self.breaks)
 
     def expand(self, position: int, forms: Forms) -> None:
         """Turns a demand on an entry into demands on its arguments."""
@@ -127,8 +140,45 @@ class Puller:
             self.expand_packed(position, entry, forms)
         elif entry.kind == "fill":
             self.want(entry.args[0], ())
+        elif entry.kind == "roll":
+            source = self.behind(entry.args[0])
+            if self.entries[source].kind == "map" and not self.is_memory(source):
+                # A rolled value is read at several places, as a rule, and across every wrap.
+                raise Materialise(source)
+            rolled = self.rolled(position, forms)
+            if rolled is not None:
+                self.want(entry.args[0], rolled)
         elif entry.kind not in ("iota", "scalar"):
             raise Materialise(position)
+
+    def behind(self, position: int) -> int:
+        """The entry that views and rolls lead to."""
+        while self.entries[position].kind in ("view", "roll") and not self.is_memory(position):
+            position = self.entries[position].args[0]
+        return position
+
+    def rolled(self, position: int, forms: Forms) -> Forms | None:
+        """Forms of what is rolled, where all of the nest is on one side of each wrap; else the breaks are noted."""
+        entry = self.entries[position]
+        found: list[Form] = []
+        for form, shift, extent in zip(forms, entry.attr, entry.shape, strict=True):
+            low = form[0] + sum(min(c * (n - 1), 0) for c, n in zip(form[1], self.domain.shape, strict=True))
+            high = form[0] + sum(max(c * (n - 1), 0) for c, n in zip(form[1], self.domain.shape, strict=True))
+            if low >= shift:
+                found.append((form[0] - shift, form[1]))
+            elif high < shift:
+                found.append((form[0] - shift + extent, form[1]))
+            else:
+                self.note_break(position, form, shift)
+        return tuple(found) if len(found) == len(forms) else None
+
+    def note_break(self, position: int, form: Form, shift: int) -> None:
+        moving = [axis for axis, c in enumerate(form[1]) if c]
+        if len(moving) != 1 or abs(form[1][moving[0]]) != 1:
+            raise Materialise(position)
+        (axis,) = moving
+        at = shift - form[0] if form[1][axis] == 1 else form[0] - shift + 1
+        self.breaks.setdefault(axis, set()).add(at)
 
     def expand_gather(self, entry: Entry, forms: Forms) -> None:
         if not self.is_memory(entry.args[0]):

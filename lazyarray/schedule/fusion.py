@@ -17,7 +17,7 @@ from lazyarray.ir.expression import Entry, Expression
 from lazyarray.ir.index_map import c_strides, size_of
 from lazyarray.ir.node import Shape
 from lazyarray.ir.ops import OPS, REDUCTIONS
-from lazyarray.schedule.demand import Domain, Flat, Forms, Materialise, Misaligned, Puller
+from lazyarray.schedule.demand import Domain, Flat, Forms, Materialise, Misaligned, Puller, Straddles
 
 # Kinds that no other root joins.
 ALONE: Final = frozenset({"call", "scatter", "empty", "update", "scan", "compress", "expand"})
@@ -28,6 +28,14 @@ FEWEST_ROWS: Final = 8  # rows from which one task per row occupies the workers
 MOST_DEMANDS: Final = 192  # entries computed in one nest: bounds compile time
 LONGEST_BODY: Final = 500  # cost of the operations of one nest, in additions: bounds compile time
 CANDIDATES: Final = 12  # groups that a root tries to join, latest first
+
+
+class Cut(Exception):
+    """Roots whose nests cross the wrap of a rolled array, with the places at which to cut them."""
+
+    def __init__(self, roots: dict[int, dict[int, set[int]]]) -> None:
+        super().__init__(roots)
+        self.roots = roots
 
 
 @dataclass
@@ -61,12 +69,16 @@ class Fusion:
         while True:
             self.groups: list[Group] = []
             self.place: dict[int, int] = {}
-            try:
-                for root in sorted(self.roots):
-                    self.place_root(root)
-            except Materialise as missing:
-                self.add_root(missing.entry)
+            missing: set[int] = set()
+            straddling: dict[int, dict[int, set[int]]] = {}
+            for root in sorted(self.roots):
+                self.place_root(root, missing, straddling)
+            if missing:
+                assert missing.isdisjoint(self.roots), missing  # else this would never end
+                self.roots |= missing
                 continue
+            if straddling:
+                raise Cut(straddling)
             cuts = self.too_dear() or self.too_long()
             if not cuts:
                 break
@@ -84,10 +96,6 @@ class Fusion:
                 roots.add(entry.args[0])
         return roots
 
-    def add_root(self, entry: int) -> None:
-        assert entry not in self.roots, entry  # else this would never end
-        self.roots.add(entry)
-
     def memory_behind(self, position: int) -> int | None:
         """The entry that must be in memory for a library call to see `position` (through at most one view)."""
         entry = self.entries[position]
@@ -97,14 +105,24 @@ class Fusion:
         return None if entry.kind in ("leaf", "scalar") else position
 
     # -- placing ---------------------------------------------------------------------------------------------------
-    def place_root(self, root: int) -> None:
+    def place_root(
+        self, root: int, missing: set[int], straddling: dict[int, dict[int, set[int]]]
+    ) -> None:
+        """Puts the root into a group; what it misses in memory, or where its nest must be cut, is noted."""
         kind = self.entries[root].kind
         if kind not in ALONE:
             lowest = max(0, len(self.groups) - CANDIDATES)
             for number in range(len(self.groups) - 1, lowest - 1, -1):
                 if self.join(root, number):
                     return
-        group = self.alone(root)
+        try:
+            group = self.alone(root)
+        except Materialise as needed:
+            missing.add(needed.entry)
+            group = Group(self.domain_of(root), (), [root], alone=True)
+        except Straddles as straddles:
+            straddling[root] = straddles.breaks
+            group = Group(self.domain_of(root), (), [root], alone=True)
         self.groups.append(group)
         self.place[root] = len(self.groups) - 1
 
@@ -119,7 +137,12 @@ class Fusion:
         group.reduces = entry.kind in ("reduce", "scan")
         group.inside[root] = self.forms_of(root, domain)
         if entry.kind not in ("call", "empty"):
-            group.puller = self.pull(group, len(self.groups))
+            try:
+                group.puller = self.pull(group, len(self.groups))
+            except Straddles as straddles:
+                if not can_be_cut(entry):
+                    raise Materialise(straddles.entry) from None
+                raise
         if entry.kind in ("update", "scatter"):
             self.check_overlap(entry, group)
         return group
@@ -184,7 +207,7 @@ class Fusion:
             trial.inside[root] = row
         try:
             trial.puller = self.pull(trial, number)
-        except (Misaligned, Materialise):
+        except (Misaligned, Materialise, Straddles):
             return False
         if not self.worth(group, trial, root, row_level):
             return False
@@ -208,7 +231,7 @@ class Fusion:
         self.start(alone, root, trial)
         try:
             alone.run()
-        except (Misaligned, Materialise):
+        except (Misaligned, Materialise, Straddles):
             return False
         used = {slot for slot, _ in alone.loads}
         inner = used & set(group.roots)
@@ -341,7 +364,7 @@ class Fusion:
             puller = Puller(self.entries, domain, lambda p: self.is_memory(p, len(self.groups)), {}, group.order)
             puller.want(operand, domain.whole())
             puller.run()
-        except (Misaligned, Materialise):
+        except (Misaligned, Materialise, Straddles):
             return False
         return self.is_flat(puller, group)
 
@@ -370,13 +393,17 @@ class Fusion:
     # -- what is too dear to compute again -------------------------------------------------------------------------
     def too_dear(self) -> set[int]:
         """Entries computed three times, or twice if they are expensive: they become roots."""
-        times: dict[int, int] = {}
+        times: dict[int, float] = {}
         for group in self.groups:
             if group.puller is not None:
+                loops = size_of(group.domain.shape)
                 for position, forms in group.puller.demands.items():
-                    if self.entries[position].kind in ("map", "gather"):
-                        times[position] = times.get(position, 0) + len(forms)
-        return {p for p, n in times.items() if n > 2 or (n == 2 and cost_of(self.entries[p]) >= EXPENSIVE)}
+                    entry = self.entries[position]
+                    if entry.kind in ("map", "gather"):
+                        # A piece of a nest computes its piece of the value.
+                        share = min(1.0, loops / max(1, size_of(entry.shape)))
+                        times[position] = times.get(position, 0.0) + share * len(forms)
+        return {p for p, n in times.items() if n > 2.01 or (n > 1.5 and cost_of(self.entries[p]) >= EXPENSIVE)}
 
     def body_cost(self, group: Group) -> int:
         """Cost of what a nest computes for one element."""
@@ -427,6 +454,11 @@ def disjoint(a: Flat, b: Flat, extents: Shape) -> bool:
         return True
     step = gcd(*a[1], *b[1])
     return step > 1 and (a[0] - b[0]) % step != 0
+
+
+def can_be_cut(entry: Entry) -> bool:
+    """True for roots whose nest may run piece by piece over its domain."""
+    return entry.kind in ("map", "view", "roll", "gather") or (entry.kind == "update" and not entry.attr[3])
 
 
 def cost_of(entry: Entry) -> int:

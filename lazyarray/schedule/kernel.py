@@ -46,7 +46,7 @@ class Instruction:
       const   attr = the literal itself (0, 1, -1, small integers)
       index   attr = axis: the loop index as i8 (int64)
       cast    one arg, NumPy's astype to `code`
-      gather  attr = access number (every step "0"): reads base + args[0], a byte offset of dtype i8
+      gather  attr = access number: reads args[0] bytes (dtype i8) from where the access is
       expand  attr = access number (every step "0"), args[0] a b1 value: where it is true, the next of the elements that
               lie one after another from the access' pointer on, in C order of the nest; elsewhere any value
       recall  attr = value number kept by an earlier stage
@@ -91,8 +91,8 @@ class Scan:
 class Store:
     """Writes `value` (dtype of the access) through access number `access`; only where `mask` is true, if given.
 
-    `offset`: an i8 value, a byte offset from the access' pointer (every step "0"). Elements may meet: they are written
-    in C order of the nest, so that the last one stays.  `packed`: the values for which `mask` is true are written one
+    `offset`: an i8 value, bytes from where the access is. Elements may meet: they are written in C order of the nest, so
+    that the last one stays.  `packed`: the values for which `mask` is true are written one
     after another from the access' pointer on (every step "0"), in C order of the nest.
     """
 

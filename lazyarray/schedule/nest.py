@@ -172,8 +172,8 @@ class Builder:
         elif op == "literal":
             op, attr = "scalar", self.scalar(Scalar(None, value.attr), value.code)
         elif op in ("gather", "expand"):
-            nowhere = (0, (0,) * len(self.group.domain.shape))
-            attr = self.access(value.attr, nowhere, value.code)
+            slot, flat = value.attr
+            attr = self.access(slot, flat, value.code)
         target = self.number()
         body.append(Instruction(target, op, args, value.code, attr))
         return target
@@ -243,7 +243,7 @@ class Builder:
 
     def fills_rows(self, root: int) -> bool:
         """True for a stored root that has an element for each point of the reduction axes."""
-        coefficients = store_flat(self.entries, self.group, root)[1]
+        coefficients = store_flat(self.entries, self.group, root, self.values)[1]
         return self.values.roots[root].op == "scanned" or any(coefficients[a] for a in self.group.domain.reduced)
 
     def row_values(self, time: int) -> list[Value]:
@@ -305,7 +305,7 @@ class Builder:
 
     def store(self, root: int, number: int, mask: int | None = None, place: int | None = None) -> Store:
         return Store(
-            self.access(root, store_flat(self.entries, self.group, root), self.entries[root].code),
+            self.access(root, store_flat(self.entries, self.group, root, self.values), self.entries[root].code),
             number,
             mask,
             place,
@@ -313,7 +313,7 @@ class Builder:
         )
 
 
-def store_flat(entries: tuple[Entry, ...], group: Group, root: int) -> Flat:
+def store_flat(entries: tuple[Entry, ...], group: Group, root: int, values: Values) -> Flat:
     """Where a root's elements go, in elements of its memory."""
     entry = entries[root]
     width = len(group.domain.shape)
@@ -321,7 +321,7 @@ def store_flat(entries: tuple[Entry, ...], group: Group, root: int) -> Flat:
         offset, shape, strides, _ = entry.attr
         return offset, tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True))
     if entry.kind in ("scatter", "compress"):
-        return 0, (0,) * width
+        return values.walks.get(root, (0, (0,) * width))
     return flatten(group.inside[root], entry.shape, width)
 
 
@@ -329,8 +329,9 @@ def nest(entries: tuple[Entry, ...], group: Group, stored: list[int]) -> KernelS
     """The kernel of a group in which the roots `stored` are written to memory."""
     values = Values(entries, group)
     walks = [flat[1] for _, flat in values.loads]
-    walks += [store_flat(entries, group, root)[1] for root in stored]
+    walks += [store_flat(entries, group, root, values)[1] for root in stored]
     walks += [v.attr[1] for v in all_values(values) if v.op == "affine"]
+    walks += [v.attr[1][1] for v in all_values(values) if v.op == "gather"]
     axes = choose_axes(group, walks)
     builder = Builder(entries, group, values, axes)
     stages = builder.stages(stored)
@@ -346,7 +347,7 @@ def nest(entries: tuple[Entry, ...], group: Group, stored: list[int]) -> KernelS
             touched(entries, group, slot, [f for s, f in values.loads if s == slot])
             for slot in {s for s, _ in values.loads}
         ),
-        sum(written(entries, group, root) for root in stored),
+        sum(written(entries, group, root, values) for root in stored),
     )
 
 
@@ -370,13 +371,13 @@ def touched(entries: tuple[Entry, ...], group: Group, slot: int, flats: list[Fla
     return min(reached, size_of(entry.shape)) * itemsize
 
 
-def written(entries: tuple[Entry, ...], group: Group, root: int) -> int:
+def written(entries: tuple[Entry, ...], group: Group, root: int, values: Values) -> int:
     """Bytes that the root's stores write."""
     entry = entries[root]
     if entry.kind in ("scatter", "compress"):
         elements = size_of(group.domain.shape) if entry.kind == "scatter" else size_of(entry.shape)
         return elements * int(entry.code[1:])
-    return touched(entries, group, root, [store_flat(entries, group, root)])
+    return touched(entries, group, root, [store_flat(entries, group, root, values)])
 
 
 def describe(entries: tuple[Entry, ...], group: Group, values: Values) -> tuple[str, tuple[str, ...]]:

@@ -6,7 +6,7 @@ entry whose source (a node or a number) feeds it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from lazyarray.ir.index_map import IndexMap
@@ -87,6 +87,7 @@ class Plan:
     origins: tuple[int | None, ...]
     shapes: tuple[Shape, ...]
     codes: tuple[str, ...]
+    programs: dict[tuple[str, int], Any] = field(default_factory=dict, compare=False)  # by backend and kernel
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:

@@ -5,16 +5,22 @@ from __future__ import annotations
 from lazyarray.ir.expression import Entry, Expression
 from lazyarray.ir.index_map import IndexMap, is_identity, size_of
 from lazyarray.passes.pipeline import run_passes
-from lazyarray.schedule.fusion import Fusion, Group
+from lazyarray.schedule.fusion import Cut, Fusion, Group
 from lazyarray.schedule.nest import nest
+from lazyarray.schedule.pieces import cut_into_pieces
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan, Step
 
 
 def schedule(expression: Expression) -> Plan:
     """The plan that evaluates the expression's outputs."""
     rewritten = run_passes(expression)
+    while True:
+        try:
+            fusion = Fusion(rewritten.expression)
+            break
+        except Cut as cut:
+            rewritten = cut_into_pieces(rewritten, cut.roots)
     entries, outputs = rewritten.expression
-    fusion = Fusion(rewritten.expression)
     return assemble(entries, outputs, fusion.groups, rewritten.origins)
 
 

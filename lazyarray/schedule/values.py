@@ -44,6 +44,7 @@ class Values:
         self.roots: dict[int, Value] = {}
         self.masks: dict[int, Value] = {}
         self.places: dict[int, Value] = {}  # per scatter: byte offsets
+        self.walks: dict[int, Flat] = {}  # per scatter: what is walked besides, in elements
         for position in sorted({*self.puller.demands, *group.roots}):
             if position in group.inside:
                 self.roots[position] = self.root(position)
@@ -105,7 +106,7 @@ class Values:
             self.masks[position] = self.cast(mask, "b1")
             return self.cast(value, entry.code)
         if entry.kind == "scatter":
-            self.places[position] = self.offsets(entry, entry.args[2:], whole)
+            self.places[position], self.walks[position] = self.offsets(entry, entry.args[2:], whole)
             return self.cast(self.get(entry.args[1], whole), entry.code)
         return self.make(position, self.group.inside[position])
 
@@ -133,6 +134,10 @@ class Values:
             flat = through(offset, strides, forms, self.width)
             source = entry.args[0]
             return self.get_flat(source, flat, lambda: self.split(flat, source))
+        if entry.kind == "roll":
+            rolled = self.puller.rolled(position, forms)
+            assert rolled is not None
+            return self.get(entry.args[0], rolled)
         if entry.kind == "iota":
             return self.cast(self.affine(forms[entry.attr]), entry.code)
         if entry.kind == "fill":
@@ -141,12 +146,14 @@ class Values:
             return Value("scalar", (), entry.code, position, False, 0)
         if entry.kind == "expand":
             mask = self.get(entry.args[0], self.puller.broadcast(forms, self.entries[entry.args[0]].shape))
-            packed = entry.args[1]
+            packed, nowhere = entry.args[1], (0, (0,) * self.width)
             return self.cast(
-                self.apply("expand", (self.cast(mask, "b1"),), self.entries[packed].code, packed), entry.code
+                self.apply("expand", (self.cast(mask, "b1"),), self.entries[packed].code, (packed, nowhere)), entry.code
             )
         assert entry.kind == "gather", entry.kind
-        return self.apply("gather", (self.offsets(entry, entry.args[1:], forms),), entry.code, entry.args[0])
+        offset, walk = self.offsets(entry, entry.args[1:], forms)
+        moves = any(walk[1][a] for a in self.reduced)
+        return Value("gather", (offset,), entry.code, (entry.args[0], walk), offset.full or moves, offset.time)
 
     def split(self, flat: Flat, source: int) -> Forms:
         forms = split(flat[0], flat[1], self.group.domain.shape, self.entries[source].shape)
@@ -165,8 +172,8 @@ class Values:
         full = any(form[1][a] for a in self.reduced)
         return Value("affine", (), "i8", form, full, 0)
 
-    def offsets(self, entry: Entry, indices: tuple[int, ...], forms: Forms) -> Value:
-        """Byte offsets: index values times strides, plus the affine walk over the axes that are not indexed."""
+    def offsets(self, entry: Entry, indices: tuple[int, ...], forms: Forms) -> tuple[Value, Flat]:
+        """Byte offsets, index values times strides; and the walk over the axes that are not indexed, in elements."""
         axes, position = entry.attr[:2]
         source = entry.args[0]
         shape = self.entries[source].shape
@@ -176,18 +183,18 @@ class Values:
         index_forms = forms[position : position + rank]
         rest_forms = forms[:position] + forms[position + rank :]
         rest = [a for a in range(len(shape)) if a not in axes]
-        constant = sum(f[0] * strides[a] for f, a in zip(rest_forms, rest, strict=True)) * itemsize
+        constant = sum(f[0] * strides[a] for f, a in zip(rest_forms, rest, strict=True))
         walk = tuple(
-            sum(f[1][j] * strides[a] for f, a in zip(rest_forms, rest, strict=True)) * itemsize
-            for j in range(self.width)
+            sum(f[1][j] * strides[a] for f, a in zip(rest_forms, rest, strict=True)) for j in range(self.width)
         )
         total: Value | None = None
-        if any(walk) or constant:
-            total = self.affine((constant, walk))
+        if self.group.reduces and (any(walk) or constant):
+            total = self.affine((constant * itemsize, tuple(step * itemsize for step in walk)))
+            constant, walk = 0, (0,) * self.width
         for arg, axis in zip(indices, axes, strict=True):
             index = self.cast(self.get(arg, self.puller.broadcast(index_forms, self.entries[arg].shape)), "i8")
             step = Value("literal", (), "i8", strides[axis] * itemsize, False, 0)
             moved = self.apply("multiply", (index, step), "i8")
             total = moved if total is None else self.apply("add", (total, moved), "i8")
         assert total is not None
-        return total
+        return total, (constant, walk)

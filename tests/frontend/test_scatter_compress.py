@@ -212,7 +212,22 @@ def test_a_write_back_under_a_mask_packs_nothing() -> None:
         x[m] = x[m] * 2 + 1
         x[m] += 3
         lazyarray.evaluate(x)
-    assert [set(run.ops) for run in runs.kernels] in ([{"multiply", "add", "update"}, {"add", "update"}], [{"multiply", "add", "update"}])
+    assert [set(run.ops) for run in runs.kernels] in (
+        [{"multiply", "add", "update"}, {"add", "update"}],
+        [{"multiply", "add", "update"}],
+    )
     expected = FLAT.copy()
     expected[MASK] = FLAT[MASK] * 2 + 4
     numpy.testing.assert_array_equal(numpy.asarray(x), expected)
+
+
+@MODES
+def test_positions_and_selections_agree(eager_below: int) -> None:
+    def program(np: Any) -> Any:
+        x, m, grid, a = np.data(FLAT), np.data(MASK), np.data(GRID), np.data(ROW_MASK)
+        picked = [np.compress(m, x), np.compress(a, grid, axis=0), np.compress(a, grid, -2), np.compress(m[:50], grid)]
+        picked += [np.compress(m[:20], grid, 1), np.compress(x > 0, x), x.compress(m), np.extract(grid > 3, grid)]
+        found = [np.nonzero(m), np.nonzero(x), m.nonzero(), np.nonzero(grid), np.where(m), np.where(grid > 0)]
+        return picked, found, np.flatnonzero(x > 5), np.argwhere(m), x[np.nonzero(x > 0)], x[np.where(m)[0]] * 2
+
+    agree(program, eager_below)

@@ -44,10 +44,11 @@ class Levels:
                 self._axes[instruction.target] = self._depends(instruction, every)
 
     def _depends(self, instruction: Instruction, every: frozenset[int]) -> frozenset[int]:
-        if instruction.op == "load":
+        if instruction.op in ("load", "gather"):
             assert isinstance(instruction.attr, int)
             steps = self.kernel.accesses[instruction.attr].steps
-            return frozenset(axis for axis, step in enumerate(steps) if step != "0")
+            moved = frozenset(axis for axis, step in enumerate(steps) if step != "0")
+            return moved.union(*(self._axes[a] for a in instruction.args))
         if instruction.op == "index":
             assert isinstance(instruction.attr, int)
             return frozenset((instruction.attr,))
@@ -148,9 +149,7 @@ class Body:
         arguments = [self.value(a, env, lanes) for a in instruction.args]
         if op == "gather":
             assert isinstance(attr, int)
-            offsets = arguments[0]
-            assert isinstance(offsets, Value)
-            return memory.gather_bytes(frame, attr, self.rows[attr], offsets, point or Point(frame, frame.number(0), 1))
+            return self.gather(attr, instruction.args[0], arguments[0], point or Point(frame, frame.number(0), 1))
         if op == "expand":
             assert isinstance(attr, int)
             assert isinstance(arguments[0], Value)
@@ -160,6 +159,23 @@ class Body:
         if op == "cast":
             return elementwise.cast(frame.b, arguments[0], instruction.code)
         return elementwise.lower(frame.b, op, arguments, instruction.code)
+
+    def gather(self, access: int, number: int, offsets: AnyValue, point: Point) -> AnyValue:
+        """Elements at byte offsets from an access; a row at once where the offset is the same along the last axis."""
+        base = self.placed(access, number)
+        if base is not None:
+            return memory.load(self.frame, access, base, point)
+        assert isinstance(offsets, Value)
+        offsets = memory.along_lanes(self.frame, access, offsets, point)
+        return memory.gather_bytes(self.frame, access, self.rows[access], offsets, point)
+
+    def placed(self, access: int, number: int) -> Pointer | None:
+        """Where the row begins that value `number`, an offset known once per row, leads to."""
+        if self.levels.of(number) == 3 or self.frame.kernel.accesses[access].steps[-1] == "0":
+            return None
+        offset = self.registers[number]
+        assert isinstance(offset, Value)
+        return self.frame.offset(self.rows[access], offset, hint="placed")
 
 
 def _no_recall(value: int, point: Point) -> AnyValue:

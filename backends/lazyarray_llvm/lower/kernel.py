@@ -21,7 +21,7 @@ from lazyarray_llvm.lower.geometry import (
     cut_split,
     splits,
 )
-from lazyarray_llvm.lower.memory import Point, fixed_step, store
+from lazyarray_llvm.lower.memory import Point, along_lanes, fixed_step, store
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row
 from lazyarray_llvm.lower.ordered import (
     Counters,
@@ -159,7 +159,7 @@ def elementwise_span(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -
     """Lanes and loops for a stage without reductions."""
     lanes = vector_lanes(kernel, stage, levels, host)
     work = cost([stage], levels)
-    numbers = {i.attr for i in stage.body if i.op == "load"} | {s.access for s in stage.stores}
+    numbers = {i.attr for i in stage.body if i.op in ("load", "gather")} | {s.access for s in stage.stores}
     steps = [fixed_step(kernel.accesses[n]) for n in numbers if isinstance(n, int)]
     if kernel.packs or kernel.scatters:
         wide = lanes if kernel.packs else 2 * lanes
@@ -207,9 +207,13 @@ def put(body: Body, target: Store, env: dict[int, AnyValue], point: Point) -> No
     value = body.value(target.value, env, point.lanes)
     assert mask is None or isinstance(mask, Value)
     if target.offset is not None:
+        row = body.placed(target.access, target.offset)
+        if row is not None:
+            store(frame, target.access, row, point, value, mask)
+            return
         offsets = body.value(target.offset, env, point.lanes)
         assert isinstance(offsets, Value)
-        scatter(frame, base, point, value, offsets, mask)
+        scatter(frame, base, point, value, along_lanes(frame, target.access, offsets, point), mask)
     elif target.packed:
         assert target.mask is not None
         assert mask is not None

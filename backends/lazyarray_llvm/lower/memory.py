@@ -349,6 +349,17 @@ def _gather(frame: Frame, code: str, at: Pointer, offsets: Value, lanes: int, hi
     return b.emit(text, code, lanes, hint)
 
 
+def along_lanes(frame: Frame, number: int, offsets: Value, point: Point) -> Value:
+    """Byte offsets of lanes with what the access itself moves along the last axis."""
+    if fixed_step(frame.kernel.accesses[number]) == 0:
+        return offsets
+    b = frame.b
+    if point.lanes == 1:
+        return b.add(offsets, b.mul(point.index, step_bytes(frame, number)))
+    lanes = b.add(b.splat(point.index, point.lanes), point.clamped())
+    return b.add(offsets, b.mul(lanes, b.splat(step_bytes(frame, number), point.lanes)))
+
+
 def gather_bytes(frame: Frame, number: int, base: Pointer, offsets: Value, point: Point) -> AnyValue:
     """Elements at `base` + byte offsets that a kernel computed; lanes outside the row repeat lane 0's offset."""
     code = frame.kernel.accesses[number].code

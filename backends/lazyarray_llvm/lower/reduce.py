@@ -53,7 +53,7 @@ def row_span(frame: Frame, stage: Stage, levels: Levels, walk: Sequence[Reductio
     work = cost([stage], levels)
     kinds = [ops.kind_of(r, ops.operand_code(r, codes[r.value])) for r in walk]
     units = [ops.unit_elements(codes[r.value]) for r, kind in zip(walk, kinds, strict=True) if kind == "tree"]
-    numbers = {i.attr for i in stage.body if i.op == "load"} | {s.access for s in stage.stores}
+    numbers = {i.attr for i in stage.body if i.op in ("load", "gather")} | {s.access for s in stage.stores}
     steps = [fixed_step(kernel.accesses[n]) for n in numbers if isinstance(n, int)]
     if units:
         lanes = max(lanes, units[0])
