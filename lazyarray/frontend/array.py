@@ -20,7 +20,7 @@ from lazyarray.config import config
 from lazyarray.frontend.attributes import Attributes, know
 from lazyarray.frontend.foreign import OURS, Forwarder, forward
 from lazyarray.frontend.methods import Methods
-from lazyarray.frontend.naming import Named, name_as_in_c, refuse_setting
+from lazyarray.frontend.naming import name_as_in_c, refuse_setting
 from lazyarray.frontend.operator_types import Operators
 from lazyarray.frontend.record import (
     COMPILED,
@@ -31,6 +31,7 @@ from lazyarray.frontend.record import (
     view_,
 )
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
+from lazyarray.frontend.subclass import ArrayType
 from lazyarray.ir.index_map import IndexMap, apply, c_strides, identity, transpose
 from lazyarray.ir.node import Node, Shape, Spec, leaf, spec_of
 from lazyarray.runtime import evaluate as boundary
@@ -41,26 +42,7 @@ DType = np.dtype[Any]
 _nparray: Final = np.ndarray
 
 
-class _ArrayType(Named):
-    """Makes NumPy's arrays instances of `ndarray`, and subclasses of `ndarray` subclasses of NumPy's.
-
-    A program's own subclass overrides NumPy's hooks, so NumPy must be what runs it.
-    """
-
-    def __new__(mcs, name: str, bases: tuple[type, ...], space: dict[str, Any], **options: Any) -> Any:
-        if any(type(base) is _ArrayType for base in bases):
-            real = tuple(_nparray if type(base) is _ArrayType else base for base in bases)
-            return type(real[0])(name, real, space, **options)
-        return super().__new__(mcs, name, bases, space, **options)
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return type.__instancecheck__(cls, instance) or isinstance(instance, _nparray)
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return type.__subclasscheck__(cls, subclass) or issubclass(subclass, _nparray)
-
-
-class ndarray(Operators, Methods, Attributes, metaclass=_ArrayType):
+class ndarray(Operators, Methods, Attributes, metaclass=ArrayType):
     """NumPy's array, whose operations are recorded and compiled."""
 
     __slots__ = ("__weakref__", "_base", "_fixed", "_map", "_node", "_np", "_part")
@@ -98,7 +80,7 @@ def array_class() -> Any:
 
 name_as_in_c(ndarray)
 refuse_setting(Attributes, "numpy.ndarray")
-copyreg.pickle(_ArrayType, lambda cls: (array_class, ()))  # type: ignore[arg-type]
+copyreg.pickle(ArrayType, lambda cls: (array_class, ()))
 
 
 # ---- making arrays

@@ -274,6 +274,12 @@ class Attributes:
                     return found
             elif kind is tuple:
                 found = core.regions.parts(self, key)
+                if found is None and not all([type(item) is int for item in key]):
+                    found = core.regions.pick(self, key)
+                if found is not None:
+                    return found
+            elif kind is _own or kind is _nparray or kind is list:
+                found = core.regions.pick(self, key)
                 if found is not None:
                     return found
         del data
@@ -425,6 +431,10 @@ class Attributes:
             result = _new(_own)
             result._np = data.copy(order)
             return result
+        if data is None and self._node is None:
+            data = core.regions.window(self)
+            if data is not None:
+                return core.plain(data.copy(order))
         del data
         return core.duplicate(self, order)
 

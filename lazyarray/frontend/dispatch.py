@@ -62,7 +62,7 @@ FRESH: Final = dict.fromkeys(
     nanmean dot inner vdot outer trace round around average array_equal allclose isclose
     """.split(),
     2,
-) | {"where": 3, "clip": 3}
+) | {"where": 3, "clip": 3, **dict.fromkeys(("stack", "vstack", "hstack", "column_stack", "dstack"), 1)}
 
 
 def plain_operands(args: Sequence[Any], fresh: bool = False) -> Any:
@@ -102,7 +102,7 @@ def plain_operands(args: Sequence[Any], fresh: bool = False) -> Any:
             if _CONTAINERS.isdisjoint(map(type, arg)):
                 result.append(arg)
                 continue
-            inner = plain_operands(arg)
+            inner = plain_operands(arg, fresh)
             if inner is FALL_BACK:
                 uncompiled = managed = True
             elif inner is None:
@@ -212,7 +212,8 @@ def describe(function: Function, source: Any, name: str) -> Function:
     function.__module__ = f"lazyarray.{name}".rpartition(".")[0]
     function.__doc__ = getattr(source, "__doc__", None)
     function.__wrapped__ = source  # type: ignore[attr-defined]
-    function._implementation = function  # type: ignore[attr-defined]  (what NumPy's `__array_function__` runs)
+    # What NumPy's `__array_function__` runs.
+    function._implementation = function  # type: ignore[attr-defined]
     return function
 
 
@@ -222,7 +223,7 @@ class builtin:
     __slots__ = ("__dict__",)
 
     def __init_subclass__(cls, function: Function) -> None:
-        cls.__call__ = staticmethod(function)  # type: ignore[attr-defined]
+        cls.__call__ = staticmethod(function)  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
         return f"<built-in function {self.__dict__['__name__']}>"

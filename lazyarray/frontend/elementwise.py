@@ -219,7 +219,8 @@ def is_small(memory: list[Any]) -> bool:
 
 def elementwise(function: Any, args: tuple[Any, ...], python: Callable[..., Any] | None = None) -> Any:
     """A call with positional inputs only: NumPy at once where everything is small memory, else recorded."""
-    args = tuple([arg if type(arg) in BUILTIN else forward(arg) for arg in args])
+    if not BUILTIN.issuperset(map(type, args)):
+        args = tuple([forward(arg) for arg in args])
     memory = [memory_of(arg) for arg in args]
     if not any(item is None and arg is not None for item, arg in zip(memory, args, strict=True)) and (
         is_small(memory) or not function._ops

@@ -65,19 +65,19 @@ def _forward_all(item: Any) -> Any:
 
 
 def serves(like: Any) -> bool:
-    """True where `like=` asks for our arrays: None, an array, a scalar, or a subclass that overrides nothing."""
-    if like is None or type(like) in OURS or isinstance(like, np.generic):
+    """True where `like=` asks for our arrays: None, an array, or one of a subclass that overrides nothing."""
+    if like is None or type(like) is np.ndarray:
         return True
-    return isinstance(like, np.ndarray) and type(like).__array_function__ is np.ndarray.__array_function__
+    if not isinstance(like, np.ndarray):
+        return type(like) in OURS and hasattr(type(like), "__array_function__")
+    return type(like).__array_function__ is np.ndarray.__array_function__
 
 
 def make_like(name: str, like: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """What `like`, whose class decides, makes of a call to the public function `name`."""
     override = getattr(type(like), "__array_function__", None)
     if override is None:
-        raise TypeError(
-            "The `like` argument must be an array-like that implements the `__array_function__` protocol."
-        )
+        raise TypeError("The `like` argument must be an array-like that implements the `__array_function__` protocol.")
     from lazyarray.frontend.namespace import resolve
 
     result = override(like, resolve(name), (type(like),), args, options)

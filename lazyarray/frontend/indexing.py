@@ -87,6 +87,8 @@ def get(array: ndarray, key: Any) -> Any:
         data = array._np
     if data is not None:
         return _get_plain(data, key)
+    if isinstance(key, tuple) and type(key) is not tuple:
+        key = tuple(key)
     node = array._node
     if node is None:
         own = array._map
@@ -172,7 +174,8 @@ def _get_masked(array: ndarray, parsed: Advanced) -> Any:
     view = view_of(array, parsed.view)
     mask = as_operand(parsed.mask)
     first = parsed.axes[0]
-    if type(mask) is not Node or view._np is not None or view.size < config.eager_below:
+    small = view._np is not None or view.size < config.eager_below
+    if type(mask) is not Node or small or (_is_present(array) and _in_runs(array, parsed)):
         chosen = memory_key(parsed.mask)
         result = read_only(view)[(slice(None),) * first + (chosen,)]
         if parsed.position != first:
@@ -264,6 +267,8 @@ def put(array: ndarray, key: Any, new: Any) -> None:
         return
     if array._node is None and array._fixed:
         refuse_write()
+    if isinstance(key, tuple) and type(key) is not tuple:
+        key = tuple(key)
     found = locate(map_of(array), key)
     if found is None:
         _put_advanced(array, key, new)
@@ -396,6 +401,12 @@ def _put_masked(array: ndarray, key: Any, parsed: Advanced, operand: Any, new: A
         memory = to_numpy(array)
         memory[memory_key(key)] = to_memory(new)
         return
+    ready = type(operand) is not Node or operand.data is not None
+    if ready and _is_present(array) and _in_runs(array, parsed):
+        memory = to_numpy(array)
+        memory[memory_key(key)] = to_memory(new)
+        ledger.library_call("boolean index")
+        return
     chosen = read_only(parsed.mask) if type(parsed.mask) is ndarray else np.asarray(parsed.mask)
     shape = _indexed_shape(parsed, (int(np.count_nonzero(chosen)),))
     if 0 in shape or len(own) > len(shape) or not _fits(operand, shape):
@@ -404,6 +415,29 @@ def _put_masked(array: ndarray, key: Any, parsed: Advanced, operand: Any, new: A
     wide = _over(mask, parsed)
     packed = expand_(wide, broadcast_(operand, shape), parsed.view.shape)
     put_region(array, parsed.view, packed, broadcast_(wide, parsed.view.shape))
+
+
+_RUN_BYTES: Final = 128
+_SHORT_ROW: Final = 32
+
+
+def _is_present(array: ndarray) -> bool:
+    """Whether the array's values are in memory."""
+    if array._np is not None:
+        return True
+    root = array._base.node if array._node is None else array._node
+    return root is None or root.data is not None
+
+
+def _in_runs(array: ndarray, parsed: Advanced) -> bool:
+    """Whether a mask over some axes selects long runs, or within short rows: NumPy then copies faster than kernels.
+
+    Measured with 10^6 float64 elements: runs of 1000 elements 0.1 ms, 0.35 ms compiled; of 10 elements the same as
+    compiled; rows of 10 elements under a mask over columns 0.2 ms, 0.5 ms compiled, of 1000 elements the same.
+    """
+    shape, first, count = parsed.view.shape, parsed.axes[0], len(parsed.axes)
+    run = size_of(shape[first + count :]) * array.dtype.itemsize if first + count < len(shape) else 0
+    return run >= _RUN_BYTES or (first > 0 and shape[-1] < _SHORT_ROW)
 
 
 def _share_memory(a: ndarray, b: ndarray) -> bool:

@@ -55,6 +55,13 @@ def _given_out(function: Any, options: dict[str, Any], extra: tuple[Any, ...]) -
     return targets
 
 
+def _is_region(array: Any, outs: tuple[Any, ...]) -> bool:
+    """True for a small region of memory that may be read, and written if it is among the outputs, at once."""
+    if array._node is not None or window(array) is None:
+        return False
+    return all([out is not array for out in outs]) or claim(array) is not None
+
+
 _RECORDED: Final = frozenset({"where", "dtype", "casting", "order", "subok", "signature", "sig"})
 
 
@@ -70,7 +77,7 @@ def call(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     args = tuple([forward(arg) for arg in args[:nin]])
     where = given.get("where", True)
     touched = (*args, *outs, where)
-    managed = [a for a in touched if type(a) is ndarray and settle(a) is None]
+    managed = [a for a in touched if type(a) is ndarray and settle(a) is None and not _is_region(a, outs)]
     lazy = any(type(a) is LazyScalar and a._node.data is None for a in args)
     compiled = bool(function._ops) and all(name in _RECORDED for name in given) and not must_be_eager(args)
     if compiled and any(not (type(a) is ndarray and a.dtype in COMPILED) for a in outs if a is not None):
@@ -261,4 +268,5 @@ from lazyarray.frontend.elementwise import (  # noqa: E402
     must_be_eager,
     operands_of,
 )
+from lazyarray.frontend.regions import claim, window  # noqa: E402
 from lazyarray.frontend.writing import as_operand, assign, write  # noqa: E402

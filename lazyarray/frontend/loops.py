@@ -251,7 +251,7 @@ def power_is_refused(name: str, operands: tuple[Any, ...]) -> bool:
     return type(base) is int or (dtype is not None and dtype.kind in "biu")
 
 
-def resolve_loop(ufunc: np.ufunc, given: tuple[Any, ...], casting: str, signature: Any = None) -> tuple[DType, ...]:
+def resolve_loop(ufunc: np.ufunc, given: tuple[Any, ...], casting: Any, signature: Any = None) -> tuple[DType, ...]:
     """`resolve_dtypes` for inputs and outputs; refused casts raise what a call raises.
 
     NumPy 2.4's frees what it does not own when it refuses to cast a Python number, so there a call is what refuses.

@@ -180,6 +180,10 @@ class Methods:
         if data is not None and data.size < config.eager_below:
             found = data.astype(dtype, order, casting, subok, copy)
             return self if found is data else core.plain(found)
+        if data is None and copy and self._node is None:
+            data = core.regions.window(self)
+            if data is not None:
+                return core.plain(data.astype(dtype, order, casting, subok))
         del data
         return core.astype(self, dtype, order, casting, subok, copy)
 

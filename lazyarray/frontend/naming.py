@@ -15,7 +15,7 @@ class Named(type):
 
 def name_as_in_c(cls: type) -> None:
     """Makes messages say `'numpy.ndarray' object ...`: they take the name in the class's C structure."""
-    type.__dict__["__name__"].__set__(cls, f"{cls.__module__}.{cls.__qualname__}")  # type: ignore[attr-defined]
+    type.__dict__["__name__"].__set__(cls, f"{cls.__module__}.{cls.__qualname__}")
 
 
 def refuse_setting(part: type, owner: str) -> None:

@@ -16,7 +16,7 @@ from lazyarray.frontend import array as core
 from lazyarray.frontend import elementwise as calls
 from lazyarray.frontend import ufunc as ufuncs
 from lazyarray.frontend.quick import next_sequence, node_of, record_node
-from lazyarray.frontend.record import COMPILED, Ranged, memo_of
+from lazyarray.frontend.record import COMPILED, NUMBERS, Ranged, memo_of
 from lazyarray.frontend.regions import claim, window
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.node import TAPE, Key, Node
@@ -124,7 +124,7 @@ def make_binary(name: str, slow: Callable[[Any, Any], Any], depth: int) -> Any:
                 if n >= limit or m >= limit or (n * m >= limit and a.shape != b.shape):
                     del a, b
                     return slow(self, other)
-            elif (kind is float or kind is int) and a.size < config.eager_below:
+            elif (kind is float or kind is int or kind in NUMBERS) and a.size < config.eager_below:
                 b = other
             else:
                 del a
@@ -328,10 +328,17 @@ def _in_place(name: str) -> Any:
     return inplace
 
 
+def _square(values: Any, _exponent: int, out: Any) -> None:
+    np.square(values, out)
+
+
 def _write_now(compute: Any, target: Any, other: Any) -> bool:
     """The augmented assignment of a small view of evaluated memory that nobody else still reads, done in place."""
     kind = type(other)
-    if kind is not float and kind is not int:
+    if kind is LazyScalar and other._node.data is not None:
+        other = other.evaluate()
+        kind = type(other)
+    if kind is not float and kind is not int and kind not in NUMBERS:
         if kind is not ndarray:
             return False
         if other._np is None and (other._node is not None or window(other) is None):
@@ -358,8 +365,15 @@ def _power(self: Any, other: Any, modulus: Any = None) -> Any:
     if a is None and self._node is None:
         a = window(self)
     if a is not None and a.size < config.eager_below and (kind is int or kind is float):
-        found = a**other if calls.shortcut_power(a.dtype, other) else (eager_of("power", a) or operator.pow)(a, other)
-        return core.plain(found) if type(found) is _nparray else found
+        if other == 2 or calls.shortcut_power(a.dtype, other):
+            found = a**other
+        else:
+            found = (eager_of("power", a) or operator.pow)(a, other)
+        if type(found) is _nparray:
+            array = _new(ndarray)
+            array._np = found
+            return array
+        return found
     if a is not None and kind is ndarray and other._np is not None:
         b = other._np
         if a.shape == b.shape and 0 < a.size < config.eager_below:
@@ -377,6 +391,8 @@ def _reflected_power(self: Any, other: Any, modulus: Any = None) -> Any:
 
 
 def _in_place_power(self: Any, other: Any) -> Any:
+    if self._np is None and self._node is None and type(other) is int and other == 2 and _write_now(_square, self, 2):
+        return self
     shortcut = calls.shortcut_power(self.dtype, other)
     if shortcut is not None:
         ufuncs.UFUNCS[shortcut](self, out=self)

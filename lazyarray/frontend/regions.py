@@ -30,6 +30,8 @@ FILL_LIMIT: Final = 1 << 20  # elements up to which a number is written into a r
 CHAIN: Final = 8  # recorded small writes after which an array is taken to be written piece by piece
 
 
+_SIMPLE: Final = frozenset({int, float, bool})
+
 # ---- seeing
 
 
@@ -128,6 +130,8 @@ def is_there(new: Any, dtype: np.dtype[Any]) -> bool:
     elif kind is LazyScalar:
         if new._node.data is None:
             return False
+    elif kind is list:
+        return len(new) < config.eager_below and _SIMPLE.issuperset(map(type, new))
     elif kind not in IMMEDIATE and kind is not _nparray:
         return False
     return dtype.kind == "c" or bool(np.dtype(getattr(new, "dtype", complex)).kind != "c")
@@ -145,8 +149,10 @@ def source_of(new: Any) -> Any:
 def put(array: Any, key: Any, new: Any) -> bool:
     """`array[key] = new` for a managed array and a basic key: done, or False and nothing has happened."""
     limit = config.eager_below
-    if not limit or not _is_basic(key):
+    if not limit:
         return False
+    if not _is_basic(key):
+        return _put_picked(array, key, new, limit)
     root = array._node
     if root is None:
         base = array._base
@@ -194,6 +200,83 @@ def _put_in_memory(array: Any, key: Any, new: Any, limit: int, own: bool) -> boo
     return True
 
 
+def picked(key: Any, whole: Array) -> Any:
+    """An advanced key as NumPy takes it, where it is small index arrays (or a mask of a small array) and nothing else.
+
+    None where what it picks may be large, or where the key is of another kind.
+    """
+    limit = config.eager_below
+    if type(key) is tuple:
+        if len(key) != whole.ndim:
+            return None
+        found: list[Any] = []
+        shape = None
+        for item in key:
+            if type(item) is not int:
+                item = _index(item)
+                if item is None or item.dtype.kind == "b" or item.shape != (shape or item.shape):
+                    return None
+                shape = item.shape
+            found.append(item)
+        return tuple(found)
+    index = _index(key)
+    if index is None or not whole.ndim:
+        return None
+    if index.dtype.kind == "b":
+        return index if whole.size < limit else None
+    return index if index.size * (whole.size // (whole.shape[0] or 1)) < limit else None
+
+
+def _index(item: Any) -> Any:
+    """A small array of indices that is there, or a list of them; else None."""
+    if type(item) is list:
+        for entry in item:
+            if type(entry) is not int:
+                return None
+        return np.array(item) if 0 < len(item) < config.eager_below and max(map(abs, item)) < 1 << 62 else None
+    if type(item) is core.ndarray:
+        item = item._np if item._np is not None else core.settle(item) if item._node is not None else window(item)
+    elif type(item) is not _nparray:
+        return None
+    return item if item is not None and item.ndim and item.dtype.kind in "iub" and item.size < config.eager_below else None
+
+
+def pick(array: Any, key: Any) -> Any:
+    """`array[key]` for small index arrays, if the array's values are there; else None."""
+    whole = memory_at(array)
+    index = None if whole is None else picked(key, whole)
+    if whole is None or index is None:
+        return None
+    try:
+        found = whole[index]
+    except IndexError:
+        return None
+    return core.plain(found) if type(found) is _nparray else found
+
+
+def _put_picked(array: Any, key: Any, new: Any, limit: int) -> bool:
+    root = array._node
+    if root is None:
+        if array._fixed:
+            return False
+        root = array._base.node
+    if root is not None and root.data is None and not _is_piecewise(root):
+        return False
+    del root
+    whole: Any = memory_at(array)
+    if whole is None or not is_there(new, whole.dtype):
+        return False
+    index = picked(key, whole)
+    if index is None:
+        return False
+    del whole  # references are counted now
+    if not take(core.share(array)):
+        return False
+    whole = memory_at(array)
+    whole[index] = source_of(new)
+    return True
+
+
 def _is_basic(key: Any) -> bool:
     kind = type(key)
     if kind is slice or kind is int:
@@ -221,10 +304,9 @@ def _is_piecewise(root: Node) -> bool:
     """
     node: Any = root
     for _ in range(CHAIN):
-        if type(node) is not Node or node.data is not None or node.key.kind != "update":
+        if type(node) is not Node or node.data is not None or node.key.kind not in ("update", "scatter"):
             return False
-        attr: Any = node.key.attr
-        if attr[3] or (type(node.args[1]) is Node and size_of(attr[1]) >= config.eager_below):
+        if type(node.args[1]) is Node and node.args[1].key.spec.size >= config.eager_below:
             return False
         node = node.args[0]
     del node

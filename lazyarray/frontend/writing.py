@@ -35,6 +35,11 @@ def refuse_write() -> NoReturn:
 def assign(array: core.ndarray, values: Any, where: Any = None, casting: Any = "unsafe") -> None:
     """Writes all of the array, where `where` (a mask that broadcasts) is true; `casting` as in `numpy.copyto`."""
     core.take_over(array)
+    if where is None and casting == "unsafe" and array._np is None and array._node is None:
+        target: Any = core.regions.claim(array) if core.regions.is_there(values, array.dtype) else None
+        if target is not None:
+            target[...] = core.regions.source_of(values)
+            return
     new = None if array._np is not None or not _recordable(where) else as_operand(values)
     if new is None:
         target = core.to_numpy(array)

@@ -105,9 +105,7 @@ class Fusion:
         return None if entry.kind in ("leaf", "scalar") else position
 
     # -- placing ---------------------------------------------------------------------------------------------------
-    def place_root(
-        self, root: int, missing: set[int], straddling: dict[int, dict[int, set[int]]]
-    ) -> None:
+    def place_root(self, root: int, missing: set[int], straddling: dict[int, dict[int, set[int]]]) -> None:
         """Puts the root into a group; what it misses in memory, or where its nest must be cut, is noted."""
         kind = self.entries[root].kind
         if kind not in ALONE:

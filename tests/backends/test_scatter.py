@@ -167,3 +167,29 @@ def test_narrower_vectors_give_the_same(code: str, vector_bytes: int, monkeypatc
             walks = [(values, values.strides), (mask, (1,)), (target, (0,))]
             backend.compile(packing(code)).launch(bind((length,), *walks))
             np.testing.assert_array_equal(target, expected)
+
+
+@pytest.mark.parametrize("code", ["b1", "u2", "f4", "f8", "c16"])
+@pytest.mark.parametrize("shape", [(9, 5), (40, 130), (60, 3000)])
+def test_rows_at_offsets(code: str, shape: tuple[int, int], workers: int) -> None:
+    """An offset that is the same along the last axis: gathers and scatters of whole rows, in tasks of columns."""
+    size = np.dtype(dtype(code)).itemsize
+    body = (I(0, "load", (), "i8", 0), I(1, "gather", (0,), code, 1))
+    accesses = (Access("i8", ("s", "0")), Access(code, ("0", "1")), Access("i8", ("s", "0")), Access(code, ("0", "1")))
+    body += (I(2, "load", (), "i8", 2),)
+    kernel = Kernel(("p", "p"), accesses, (), (Stage("full", body, stores=(Store(3, 1, None, 2),)),))
+    values = data(code, shape)
+    take, put = np.random.default_rng(2).integers(0, shape[0], (2, shape[0]))
+    expected = data(code, shape, 5)
+    for a, b in zip(take, put, strict=True):
+        expected[b] = values[a]
+    width = shape[1] * size
+    for backend in BACKENDS[shape[1] > 1000 :]:
+        target = data(code, shape, 5)
+        walks = [(take * width, (8, 0)), (values, (0, size)), (put * width, (8, 0)), (target, (0, size))]
+        backend.compile(kernel).launch(bind(shape, *walks))
+        np.testing.assert_array_equal(target, expected)
+
+
+def dtype(code: str) -> str:
+    return "bool" if code == "b1" else code

@@ -6,6 +6,7 @@ import itertools
 import pickle
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -352,3 +353,90 @@ def test_names_that_numpy_removed_say_what_to_use() -> None:
 
 def test_every_listed_name_is_there() -> None:
     assert [name for name in dir(lazyarray) if not hasattr(lazyarray, name)] == []
+
+
+# ---- subclasses and `like=`
+
+
+class Tagged(lazyarray.ndarray):  # type: ignore[misc]
+    """A program's subclass: NumPy runs it."""
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return super().__array_function__(func, types, args, kwargs).view(Tagged)
+
+
+def test_subclasses_are_viewed_as_arrays_of_the_namespace() -> None:
+    tagged = lazyarray.array([1.0, 2.0]).view(Tagged)
+    assert type(tagged) is Tagged
+    for plain in (tagged.view(lazyarray.ndarray), tagged.view(type=lazyarray.ndarray)):
+        assert type(plain) is lazyarray.ndarray
+        assert plain.tolist() == [1.0, 2.0]
+    assert tagged.view("i8").dtype == "i8"
+
+
+@pytest.mark.parametrize("name", ["array", "asarray", "asanyarray", "zeros", "empty", "ones", "arange"])
+def test_like_lets_a_class_decide(name: str) -> None:
+    function = getattr(lazyarray, name)
+
+    class Decides:
+        def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+            assert "like" not in kwargs
+            return func, types
+
+    class Refuses:
+        def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+            return NotImplemented
+
+    assert function(3, like=Decides()) == (function, (Decides,))
+    assert type(function(3, like=lazyarray.ones(2))) is lazyarray.ndarray
+    assert type(function(3, like=lazyarray.ones(2).view(Tagged))) is Tagged
+    with pytest.raises(TypeError, match="no implementation found"):
+        function(3, like=Refuses())
+    for wrong in (1, object()):
+        with pytest.raises(TypeError, match="The `like` argument must be an array-like"):
+            function(3, like=wrong)
+
+
+def test_ranges_between_subclasses_are_of_the_subclass() -> None:
+    class Quantity(lazyarray.ndarray):  # type: ignore[misc]
+        __array_priority__ = 10
+
+    first, last = (numpy.array(x).view(Quantity) for x in (0.0, 1.0))
+    assert type(lazyarray.linspace(first, last, 5)) is Quantity
+
+
+# ---- keys and warnings
+
+
+def test_subclasses_of_tuple_are_keys_of_several_axes() -> None:
+    class Key(tuple):
+        pass
+
+    x = lazyarray.arange(25.0).reshape(5, 5)
+    assert x[Key(([1], [1]))].tolist() == [6.0]
+    assert x[Key((1, 2))] == 7.0
+    x[Key((0, slice(2)))] = -1.0
+    assert x[0].tolist() == [-1.0, -1.0, 2.0, 3.0, 4.0]
+
+
+def test_masks_without_output_warn() -> None:
+    x = lazyarray.ones(3)
+    with pytest.warns(UserWarning, match="'where' used without 'out'"):
+        lazyarray.add(x, 1, where=[True, False, True])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lazyarray.add(x, 1, where=[True, False, True], out=None)
+        lazyarray.add(x, 1, where=[True, False, True], out=lazyarray.zeros(3))
+        lazyarray.add(x, 1, where=True)
+
+
+def test_overrides_in_outputs_and_masks_are_asked() -> None:
+    class Override:
+        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+            return "asked"
+
+    x = lazyarray.ones(3)
+    assert lazyarray.negative(x, out=Override()) == "asked"
+    assert lazyarray.negative(x, out=(Override(),)) == "asked"
+    assert lazyarray.modf(x, out=(None, Override())) == "asked"
+    assert lazyarray.negative(x, where=Override(), out=x) == "asked"

@@ -28,7 +28,9 @@ def column_span(frame: Frame, stage: Stage, levels: Levels) -> Span:
     """Lanes and loops for one pass over a block of columns."""
     kernel, width = frame.kernel, frame.host.vector_bytes
     lanes = max(1, min(64, width // widest(kernel, [stage], levels)))
-    numbers = {i.attr for i in (*stage.body, *stage.after) if i.op in ("load", "gather")} | {s.access for s in stage.stores}
+    numbers = {i.attr for i in (*stage.body, *stage.after) if i.op in ("load", "gather")} | {
+        s.access for s in stage.stores
+    }
     steps = [fixed_step(kernel.accesses[n]) for n in numbers if isinstance(n, int)]
     work = cost([stage], levels)
     single = width == 64 and work >= 40 and all(step in (0, 1) for step in steps)

@@ -74,11 +74,22 @@ def cut_elementwise(kernel: Kernel, extents: tuple[int, ...], work: int) -> Geom
 _MOST_ORDERED_TASKS = 1024  # every task of such a kernel adds up the counts of those before it
 
 
-def cut_ordered(kernel: Kernel, extents: tuple[int, ...], work: int, masks: int) -> Geometry:
-    """Tasks, in C order, of a kernel whose places depend on data; those that count take two phases."""
+_COLUMN_BLOCK = 512  # elements of the last axis from which a scatter of rows is worth cutting
+
+
+def cut_ordered(kernel: Kernel, extents: tuple[int, ...], work: int, masks: int, columns: bool) -> Geometry:
+    """Tasks, in C order, of a kernel whose places depend on data; those that count take two phases.
+
+    `columns`: what lies at different places of the last axis is never written to the same place.
+    """
     rows, length = prod(extents[:-1]), extents[-1]
     total = rows * length
-    serial = kernel.scatters or total * (point_bytes(kernel) + 2 * work // 8) < _SERIAL_BYTES
+    small = total * (point_bytes(kernel) + 2 * work // 8) < _SERIAL_BYTES
+    if columns and not small and length >= 2 * _COLUMN_BLOCK:
+        block = max(_COLUMN_BLOCK, -(-length // 8 // 64) * 64)
+        blocks = -(-length // block)
+        return Geometry(rows, rows, blocks, block, (Phase(0, blocks, True),))
+    serial = kernel.scatters or small
     unit = max(_BLOCK_ELEMENTS, -(-total // _MOST_ORDERED_TASKS))
     block = length if serial else min(length, unit)
     run = rows if serial else max(1, min(rows, unit // max(1, length)))

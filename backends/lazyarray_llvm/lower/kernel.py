@@ -98,7 +98,8 @@ def cutter(kernel: Kernel) -> Callable[[tuple[int, ...]], Geometry]:
     work = cost(kernel.stages, levels)
     if kernel.packs or kernel.scatters:
         masks = len(counted_masks(merged(kernel)))
-        return lambda extents: cut_ordered(kernel, extents, work, masks)
+        columns = not kernel.packs and all(walks_rows(kernel, t, levels) for s in kernel.stages for t in s.stores)
+        return lambda extents: cut_ordered(kernel, extents, work, masks, columns)
     if not kernel.reduces:
         return lambda extents: cut_elementwise(kernel, extents, work)
     if not kernel.vector_reduced:
@@ -111,6 +112,12 @@ def cutter(kernel: Kernel) -> Callable[[tuple[int, ...]], Geometry]:
         return cut_rows(kernel, extents, work)
 
     return cut
+
+
+def walks_rows(kernel: Kernel, target: Store, levels: Levels) -> bool:
+    """Whether a store with an offset writes whole rows: the offset is the same along the last axis."""
+    moves = kernel.accesses[target.access].steps[-1] != "0"
+    return moves and target.offset is not None and levels.of(target.offset) < 3
 
 
 def emit(kernel: Kernel, host: Host, form: Form = "whole") -> str:
