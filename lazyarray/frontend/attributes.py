@@ -269,11 +269,11 @@ class Attributes:
                 if found is not None:
                     return found
             elif kind is slice:
-                found = core.regions.part(self, key)
+                found = core.regions.slice_at(self, key)
                 if found is not None:
                     return found
             elif kind is tuple:
-                found = core.regions.parts(self, key)
+                found = core.regions.view_at(self, key)
                 if found is None and not all([type(item) is int for item in key]):
                     found = core.regions.pick(self, key)
                 if found is not None:

@@ -48,7 +48,9 @@ def astype(
 ) -> Any:
     """`ndarray.astype`."""
     wanted = np.dtype(dtype)
-    if not copy and array.dtype == wanted and order in ("K", "k", "A", "a"):
+    if type(copy) is not bool:
+        np.empty(0, wanted).astype(wanted, copy=copy)  # NumPy's error
+    if not copy and array.dtype == wanted and _is_ordered(array, order):
         return array
     # Whether the cast keeps all values is for the values to tell.
     by_value = casting == "same_value"
@@ -60,6 +62,13 @@ def astype(
         return core.plain(core.read_only(array).astype(wanted, order, casting, subok, copy))
     result = cast_array(array, wanted)
     return result if order in ("K", "k") else duplicate(result, order) if order_for(result, order) else result
+
+
+def _is_ordered(array: core.ndarray, order: Any) -> bool:
+    if order in ("K", "k", "A", "a", None):
+        return True
+    flags = array.flags
+    return bool((order in ("C", "c") and flags.c_contiguous) or (order in ("F", "f") and flags.f_contiguous))
 
 
 def order_for(array: core.ndarray, order: Any) -> tuple[int, ...] | None:

@@ -116,7 +116,7 @@ def _record_call(function: Any, args: tuple[Any, ...], outs: tuple[Any, ...], wh
         raise ValueError("output array is read-only")
     operands, perm = operands_of(args)
     if not any(type(o) is Node for o in operands):
-        operands = (_node_of_number(operands[0]), *operands[1:])
+        return NotImplemented  # numbers only: nothing to wait for
     order = given.get("order", "K")
     if order not in ("K", "k", "C", "c", "A", "a", "F", "f", None):
         return NotImplemented  # NumPy's error
@@ -174,7 +174,7 @@ def operands_like(operands: tuple[Any, ...]) -> list[Any]:
 def _mask_of(where: Any) -> Node | None:
     if where is True:
         return None
-    mask = as_operand(where)
+    mask = as_operand(np.asarray(where, bool) if isinstance(where, list | tuple) else where)
     if type(mask) is not Node:
         mask = _node_of_number(np.bool_(mask))
     if mask.key.spec.dtype != _BOOL:

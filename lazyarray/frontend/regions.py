@@ -32,6 +32,7 @@ CHAIN: Final = 8  # recorded small writes after which an array is taken to be wr
 
 _SIMPLE: Final = frozenset({int, float, bool})
 
+
 # ---- seeing
 
 
@@ -183,9 +184,11 @@ def _put_in_memory(array: Any, key: Any, new: Any, limit: int, own: bool) -> boo
         return False
     size = region.size
     kind = type(new)
-    if kind is not int and kind is not float and not (own and type(region) is _nparray):
-        if (type(region) is not _nparray and kind not in IMMEDIATE) or not is_there(new, whole.dtype):
-            return False
+    several = type(region) is _nparray
+    number = kind is int or kind is float
+    known = number or (own and several) or ((several or kind in IMMEDIATE) and is_there(new, whole.dtype))
+    if not known:
+        return False
     if size >= limit and (kind not in IMMEDIATE or size > FILL_LIMIT or 2 * size > whole.size):
         return False
     if array._node is not None or array._base.memory is None:
@@ -193,7 +196,7 @@ def _put_in_memory(array: Any, key: Any, new: Any, limit: int, own: bool) -> boo
         if not take(core.share(array)):
             return False
         whole = memory_at(array)
-    elif type(region) is _nparray:
+    elif several:
         region[...] = source_of(new)
         return True
     whole[key] = source_of(new)
@@ -238,7 +241,9 @@ def _index(item: Any) -> Any:
         item = item._np if item._np is not None else core.settle(item) if item._node is not None else window(item)
     elif type(item) is not _nparray:
         return None
-    return item if item is not None and item.ndim and item.dtype.kind in "iub" and item.size < config.eager_below else None
+    if item is None or not item.ndim or item.dtype.kind not in "iub" or item.size >= config.eager_below:
+        return None
+    return item
 
 
 def pick(array: Any, key: Any) -> Any:
@@ -317,26 +322,45 @@ def _is_piecewise(root: Node) -> bool:
 # ---- views
 
 
+def wakes(root: Node) -> bool:
+    """Evaluates an array that is only filled so far, but for a few elements: who reads one element reads more."""
+    node: Any = root
+    for _ in range(CHAIN):
+        kind = node.key.kind
+        if kind in ("fill", "empty", "iota"):
+            del node
+            boundary.evaluate((root,))
+            return True
+        if kind != "update" or type(node.args[1]) is Node:
+            return False
+        node = node.args[0]
+    return False
+
+
 def element(array: Any, index: int) -> Any:
     """`array[index]` of a managed array, if that is a row, or an element whose value is there; else None."""
     node = array._node
     if node is not None:
         data = node.data
         view = None
+        if data is None and wakes(node):
+            data = node.data
         if data is None or data.ndim != 1:
-            return part(array, index)
+            return slice_at(array, index)
         extent = data.shape[0]
     else:
         base = array._base
+        if base.node is not None and base.node.data is None:
+            wakes(base.node)
         view = array._map
         if view is None:
             if len(base.spec.shape) != 1:
-                return part(array, index)
+                return slice_at(array, index)
             extent = base.spec.shape[0]
         else:
             offset, shape, strides = view
             if len(shape) != 1:
-                return part(array, index)
+                return slice_at(array, index)
             extent = shape[0]
         node = base.node
         data = base.memory if node is None else node.data
@@ -351,7 +375,7 @@ def element(array: Any, index: int) -> Any:
     return data.reshape(-1)[offset + index * strides[0]]
 
 
-def part(array: Any, key: Any) -> Any:
+def slice_at(array: Any, key: Any) -> Any:
     """`array[key]` for an integer or slice that leaves a view of a large managed array; else None."""
     node = array._node
     fixed = False
@@ -399,7 +423,7 @@ def part(array: Any, key: Any) -> Any:
     return result
 
 
-def parts(array: Any, key: tuple[Any, ...]) -> Any:
+def view_at(array: Any, key: tuple[Any, ...]) -> Any:
     """`array[key]` for integers and slices: a view of a large managed array, or an element that is there; else None."""
     node = array._node
     if node is None:
@@ -415,6 +439,9 @@ def parts(array: Any, key: tuple[Any, ...]) -> Any:
     rank = len(spec.shape) if view is None else len(view.shape)
     if spec.size < config.eager_below:
         return None
+    if data is None and node is not None and node.data is None and len(key) == rank and view is None:
+        if all(type(item) is int for item in key) and wakes(node):
+            data = node.data
     if data is not None and len(key) == rank:
         for item in key:
             if type(item) is not int:

@@ -7,7 +7,7 @@ entry whose source (a node or a number) feeds it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Library, Shape

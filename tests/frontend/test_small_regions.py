@@ -127,7 +127,8 @@ def flat(result: Any) -> list[Any]:
 
 def check(ours: Any, theirs: Any) -> None:
     for a, b in zip(flat(ours), flat(theirs), strict=True):
-        assert a.dtype == b.dtype and a.shape == b.shape
+        assert a.dtype == b.dtype
+        assert a.shape == b.shape
         if a.dtype.kind == "f":
             np.testing.assert_allclose(a, b, rtol=1e-6 if a.dtype == "f4" else 1e-14)
         else:
@@ -142,7 +143,10 @@ def test_results_are_numpys_and_nothing_is_planned(program: Program, make: Calla
     array = make(la, code)
     with la.record_runs() as runs:
         ours = program(la, array)
-        assert not runs.kernels and not runs.evaluations and not runs.materialisations and not runs.fallbacks
+        assert not runs.kernels
+        assert not runs.evaluations
+        assert not runs.materialisations
+        assert not runs.fallbacks
     check(ours, theirs)
     with la.config.set(eager_below=0):
         check(program(la, make(la, code)), theirs)
@@ -183,25 +187,31 @@ def test_results_do_not_follow_later_writes() -> None:
     total = x[2:5].sum()
     x[2:5] = 9.0
     assert small.tolist() == copied.tolist() == [2.0, 3.0, 4.0]
-    assert picked == 3.0 and float(total) == 9.0
+    assert picked == 3.0
+    assert float(total) == 9.0
 
 
 def test_views_see_writes_and_writes_go_through_views() -> None:
     x = vector(la)
     view, wide = x[10:20], x[5:15000]
     x[12:14] = -1.0
-    assert view[2] == -1.0 and wide[7] == -1.0
+    assert view[2] == -1.0
+    assert wide[7] == -1.0
     view[0] = -2.0
     view[1:3] *= 10.0
-    assert x[10] == -2.0 and x[11] == 110.0 and x[12] == -10.0
+    assert x[10] == -2.0
+    assert x[11] == 110.0
+    assert x[12] == -10.0
     doubled = wide * 2.0  # recorded
     view[5] = 77.0
-    assert doubled[10] == 30.0 and wide[10] == 77.0
+    assert doubled[10] == 30.0
+    assert wide[10] == 77.0
     outside = np.asarray(x)
     view[6:8] = 5.0
     assert outside[16] == outside[17] == 5.0
     outside[16] = 6.0
-    assert view[6] == 6.0 and (view + 0.0)[6] == 6.0
+    assert view[6] == 6.0
+    assert (view + 0.0)[6] == 6.0
 
 
 def test_values_that_two_arrays_name_are_not_shared() -> None:
@@ -211,7 +221,9 @@ def test_values_that_two_arrays_name_are_not_shared() -> None:
     w = +x
     la.evaluate(z, w)
     x[3:5] = 0.0
-    assert y[3] == 0.0 and z[3] == 3.0 and w[3] == 3.0
+    assert y[3] == 0.0
+    assert z[3] == 3.0
+    assert w[3] == 3.0
 
 
 def test_an_augmented_view_is_not_written_twice() -> None:
