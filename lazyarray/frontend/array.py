@@ -69,7 +69,6 @@ class ndarray(Operators, Methods, Attributes, metaclass=ArrayType):
         return plain(_nparray(shape, dtype, buffer, offset, strides, order))
 
 
-know(ndarray)
 _new: Final[Any] = object.__new__
 
 
@@ -464,6 +463,7 @@ from lazyarray.frontend.writing import (  # noqa: E402
     write,
 )
 
+know(ndarray, regions)
 scalar.install()
 
 __all__ = [

@@ -25,13 +25,16 @@ _nparray: Final = np.ndarray
 _new: Final[Any] = object.__new__
 
 
-_own: Any = None  # `ndarray` once it is there: a global is found sooner than an attribute of a module
+# `ndarray`, and the module `regions`, once they are there: a global is found sooner than an attribute of a module.
+_own: Any = None
+_regions: Any = None
 
 
-def know(own: Any) -> None:
-    """Tells the class that these are the attributes of."""
-    global _own
+def know(own: Any, regions: Any) -> None:
+    """Tells the class that these are the attributes of, and what reads and writes small regions."""
+    global _own, _regions
     _own = own
+    _regions = regions
 
 
 def _is_element(key: Any) -> bool:
@@ -45,7 +48,7 @@ def _iterate(array: Any) -> Iterator[Any]:
     if array._np is not None:
         core.take_over(array)
     if core.settle(array) is None:
-        yield from core.regions.rows(array)
+        yield from _regions.rows(array)
         return
     for i in range(array.shape[0]):
         yield array[i]
@@ -265,21 +268,21 @@ class Attributes:
         else:
             kind = type(key)
             if kind is int:
-                found = core.regions.element(self, key)
+                found = _regions.element(self, key)
                 if found is not None:
                     return found
             elif kind is slice:
-                found = core.regions.slice_at(self, key)
+                found = _regions.slice_at(self, key)
                 if found is not None:
                     return found
             elif kind is tuple:
-                found = core.regions.view_at(self, key)
+                found = _regions.view_at(self, key)
                 if found is None and not all([type(item) is int for item in key]):
-                    found = core.regions.pick(self, key)
+                    found = _regions.pick(self, key)
                 if found is not None:
                     return found
             elif kind is _own or kind is _nparray or kind is list:
-                found = core.regions.pick(self, key)
+                found = _regions.pick(self, key)
                 if found is not None:
                     return found
         del data
@@ -308,7 +311,7 @@ class Attributes:
             del data
             core.take_over(self)
             data = self._np
-        if data is None and core.regions.put(self, key, value):
+        if data is None and _regions.put(self, key, value):
             return
         del data
         core.indexing.put(self, key, value)
@@ -432,7 +435,7 @@ class Attributes:
             result._np = data.copy(order)
             return result
         if data is None and self._node is None:
-            data = core.regions.window(self)
+            data = _regions.window(self)
             if data is not None:
                 return core.plain(data.copy(order))
         del data

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.foreign import forward
+from lazyarray.frontend.foreign import Forwarder, forward
 from lazyarray.frontend.record import COMPILED, NUMBER_DTYPES, NUMBERS, WEAK, broadcast_shape, map_
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.ir.index_map import IndexMap
@@ -159,8 +159,7 @@ def in_place(name: str, x: ndarray, other: Any) -> Any:
     """An augmented assignment."""
     if type(other) not in NUMBERS and defers(x, other, False):
         return NotImplemented
-    ufuncs.UFUNCS[name](x, other, out=x)
-    return x
+    return ufuncs.UFUNCS[name](x, other, out=x)
 
 
 # ---- elementwise calls
@@ -221,6 +220,8 @@ def elementwise(function: Any, args: tuple[Any, ...], python: Callable[..., Any]
     """A call with positional inputs only: NumPy at once where everything is small memory, else recorded."""
     if not BUILTIN.issuperset(map(type, args)):
         args = tuple([forward(arg) for arg in args])
+        if any(type(arg) is Forwarder and hasattr(arg, "__array_wrap__") for arg in args):
+            return call_numpy(function.__name__, function._np, args, {})
     memory = [memory_of(arg) for arg in args]
     if not any(item is None and arg is not None for item, arg in zip(memory, args, strict=True)) and (
         is_small(memory) or not function._ops

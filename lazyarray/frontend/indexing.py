@@ -317,7 +317,7 @@ def put_region(array: ndarray, region: IndexMap, new: Any, mask: Node | None = N
     """Writes a region (a map against the array's root) of a managed array by a node or a number."""
     node = array._node
     if node is None:
-        if mask is None and type(new) is Node and new.key.kind == "view" and array._part is None:
+        if mask is None and type(new) is Node and new.args and new.key.kind == "view" and array._part is None:
             # `a[1:] *= 2` writes through the view and then assigns the view to itself: nothing is left to do.
             same = new.args[0] is array._base.node and new.key.spec.shape == region.shape
             if same and new.key.attr == (region.offset, region.strides):

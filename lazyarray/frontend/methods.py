@@ -196,6 +196,8 @@ class Methods:
             kept = wanted is ndarray
             if not kept and not (isinstance(wanted, type) and issubclass(wanted, np.ndarray)):
                 kept = np.dtype(wanted) == array.dtype
+            if kept and array._np is not None:
+                return core.plain(array._np.view())
             if kept:
                 return view_of(array, map_of(array))
         return _reinterpret(array, args, options)

@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from lazyarray.frontend.array import ndarray
 from lazyarray.frontend.dispatch import adopt, describe, export, same
+from lazyarray.frontend.scalar import LazyScalar
 
 
 def _method(base: type, name: str) -> Callable[..., Any]:
     source = getattr(base, name)
+    if name == "shuffle":
+        return _shuffling(source)
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         passed = [export(arg) for arg in args]
@@ -27,6 +31,45 @@ def _method(base: type, name: str) -> Callable[..., Any]:
     return call
 
 
+def _shuffling(source: Callable[..., Any]) -> Callable[..., Any]:
+    """`shuffle`, which moves the items of any sequence: a list is passed as it is, not as a copy."""
+
+    def shuffle(*args: Any, **kwargs: Any) -> Any:
+        own = ndarray, LazyScalar
+        passed = [export(arg) if type(arg) in own else arg for arg in args]
+        return source(*passed, **{key: export(item) if type(item) in own else item for key, item in kwargs.items()})
+
+    shuffle.__doc__ = source.__doc__
+    return shuffle
+
+
+class _Accepting(type):
+    """Makes NumPy's instances instances of the class that stands for theirs."""
+
+    _source: type
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or isinstance(instance, cls._source)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return type.__subclasscheck__(cls, subclass) or issubclass(subclass, cls._source)
+
+
+def _seeded(base: type) -> type:
+    """A class of bit generators whose seeds may be lazyarray's arrays; its instances are NumPy's."""
+
+    def make(cls: type, *args: Any, **kwargs: Any) -> Any:
+        given, named = export(args), export(kwargs)
+        return base(*given, **named) if cls is made else base.__new__(cls, *given, **named)
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        base.__init__(self, *export(args), **export(kwargs))
+
+    space = {"__new__": make, "__init__": init, "__module__": "lazyarray.random", "__doc__": base.__doc__, "_source": base}
+    made: type = _Accepting(base.__name__, (base,), space)
+    return made
+
+
 def _wrapped(base: type, reduce: Callable[[Any], Any]) -> type:
     """A subclass of a generator class whose methods take and give lazyarray's arrays."""
     space: dict[str, Any] = {
@@ -35,9 +78,11 @@ def _wrapped(base: type, reduce: Callable[[Any], Any]) -> type:
         if not name.startswith("_") and callable(getattr(base, name)) and name not in _PLAIN
     }
     space.update(__module__="lazyarray.random", __doc__=base.__doc__, __reduce__=reduce)
-    return type(base.__name__, (base,), space)
+    space["_source"] = base
+    return _Accepting(base.__name__, (base,), space)
 
 
+_SEEDED = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64", "SeedSequence")
 _PLAIN = frozenset({"spawn", "get_state", "set_state", "seed", "bit_generator"})
 
 
@@ -81,5 +126,7 @@ def extend() -> dict[str, Any]:
     return {
         "Generator": generator,
         "RandomState": state,
+        "shuffle": describe(_shuffling(np.random.shuffle), np.random.shuffle, "random.shuffle"),
+        **{name: _seeded(getattr(np.random, name)) for name in _SEEDED},
         "default_rng": describe(default_rng, np.random.default_rng, "random.default_rng"),
     }

@@ -28,8 +28,6 @@ _count: Final[Callable[[object], int]] = sys.getrefcount
 
 FILL_LIMIT: Final = 1 << 20  # elements up to which a number is written into a region at once: a fraction of a ms
 CHAIN: Final = 8  # recorded small writes after which an array is taken to be written piece by piece
-
-
 _SIMPLE: Final = frozenset({int, float, bool})
 
 
@@ -326,6 +324,8 @@ def wakes(root: Node) -> bool:
     """Evaluates an array that is only filled so far, but for a few elements: who reads one element reads more."""
     node: Any = root
     for _ in range(CHAIN):
+        if type(node) is not Node or node.data is not None:
+            return False
         kind = node.key.kind
         if kind in ("fill", "empty", "iota"):
             del node
@@ -392,7 +392,7 @@ def slice_at(array: Any, key: Any) -> Any:
         return None
     if view is None:
         offset, shape = 0, spec.shape
-        strides = c_strides(shape)
+        strides = (1,) if len(shape) == 1 else c_strides(shape)
     else:
         offset, shape, strides = view
     if not shape:
@@ -412,7 +412,10 @@ def slice_at(array: Any, key: Any) -> Any:
         count = len(range(start, stop, step)) if step != 1 else stop - start if stop > start else 0
         if count:
             offset += start * strides[0]
-        view = _make(IndexMap, (offset, (count, *shape[1:]), (step * strides[0], *strides[1:])))
+        if len(shape) == 1:
+            view = _make(IndexMap, (offset, (count,), (step * strides[0],)))
+        else:
+            view = _make(IndexMap, (offset, (count, *shape[1:]), (step * strides[0], *strides[1:])))
     result: Any = _new(core.ndarray)
     result._np = None
     result._node = None

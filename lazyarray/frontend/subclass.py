@@ -19,9 +19,10 @@ class ArrayType(Named):
 
     def __new__(mcs, name: str, bases: tuple[type, ...], space: dict[str, Any], **options: Any) -> Any:
         if any(type(base) is ArrayType for base in bases):
+            hooks = [hook for name_, hook in HOOKS.items() if name_ in space]
             real: list[type] = []
             for base in bases:
-                real.extend((Views, _nparray) if type(base) is ArrayType else (base,))
+                real.extend((Views, *hooks, _nparray) if type(base) is ArrayType else (base,))
             return type(real[0])(name, tuple(real), space, **options)
         return super().__new__(mcs, name, bases, space, **options)
 
@@ -44,3 +45,38 @@ class Views:
         named = {name: _nparray if type(item) is ArrayType else item for name, item in options.items()}
         made: Any = super()
         return wrap(made.view(*given, **named))
+
+
+def _export(item: Any) -> Any:
+    from lazyarray.frontend.elementwise import export
+
+    return export(item)
+
+
+class Ufuncs:
+    """`super().__array_ufunc__` of a subclass with its own: NumPy's refuses operands that have one too, as ours."""
+
+    __slots__ = ()
+
+    def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        from lazyarray.frontend.array import wrap
+
+        above: Any = super()
+        return wrap(above.__array_ufunc__(_export(ufunc), method, *_export(inputs), **_export(options)))
+
+
+class Functions:
+    """`super().__array_function__` of a subclass with its own: NumPy's serves NumPy's arrays only."""
+
+    __slots__ = ()
+
+    def __array_function__(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        from lazyarray.frontend.array import wrap
+
+        known = [_nparray if type(item) is ArrayType else item for item in types]
+        above: Any = super()
+        return wrap(above.__array_function__(func, known, _export(args), _export(kwargs)))
+
+
+# In the subclasses that define these: NumPy takes any other definition than its own for an override.
+HOOKS: Final[dict[str, type]] = {"__array_ufunc__": Ufuncs, "__array_function__": Functions}

@@ -82,7 +82,8 @@ class ufunc(metaclass=_UfuncType):
         out = options.get("out")
         for arg in (*args, *(out if type(out) is tuple else (out,)), options.get("where")):
             if type(arg) not in BUILTIN and overrides(arg):
-                return wrap(self._np(*export(args), **export(options)))
+                result = self._np(*export(args), **export(options))
+                return written_through(wrap(result), options) if type(result) is _nparray else wrap(result)
         if self._np.signature is not None:
             return _call_core(self, args, options)
         return call(self, args, options)

@@ -91,10 +91,10 @@ class Scan:
 class Store:
     """Writes `value` (dtype of the access) through access number `access`; only where `mask` is true, if given.
 
-    `offset`: an i8 value, bytes from where the access is. Elements may meet: they are written in C order of the nest, so
-    that the last one stays; different indices of the last axis never meet if the access moves along it.  `packed`: the
-    values for which `mask` is true are written one after another from the access' pointer on (every step "0"), in C order
-    of the nest.
+    `offset`: an i8 value, bytes from where the access is. Elements may meet: they are written in C order of the nest,
+    so that the last one stays; different indices of the last axis never meet if the access moves along it.  `packed`:
+    the values for which `mask` is true are written one after another from the access' pointer on (every step "0"), in C
+    order of the nest.
     """
 
     access: int

@@ -7,13 +7,19 @@ import pytest
 
 from lazyarray.frontend.record import broadcast_, compress_, expand_, gather_, map_, reshape_, scatter_, update_
 from lazyarray.ir.index_map import identity
-from lazyarray.ir.node import Node, leaf
+from lazyarray.ir.node import TAPE, Node, leaf
 from lazyarray.schedule.plan import ClaimStep, KernelStep
 from tests.schedule.test_fusion import planned
 
 DRAW = np.random.default_rng(5)
 ROWS, COLUMNS = 24, 40
 MASK = DRAW.random((ROWS, COLUMNS)) < 0.4
+
+
+@pytest.fixture(autouse=True)
+def short_tape() -> None:
+    """No evaluation because other tests have recorded much."""
+    TAPE.clear()
 
 
 @pytest.fixture
