@@ -138,9 +138,7 @@ WORKLOADS: tuple[Workload, ...] = (
         uniform(ACTIVATION_COUNT, arrays=2, dtype="float32", low=-3, high=3),
         4.5,
     ),
-    Workload(
-        "activation, float64, 20 Mi", activation, uniform(ACTIVATION_COUNT, arrays=2, low=-3, high=3), 6.0
-    ),
+    Workload("activation, float64, 20 Mi", activation, uniform(ACTIVATION_COUNT, arrays=2, low=-3, high=3), 6.0),
     Workload(
         "(a*b+c)*d - a/(b+1), float64, 1e7",
         arithmetic_chain,
@@ -154,9 +152,7 @@ WORKLOADS: tuple[Workload, ...] = (
     Workload("Black-Scholes call and put, float64, 4e6", black_scholes, make_options, 4.0),
     Workload("Jacobi sweep, float64, 2000 x 2000", jacobi, make_plates, 4.0, calls=JACOBI_SWEEPS),
     Workload("rgb to grey, uint8, 12 MP", rgb_to_grey, make_image, 8.0),
-    Workload(
-        "layer norm, float32, 4096 x 4096", layer_norm, normal(4096, 4096, dtype="float32", vectors=2), None
-    ),
+    Workload("layer norm, float32, 4096 x 4096", layer_norm, normal(4096, 4096, dtype="float32", vectors=2), None),
     Workload("row distances, float64, 1e6 x 16", row_distances, normal(1_000_000, 16, vectors=1), None),
     Workload("min, max, mean, std, float64, 1e7", statistics_together, uniform(10_000_000), None),
 )

@@ -197,16 +197,12 @@ class Builder:
     def vector(self, code: str, values: Sequence[float | int]) -> Value:
         """A constant whose lanes differ."""
         element = REAL_TYPES[code]
-        return Value(
-            "<" + ", ".join(f"{element} {literal(code, v)}" for v in values) + ">", code, len(values)
-        )
+        return Value("<" + ", ".join(f"{element} {literal(code, v)}" for v in values) + ">", code, len(values))
 
     # -- arithmetic ----------------------------------------------------------------------------------------------
     def binary(self, instruction: str, a: Value, b: Value, hint: str | None = None) -> Value:
         """`instruction a, b` on two values of one type, e.g. "fadd", "xor", "ashr", "add nsw"."""
-        return self.emit(
-            f"{instruction} {a.type} {a.ref}, {b.ref}", a.code, a.lanes, hint or instruction.split()[0]
-        )
+        return self.emit(f"{instruction} {a.type} {a.ref}, {b.ref}", a.code, a.lanes, hint or instruction.split()[0])
 
     def add(self, a: Value, b: Value) -> Value:
         return self.binary("fadd" if is_float(a.code) else "add", a, b)
@@ -241,14 +237,10 @@ class Builder:
     def not_(self, a: Value) -> Value:
         return self.binary("xor", a, self.const(a.code, True if a.code == "b1" else -1, a.lanes), "not")
 
-    def intrinsic(
-        self, name: str, arguments: Sequence[Value], *extra: str, result: str | None = None
-    ) -> Value:
+    def intrinsic(self, name: str, arguments: Sequence[Value], *extra: str, result: str | None = None) -> Value:
         """`llvm.<name>.<type>` on arguments of one type; `extra` are further spelled arguments such as "i1 false"."""
         first = arguments[0]
-        suffix = {"half": "f16", "float": "f32", "double": "f64"}.get(
-            REAL_TYPES[first.code], REAL_TYPES[first.code]
-        )
+        suffix = {"half": "f16", "float": "f32", "double": "f64"}.get(REAL_TYPES[first.code], REAL_TYPES[first.code])
         mangled = suffix if first.lanes == 1 else f"v{first.lanes}{suffix}"
         full = f"llvm.{name}.{mangled}"
         types = [a.type for a in arguments] + [e.split()[0] for e in extra]
@@ -259,9 +251,7 @@ class Builder:
             f"call {llvm_type(code, first.lanes)} @{full}({spelled})", code, first.lanes, name.split(".")[0]
         )
 
-    def call(
-        self, name: str, code: str, lanes: int, arguments: Sequence[Value], hint: str | None = None
-    ) -> Value:
+    def call(self, name: str, code: str, lanes: int, arguments: Sequence[Value], hint: str | None = None) -> Value:
         """Calls `@name`, which the module defines or declares."""
         spelled = ", ".join(str(a) for a in arguments)
         return self.emit(f"call {llvm_type(code, lanes)} @{name}({spelled})", code, lanes, hint or name)
@@ -294,9 +284,7 @@ class Builder:
         element = REAL_TYPES[a.code]
         seed = self.emit(f"insertelement <{lanes} x {element}> poison, {a}, i64 0", a.code, lanes, "seed")
         zeros = f"<{lanes} x i32> zeroinitializer"
-        return self.emit(
-            f"shufflevector {seed}, <{lanes} x {element}> poison, {zeros}", a.code, lanes, "splat"
-        )
+        return self.emit(f"shufflevector {seed}, <{lanes} x {element}> poison, {zeros}", a.code, lanes, "splat")
 
     def shuffle(self, a: Value, b: Value | None, lanes: Sequence[int]) -> Value:
         """Lanes picked from the concatenation of a and b; -1 is an undefined lane. `a` has two lanes or more."""

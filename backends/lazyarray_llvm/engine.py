@@ -338,13 +338,9 @@ def engine() -> Engine:
         with _engine_lock:
             if _engine is None:
                 made = Engine()
-                if hasattr(
-                    os, "register_at_fork"
-                ):  # a child must not inherit LLVM in the middle of a compile
+                if hasattr(os, "register_at_fork"):  # a child must not inherit LLVM in the middle of a compile
                     release = made._lock.release
-                    os.register_at_fork(
-                        before=made._lock.acquire, after_in_parent=release, after_in_child=release
-                    )
+                    os.register_at_fork(before=made._lock.acquire, after_in_parent=release, after_in_child=release)
                 _engine = made
     return _engine
 

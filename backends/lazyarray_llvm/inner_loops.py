@@ -113,9 +113,7 @@ class _Loop:
             self.bases.append(self._pointer(f"load ptr, ptr {slot}", "base"))
             slot = self._pointer(f"getelementptr i64, ptr %steps, i64 {k}", "slot")
             self.steps.append(self._integer(f"load i64, ptr {slot}", "step"))
-            self.buffers.append(
-                self._pointer(f"alloca [{self.lanes * itemsize(code)} x i8], align 64", "buffer")
-            )
+            self.buffers.append(self._pointer(f"alloca [{self.lanes * itemsize(code)} x i8], align 64", "buffer"))
             self.contiguous.append(b.compare("eq", self.steps[k], b.const("i8", itemsize(code), 1)))
         if self.checked:
             self.flags = _Flags(b)

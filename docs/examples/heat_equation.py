@@ -28,9 +28,7 @@ def step(u, factor):
 
 def sweep(old, new):
     """One Jacobi sweep with a weight on the middle."""
-    new[1:-1, 1:-1] = 0.2 * (
-        old[1:-1, 1:-1] + old[1:-1, :-2] + old[1:-1, 2:] + old[2:, 1:-1] + old[:-2, 1:-1]
-    )
+    new[1:-1, 1:-1] = 0.2 * (old[1:-1, 1:-1] + old[1:-1, :-2] + old[1:-1, 2:] + old[2:, 1:-1] + old[:-2, 1:-1])
 
 
 def main():

@@ -48,9 +48,7 @@ def main():
     }
     for name, payoff in payoffs.items():
         mean, error = value(payoff)
-        print(
-            f"{name:14s} {mean:9.5f} +- {error:.5f}   paid on {100.0 * np.mean(payoff > 0.0):6.3f} % of paths"
-        )
+        print(f"{name:14s} {mean:9.5f} +- {error:.5f}   paid on {100.0 * np.mean(payoff > 0.0):6.3f} % of paths")
 
     losses = SPOT - final
     worst = np.percentile(losses, 99)

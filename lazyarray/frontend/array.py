@@ -443,7 +443,7 @@ OURS.update(BUILTIN)
 
 
 # From here on: what needs the class. Any of these modules may be the first that a program imports.
-from lazyarray.frontend import indexing, regions, scalar  # noqa: E402
+from lazyarray.frontend import indexing, regions, scalar, slices  # noqa: E402
 from lazyarray.frontend import ufunc as _ufunc  # noqa: E402, F401
 from lazyarray.frontend.copies import (  # noqa: E402
     astype,
@@ -463,7 +463,7 @@ from lazyarray.frontend.writing import (  # noqa: E402
     write,
 )
 
-know(ndarray, regions)
+know(ndarray, regions, slices)
 scalar.install()
 
 __all__ = [

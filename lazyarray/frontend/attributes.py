@@ -25,16 +25,18 @@ _nparray: Final = np.ndarray
 _new: Final[Any] = object.__new__
 
 
-# `ndarray`, and the module `regions`, once they are there: a global is found sooner than an attribute of a module.
+# `ndarray` and two modules, once they are there: a global is found sooner than an attribute of a module.
 _own: Any = None
 _regions: Any = None
+_slices: Any = None
 
 
-def know(own: Any, regions: Any) -> None:
-    """Tells the class that these are the attributes of, and what reads and writes small regions."""
-    global _own, _regions
+def know(own: Any, regions: Any, slices: Any) -> None:
+    """Tells the class that these are the attributes of, and the modules that serve its usual keys."""
+    global _own, _regions, _slices
     _own = own
     _regions = regions
+    _slices = slices
 
 
 def _is_element(key: Any) -> bool:
@@ -48,7 +50,7 @@ def _iterate(array: Any) -> Iterator[Any]:
     if array._np is not None:
         core.take_over(array)
     if core.settle(array) is None:
-        yield from _regions.rows(array)
+        yield from _slices.rows(array)
         return
     for i in range(array.shape[0]):
         yield array[i]
@@ -268,15 +270,15 @@ class Attributes:
         else:
             kind = type(key)
             if kind is int:
-                found = _regions.element(self, key)
+                found = _slices.element(self, key)
                 if found is not None:
                     return found
             elif kind is slice:
-                found = _regions.slice_at(self, key)
+                found = _slices.slice_at(self, key)
                 if found is not None:
                     return found
             elif kind is tuple:
-                found = _regions.view_at(self, key)
+                found = _slices.view_at(self, key)
                 if found is None and not all([type(item) is int for item in key]):
                     found = _regions.pick(self, key)
                 if found is not None:
@@ -408,6 +410,11 @@ class Attributes:
         return sys.modules["lazyarray"]
 
     def __array_ufunc__(self: Any, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if not options and len(inputs) == 2 and inputs[1] is self and type(inputs[0]) in IMMEDIATE:
+            # A NumPy scalar's operator: it asks here, whatever the array's own reflected operator is.
+            found = _regions.reflected(function, method, inputs[0], self)
+            if found is not None:
+                return found
         from lazyarray.frontend import ufunc
 
         return ufunc.dispatch(function, method, inputs, options)

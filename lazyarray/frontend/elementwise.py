@@ -157,7 +157,8 @@ def unary(name: str, python: Callable[[Any], Any], x: Any) -> Any:
 
 def in_place(name: str, x: ndarray, other: Any) -> Any:
     """An augmented assignment."""
-    if type(other) not in NUMBERS and defers(x, other, False):
+    # An operand with an `__array_ufunc__`, be it None, is never given the work of an augmented assignment.
+    if type(other) not in NUMBERS and not hasattr(type(other), "__array_ufunc__") and defers(x, other, False):
         return NotImplemented
     return ufuncs.UFUNCS[name](x, other, out=x)
 

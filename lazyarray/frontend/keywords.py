@@ -48,6 +48,10 @@ def _given_out(function: Any, options: dict[str, Any], extra: tuple[Any, ...]) -
         out = (out,)
     elif len(out) != function.nout and not extra:
         raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
+    if any(target is ... for target in out):
+        if extra:
+            raise TypeError("out=... is only allowed as a keyword argument.")
+        raise TypeError("must use `...` as `out=...` and not per-operand/in a tuple")
     targets: tuple[Any, ...] = (*out, *(None,) * (function.nout - len(out)))
     for target in targets:
         if target is not None and not isinstance(target, ndarray):

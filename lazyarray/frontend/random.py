@@ -63,9 +63,16 @@ def _seeded(base: type) -> type:
         return base(*given, **named) if cls is made else base.__new__(cls, *given, **named)
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        base.__init__(self, *export(args), **export(kwargs))
+        above: Any = base
+        above.__init__(self, *export(args), **export(kwargs))
 
-    space = {"__new__": make, "__init__": init, "__module__": "lazyarray.random", "__doc__": base.__doc__, "_source": base}
+    space = {
+        "__new__": make,
+        "__init__": init,
+        "__module__": "lazyarray.random",
+        "__doc__": base.__doc__,
+        "_source": base,
+    }
     made: type = _Accepting(base.__name__, (base,), space)
     return made
 

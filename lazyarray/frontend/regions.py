@@ -15,19 +15,22 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend.record import IMMEDIATE
 from lazyarray.frontend.scalar import LazyScalar
-from lazyarray.ir.index_map import IndexMap, c_strides, identity, size_of
+from lazyarray.ir.index_map import IndexMap, apply, identity, size_of
 from lazyarray.ir.node import Node
+from lazyarray.ir.ops import OPS
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.buffer import ALONE_HERE, Base, owns_alone
+from lazyarray.runtime.ledger import ledger
+from lazyarray.runtime.pool import allocate
 
 Array = np.ndarray[Any, Any]
 _nparray: Final = np.ndarray
-_new: Final[Any] = object.__new__
-_make: Final = tuple.__new__
 _count: Final[Callable[[object], int]] = sys.getrefcount
 
 FILL_LIMIT: Final = 1 << 20  # elements up to which a number is written into a region at once: a fraction of a ms
 CHAIN: Final = 8  # recorded small writes after which an array is taken to be written piece by piece
+# Ufuncs whose bits are NumPy's in compiled kernels too.
+QUIET: Final = frozenset([name for name, op in OPS.items() if op.ufunc is not None and not op.transcendental])
 _SIMPLE: Final = frozenset({int, float, bool})
 
 
@@ -50,7 +53,10 @@ def window(array: Any) -> Array | None:
     node = base.node
     data = base.memory if node is None else node.data
     if data is None:
-        return None
+        if node is None or not wakes(node):
+            return None
+        data = node.data
+        assert data is not None
     found = show(view, data)
     part = array._part
     return found if part is None else found.real if part == "real" else found.imag
@@ -88,6 +94,19 @@ def memory_at(array: Any) -> Array | None:
         data = show(view, data)
     part = array._part
     return data if part is None else data.real if part == "real" else data.imag
+
+
+def reflected(function: np.ufunc, method: str, number: Any, array: Any) -> Any:
+    """NumPy's ufunc of a number and a small array in memory; None where that is not what runs."""
+    if method != "__call__" or function.__name__ not in QUIET or function.nout != 1:
+        return None
+    data = array._np
+    if data is None:
+        data = window(array) if array._node is None else None
+    if data is None or data.size >= config.eager_below:
+        return None
+    found = function(number, data)
+    return core.plain(found) if type(found) is _nparray else found
 
 
 # ---- writing
@@ -317,205 +336,44 @@ def _is_piecewise(root: Node) -> bool:
     return True
 
 
-# ---- views
+# ---- arrays that are filled and then used piece by piece
 
 
 def wakes(root: Node) -> bool:
     """Evaluates an array that is only filled so far, but for a few elements: who reads one element reads more."""
     node: Any = root
+    writes: list[tuple[IndexMap, Any]] = []
     for _ in range(CHAIN):
         if type(node) is not Node or node.data is not None:
             return False
         kind = node.key.kind
         if kind in ("fill", "empty", "iota"):
-            del node
-            boundary.evaluate((root,))
+            if kind == "iota" or root.key.spec.nbytes > FILL_LIMIT * 8:
+                boundary.evaluate((root,))
+            else:
+                _fill(root, None if kind == "empty" else node.args[0], writes)
             return True
         if kind != "update" or type(node.args[1]) is Node:
             return False
+        attr: Any = node.key.attr
+        if attr[3]:
+            return False
+        writes.append((IndexMap(*attr[:3]), node.args[1]))
         node = node.args[0]
     return False
 
 
-def element(array: Any, index: int) -> Any:
-    """`array[index]` of a managed array, if that is a row, or an element whose value is there; else None."""
-    node = array._node
-    if node is not None:
-        data = node.data
-        view = None
-        if data is None and wakes(node):
-            data = node.data
-        if data is None or data.ndim != 1:
-            return slice_at(array, index)
-        extent = data.shape[0]
-    else:
-        base = array._base
-        if base.node is not None and base.node.data is None:
-            wakes(base.node)
-        view = array._map
-        if view is None:
-            if len(base.spec.shape) != 1:
-                return slice_at(array, index)
-            extent = base.spec.shape[0]
-        else:
-            offset, shape, strides = view
-            if len(shape) != 1:
-                return slice_at(array, index)
-            extent = shape[0]
-        node = base.node
-        data = base.memory if node is None else node.data
-        if data is None or array._part is not None:
-            return None
-    if index < 0:
-        index += extent
-    if not 0 <= index < extent:
-        return None
-    if view is None:
-        return data[index]
-    return data.reshape(-1)[offset + index * strides[0]]
-
-
-def slice_at(array: Any, key: Any) -> Any:
-    """`array[key]` for an integer or slice that leaves a view of a large managed array; else None."""
-    node = array._node
-    fixed = False
-    name = None
-    if node is None:
-        base = array._base
-        spec = base.spec
-        view = array._map
-        name, fixed = array._part, array._fixed
-    else:
-        base = view = None
-        spec = node.key.spec
-    if spec.size < config.eager_below:
-        return None
-    if view is None:
-        offset, shape = 0, spec.shape
-        strides = (1,) if len(shape) == 1 else c_strides(shape)
-    else:
-        offset, shape, strides = view
-    if not shape:
-        return None
-    if type(key) is int:
-        extent = shape[0]
-        if len(shape) == 1 or not -extent <= key < extent:
-            return None
-        if key < 0:
-            key += extent
-        view = _make(IndexMap, (offset + key * strides[0], shape[1:], strides[1:]))
-    else:
-        try:
-            start, stop, step = key.indices(shape[0])
-        except TypeError:
-            return None
-        count = len(range(start, stop, step)) if step != 1 else stop - start if stop > start else 0
-        if count:
-            offset += start * strides[0]
-        if len(shape) == 1:
-            view = _make(IndexMap, (offset, (count,), (step * strides[0],)))
-        else:
-            view = _make(IndexMap, (offset, (count, *shape[1:]), (step * strides[0], *strides[1:])))
-    result: Any = _new(core.ndarray)
-    result._np = None
-    result._node = None
-    result._base = core.share(array) if base is None else base
-    result._map = view
-    result._part = name
-    result._fixed = fixed
-    return result
-
-
-def view_at(array: Any, key: tuple[Any, ...]) -> Any:
-    """`array[key]` for integers and slices: a view of a large managed array, or an element that is there; else None."""
-    node = array._node
-    if node is None:
-        base = array._base
-        spec = base.spec
-        view = array._map
-        node = base.node
-        data = None if view is not None or array._part is not None else base.memory if node is None else node.data
-    else:
-        spec = node.key.spec
-        view = None
-        data = node.data
-    rank = len(spec.shape) if view is None else len(view.shape)
-    if spec.size < config.eager_below:
-        return None
-    if data is None and node is not None and node.data is None and len(key) == rank and view is None:
-        if all(type(item) is int for item in key) and wakes(node):
-            data = node.data
-    if data is not None and len(key) == rank:
-        for item in key:
-            if type(item) is not int:
-                break
-        else:
-            try:
-                return data[key]
-            except IndexError:
-                return None
-    if view is None:
-        offset, shape = 0, spec.shape
-        strides = c_strides(shape)
-    else:
-        offset, shape, strides = view
-    if len(key) > rank:
-        return None
-    left: list[int] = []
-    steps: list[int] = []
-    for item, extent, stride in zip(key, shape, strides, strict=False):
-        kind = type(item)
-        if kind is int:
-            if not -extent <= item < extent:
-                return None
-            offset += (item + extent if item < 0 else item) * stride
-        elif kind is slice:
-            try:
-                start, stop, step = item.indices(extent)
-            except TypeError:
-                return None
-            count = len(range(start, stop, step)) if step != 1 else stop - start if stop > start else 0
-            if count:
-                offset += start * stride
-            left.append(count)
-            steps.append(step * stride)
-        else:
-            return None
-    used = len(key)
-    if not left and used == rank:
-        return None
-    found = _make(IndexMap, (offset, (*left, *shape[used:]), (*steps, *strides[used:])))
-    result: Any = _new(core.ndarray)
-    result._np = None
-    result._map = found
-    if array._node is None:
-        result._base = base
-        result._part = array._part
-        result._fixed = array._fixed
-    else:
-        result._base = core.share(array)
-        result._part = None
-        result._fixed = False
-    result._node = None
-    return result
-
-
-def rows(array: Any) -> Any:
-    """The rows of a managed array of several axes, as views."""
-    base = core.share(array)
-    offset, shape, strides = core.map_of(array)
-    part, fixed = array._part, array._fixed
-    count, stride = shape[0], strides[0]
-    shape, strides = shape[1:], strides[1:]
-    for row in range(count):
-        result: Any = _new(core.ndarray)
-        result._np = None
-        result._node = None
-        result._base = base
-        result._map = _make(IndexMap, (offset + row * stride, shape, strides))
-        result._part = part
-        result._fixed = fixed
-        yield result
+def _fill(root: Node, number: Any, writes: list[tuple[IndexMap, Any]]) -> None:
+    """Evaluates an array of one number, but for some regions of others (latest first): no kernel is needed for it."""
+    spec = root.key.spec
+    ledger.evaluation("read piece by piece")
+    data = allocate(spec.shape, spec.dtype)
+    ledger.allocation(data.nbytes)
+    if number is not None:
+        data.fill(number)
+    for region, value in reversed(writes):
+        apply(region, data)[...] = value
+    boundary.settle(root, data)
 
 
 from lazyarray.frontend import array as core  # noqa: E402  (either module may be imported first)

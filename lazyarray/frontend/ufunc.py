@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyarray.frontend.array import BUILTIN, ndarray, read_only, wrap
+from lazyarray.frontend.array import BUILTIN, as_array, ndarray, read_only, wrap
 from lazyarray.frontend.elementwise import call_numpy, eager, elementwise, export, overrides, written_through
 from lazyarray.frontend.keywords import call
 from lazyarray.frontend.naming import Named, name_as_in_c
@@ -80,6 +80,10 @@ class ufunc(metaclass=_UfuncType):
         if not options and len(args) == self.nin:
             return _positional(self, *args)
         out = options.get("out")
+        if out is ...:
+            # Arrays even where scalars are usual.
+            result = self(*args, **{name: item for name, item in options.items() if name != "out"})
+            return tuple([as_array(item) for item in result]) if type(result) is tuple else as_array(result)
         for arg in (*args, *(out if type(out) is tuple else (out,)), options.get("where")):
             if type(arg) not in BUILTIN and overrides(arg):
                 result = self._np(*export(args), **export(options))

@@ -146,6 +146,11 @@ def write(array: core.ndarray, new: Any, mask: Node | None = None) -> None:
         return
     if array._fixed:
         refuse_write()
+    with boundary.lock:
+        _write_shared(array, new, mask)
+
+
+def _write_shared(array: core.ndarray, new: Any, mask: Node | None) -> None:
     base = array._base
     root = base.reclaim()
     if root is None:

@@ -13,7 +13,7 @@ Kinds, with their arguments and `attr`:
     fill     (scalar)                   one scalar everywhere
     map      (a, b, ...)                attr (op name, loop input codes); elementwise, arguments broadcast
     view     (a)                        attr (offset, strides) in elements over a's C-order memory
-    roll     (a)                        attr shifts, one per axis, 0 <= shift < extent; element i is a's i - shift, wrapped
+    roll     (a)                        attr shifts, one per axis, 0 <= shift < extent; element i is a's i - shift
     reduce   (a, [where], [initial])    attr (op, axes, has_where, has_initial); the axes vanish from the shape
     scan     (a)                        attr (op, axis); running sum or prod
     update   (old, new, [mask])         attr (offset, shape, strides, has_mask); old with a region replaced

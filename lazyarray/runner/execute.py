@@ -67,9 +67,7 @@ def find_script(name: str) -> Found:
         with open(filename, "rb") as file:
             source = file.read()
     except OSError as error:
-        raise CannotRunError(
-            f"can't open file {absolute!r}: [Errno {error.errno}] {error.strerror}", 2
-        ) from None
+        raise CannotRunError(f"can't open file {absolute!r}: [Errno {error.errno}] {error.strerror}", 2) from None
     return Found(source, filename, spec, folder)
 
 
@@ -88,9 +86,7 @@ def find_module(name: str) -> Found:
         main = f"{name}.__main__"
         spec = importlib.util.find_spec(main)
         if spec is None:
-            raise CannotRunError(
-                f"No module named {main}; {name!r} is a package and cannot be directly executed", 1
-            )
+            raise CannotRunError(f"No module named {main}; {name!r} is a package and cannot be directly executed", 1)
     if not isinstance(spec.loader, SourceFileLoader):
         raise CannotRunError(f"No code object available for {name}", 1)
     filename = spec.loader.path
@@ -176,9 +172,7 @@ def without_runner_frames(traceback: TracebackType | None, drop_import_system: b
     while traceback is not None:
         filename = traceback.tb_frame.f_code.co_filename
         # Python hides the import system's frames above a module that does not compile; ours stand among them.
-        hidden = filename.startswith(RUNNER_FOLDER) or (
-            drop_import_system and filename.startswith("<frozen importlib")
-        )
+        hidden = filename.startswith(RUNNER_FOLDER) or (drop_import_system and filename.startswith("<frozen importlib"))
         if not hidden:
             kept.append(traceback)
         traceback = traceback.tb_next

@@ -62,9 +62,7 @@ def compile_swapped(source: bytes, filename: str, target: str, optimize: int = -
     """Compiles a file's bytes with its imports of NumPy turned to `target`."""
     tree = compile(source, filename, "exec", flags=ast.PyCF_ONLY_AST, dont_inherit=True, optimize=optimize)
     assert isinstance(tree, ast.Module)
-    code: CodeType = compile(
-        ImportRewriter(target).visit(tree), filename, "exec", dont_inherit=True, optimize=optimize
-    )
+    code: CodeType = compile(ImportRewriter(target).visit(tree), filename, "exec", dont_inherit=True, optimize=optimize)
     return code
 
 

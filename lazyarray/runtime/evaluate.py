@@ -6,7 +6,9 @@ results (the other statistics of one array, say) that need nothing but what is r
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
@@ -37,15 +39,28 @@ NAMELESS: Final = 2
 
 _plans: dict[Signature, Plan] = {}
 
+# One thread at a time evaluates (nodes lose their arguments there) or moves the value of a base that views share.
+lock = threading.RLock()
+
+
+def _renew_lock() -> None:
+    global lock
+    lock = threading.RLock()  # another thread of the parent may have held it
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
 
 def evaluate(nodes: Sequence[Node], reason: str = "asked for") -> None:
     """Gives every node its data. On an error the nodes not reached keep their expressions and stay usable."""
-    targets = [node for node in dict.fromkeys(nodes) if node.data is None]
-    if targets:
-        evaluate_pending(targets, reason)
-        TAPE[:] = [entry for entry in TAPE if (node := entry()) is not None and node.data is None]
-        if not TAPE:
-            PINNED.clear()
+    with lock:
+        targets = [node for node in dict.fromkeys(nodes) if node.data is None]
+        if targets:
+            evaluate_pending(targets, reason)
+            TAPE[:] = [entry for entry in TAPE if (node := entry()) is not None and node.data is None]
+            if not TAPE:
+                PINNED.clear()
 
 
 def evaluate_pending(targets: list[Node], reason: str) -> None:
@@ -220,10 +235,11 @@ def flush(reason: str = "the recording reached its budget") -> None:
     Updates first: a loop that writes arrays is cut at its writes, whatever the phase, and expressions that are being
     put together at this moment stay whole.  If that is not enough, everything named is evaluated.
     """
-    evaluate(unused(pending(), WRITES), reason)
-    if len(TAPE) >= TAPE_LIMIT // 2 or PINNED.over:
-        evaluate(unused(pending()), reason)
-    PINNED.clear()
+    with lock:
+        evaluate(unused(pending(), WRITES), reason)
+        if len(TAPE) >= TAPE_LIMIT // 2 or PINNED.over:
+            evaluate(unused(pending()), reason)
+        PINNED.clear()
 
 
 def pending() -> list[Node]:

@@ -59,11 +59,7 @@ GROUPS = {
 def loops_in(group: str) -> list[tuple[str, Loop]]:
     codes = GROUPS[group]
     return [
-        (op.name, loop)
-        for op in OPS.values()
-        if op.ufunc is not None
-        for loop in loops_of(op)
-        if loop[0][0] in codes
+        (op.name, loop) for op in OPS.values() if op.ufunc is not None for loop in loops_of(op) if loop[0][0] in codes
     ]
 
 
@@ -75,8 +71,7 @@ def functions(group: str) -> dict[tuple[str, tuple[str, ...]], Any]:
     for first in range(0, len(loops), 48):
         module = Module()
         symbols = {
-            (op, loop[0]): define_inner_loop(module, op, loop[0], loop[1])
-            for op, loop in loops[first : first + 48]
+            (op, loop[0]): define_inner_loop(module, op, loop[0], loop[1]) for op, loop in loops[first : first + 48]
         }
         found.update({key: _Function(at) for key, at in compile_symbols(module, symbols).items()})
     return found
@@ -182,9 +177,7 @@ def arguments(op: str, codes: tuple[str, ...]) -> list[np.ndarray]:
     if op == "power" and codes[0][0] in "iu":
         arrays[1] = arrays[1] % np.array(100, codes[1])
     if op == "ldexp":
-        arrays[1] = np.where(np.arange(len(arrays[1])) % 3, arrays[1] % 1100 - 500, arrays[1]).astype(
-            codes[1]
-        )
+        arrays[1] = np.where(np.arange(len(arrays[1])) % 3, arrays[1] % 1100 - 500, arrays[1]).astype(codes[1])
     return arrays
 
 
@@ -210,9 +203,7 @@ def ulps(got: np.ndarray, want: np.ndarray) -> np.ndarray:
 def differing(got: np.ndarray, want: np.ndarray, bound: int) -> np.ndarray:
     """Where results differ: in bits (all NaNs alike), or by more than `bound` units of the last place."""
     if got.dtype.kind == "c":
-        return differing(got.real.copy(), want.real.copy(), bound) | differing(
-            got.imag.copy(), want.imag.copy(), bound
-        )
+        return differing(got.real.copy(), want.real.copy(), bound) | differing(got.imag.copy(), want.imag.copy(), bound)
     if got.dtype.kind != "f":
         return got != want
     if bound:
@@ -269,10 +260,7 @@ def check(op: Op, loop: Loop, function: Any) -> str:
     wrong = np.flatnonzero(bad)
     if not len(wrong):
         return ""
-    shown = [
-        f"({', '.join(repr(a[k].item()) for a in arrays)}) gave {got[k]!r}, NumPy {want[k]!r}"
-        for k in wrong[:4]
-    ]
+    shown = [f"({', '.join(repr(a[k].item()) for a in arrays)}) gave {got[k]!r}, NumPy {want[k]!r}" for k in wrong[:4]]
     return f"{op.name} {'x'.join(loop[0])}: {len(wrong)} of {len(want)} wrong: " + "; ".join(shown)
 
 
@@ -344,9 +332,7 @@ def test_casts_are_those_of_numpy(source: str) -> None:
         bad = np.flatnonzero(differing(got, want, 0))
         if len(bad):
             k = bad[0]
-            wrong.append(
-                f"{source} to {target}: {len(bad)}, {values[k]!r} gave {got[k]!r}, NumPy {want[k]!r}"
-            )
+            wrong.append(f"{source} to {target}: {len(bad)}, {values[k]!r} gave {got[k]!r}, NumPy {want[k]!r}")
     assert not wrong, "\n".join(wrong)
 
 

@@ -82,9 +82,7 @@ def test_every_vector_width_gives_numpys_bits(tmp_path: Path, vector_bytes: int)
     module = engine.compile_ir(vector_ir(lanes), "axpb")
     x = np.linspace(-1e3, 1e3, 16 * 33, dtype="f4")
     y = np.empty_like(x)
-    ctypes.CFUNCTYPE(None, *[ctypes.c_size_t] * 3)(module.address("axpb"))(
-        x.ctypes.data, y.ctypes.data, x.size
-    )
+    ctypes.CFUNCTYPE(None, *[ctypes.c_size_t] * 3)(module.address("axpb"))(x.ctypes.data, y.ctypes.data, x.size)
     # Not contracted into a fused multiply-add: two roundings, as in NumPy.
     np.testing.assert_array_equal(y, x * np.float32(1.1) + np.float32(0.1))
 

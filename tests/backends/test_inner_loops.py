@@ -279,9 +279,7 @@ def test_ufuncs_have_the_same_bits_at_any_place() -> None:
 def test_ufuncs_work_in_threads() -> None:
     x = np.linspace(0, 1, 5000)
     want, results = eager_ufunc("log1p")(x).tobytes(), []
-    threads = [
-        threading.Thread(target=lambda: results.append(eager_ufunc("log1p")(x).tobytes())) for _ in range(8)
-    ]
+    threads = [threading.Thread(target=lambda: results.append(eager_ufunc("log1p")(x).tobytes())) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -15,9 +15,7 @@ PROGRAMS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "backwards": lambda np, a, b: np.roll(a, -2, 1),
     "flattened": lambda np, a, b: np.roll(a, 3),
     "two axes": lambda np, a, b: np.roll(a, (1, -1), (0, 1)),
-    "laplacian": lambda np, a, b: (
-        np.roll(a, 1, 0) + np.roll(a, -1, 0) + np.roll(a, 1, 1) + np.roll(a, -1, 1) - 4 * a
-    ),
+    "laplacian": lambda np, a, b: np.roll(a, 1, 0) + np.roll(a, -1, 0) + np.roll(a, 1, 1) + np.roll(a, -1, 1) - 4 * a,
     "roll of a roll": lambda np, a, b: np.roll(np.roll(a, 1, 0), 2, 1) * 2 - np.roll(a, 5, 0),
     "of an expression, reversed": lambda np, a, b: np.roll(a * 2 + b, 1, 0)[::-1],
     "transposed": lambda np, a, b: np.roll(a, 1, 0).T + np.roll(b, 1, 1).T,

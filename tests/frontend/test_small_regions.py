@@ -99,6 +99,29 @@ def functions(space: Any, made: Any) -> Any:
     ]
 
 
+def picks(space: Any, made: Any) -> Any:
+    index = space.asarray(np.array([5, -1, 9, 5]))
+    made[index] += 1
+    made[[3, 4]] = made[[7, 8]] * 2
+    made[[0, 1, 2]] = [7, 8, 9]
+    made[30:33] = [1, 2, 3]
+    row = made[40:60]
+    row[row > 50] = 0
+    return [made, made[index], row[row < 45], space.float64(2) * made[3:6], made[3:6] / made[9]]
+
+
+def places(space: Any, made: Any) -> Any:
+    i = space.asarray(np.array([0, 5, 7]))
+    made[i, i] = 3
+    made[2, i] *= made[i, 4]
+    made[i, 0] = made[0, :3]
+    made[6].fill(2)
+    space.add(made[0, :3], made[1, :3], out=made[2, :3])
+    space.sqrt(made[3, 4:8], out=made[3, 3:7])
+    made[4, 3:6] **= 2
+    return [made, made[i], made[i, i], made[0:3].astype(int), space.vstack([made[1], made[2]])]
+
+
 def parts(space: Any, made: Any) -> Any:
     made.real[3:6] = 7
     made.imag[4:9] += 2
@@ -118,6 +141,8 @@ CASES: list[tuple[Program, Callable[..., Any], str]] = [
     (shifts, vector, "f8"),
     (columns, matrix, "f8"),
     (functions, vector, "f8"),
+    (picks, vector, "f8"),
+    (places, matrix, "f8"),
 ]
 
 
@@ -321,3 +346,25 @@ def test_bounds_of_indices_are_checked_again_after_a_write() -> None:
     index[5:7] = 10 * SIZE
     with pytest.raises(IndexError, match=f"index {10 * SIZE} is out of bounds for axis 0 with size {SIZE}"):
         x[index]
+
+
+def test_a_filled_array_that_is_read_in_pieces_is_in_memory_without_a_kernel() -> None:
+    results = []
+    for space in (np, la):
+        with la.record_runs() as runs:
+            state = space.zeros((100, 200), dtype=int)
+            state[0, 100] = 1
+            for t in range(99):
+                state[t + 1, 1:-1] = state[t, :-2] ^ state[t, 2:]
+        assert not runs.kernels
+        results.append(np.asarray(state))
+    np.testing.assert_array_equal(*results)
+
+
+def test_an_output_that_a_pending_expression_reads_is_not_written_early() -> None:
+    x = vector(la)
+    later = x * 1.0
+    la.add(x[:3], 5.0, out=x[1:4])
+    x[[7, 8]] = 0.0
+    assert later[:9].tolist() == list(range(9))
+    assert x[:9].tolist() == [0.0, 5.0, 6.0, 7.0, 4.0, 5.0, 6.0, 0.0, 0.0]

@@ -6,6 +6,7 @@ import itertools
 import pickle
 import subprocess
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -440,3 +441,107 @@ def test_overrides_in_outputs_and_masks_are_asked() -> None:
     assert lazyarray.negative(x, out=(Override(),)) == "asked"
     assert lazyarray.modf(x, out=(None, Override())) == "asked"
     assert lazyarray.negative(x, where=Override(), out=x) == "asked"
+
+
+class Informed(lazyarray.ndarray):  # type: ignore[misc]
+    """The subclass of NumPy's documentation: its operands as plain arrays, the rest to the class above."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        plain = [x.view(lazyarray.ndarray) if isinstance(x, Informed) else x for x in inputs]
+        result = super().__array_ufunc__(ufunc, method, *plain, **options)
+        return lazyarray.asarray(result).view(Informed)
+
+
+def test_subclasses_hand_plain_arrays_to_the_class_above() -> None:
+    x = lazyarray.arange(3.0).view(Informed)
+    for result in (x + 1, lazyarray.ones(3) + x, lazyarray.multiply(x, x)):
+        assert type(result) is Informed
+    assert (x + lazyarray.ones(3)).tolist() == [1.0, 2.0, 3.0]
+
+
+def test_augmented_assignment_keeps_the_left_side() -> None:
+    x = y = lazyarray.ones(3)
+    y *= lazyarray.ones(3).view(Plain)
+    assert y is x
+
+    class Decides:
+        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+            return "decided"
+
+    y += Decides()
+    assert y == "decided"
+
+
+class Plain(lazyarray.ndarray):  # type: ignore[misc]
+    """A subclass that changes nothing."""
+
+
+# ---- random numbers
+
+
+@pytest.mark.parametrize("source", ["function", "state", "generator"])
+def test_shuffling_moves_the_items_of_any_sequence(source: str) -> None:
+    def shuffled(np: Any) -> Any:
+        np.random.seed(3)
+        shuffle = {
+            "function": np.random.shuffle,
+            "state": np.random.RandomState(3).shuffle,
+            "generator": np.random.default_rng(3).shuffle,
+        }[source]
+        pairs = [(i, i) for i in range(10)]
+        mixed = [1, np.empty(2), np.empty(0), "text"]
+        numbers, rows = np.arange(10.0), np.arange(6000).reshape(-1, 2)
+        every_other = rows[::2]
+        for sequence in (pairs, mixed, numbers, rows, every_other):
+            shuffle(sequence)
+        return pairs, [type(item).__name__ for item in mixed], numbers.tolist(), rows.tolist()
+
+    agree(shuffled)
+
+
+@pytest.mark.parametrize("name", ["MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"])
+def test_bit_generators_are_seeded_by_arrays(name: str) -> None:
+    kind, numpys = getattr(lazyarray.random, name), getattr(numpy.random, name)
+    made = kind(lazyarray.array([1, 2]))
+    assert type(made) is numpys
+    assert isinstance(made, kind)
+    assert made.random_raw() == numpys([1, 2]).random_raw()
+    assert pickle.loads(pickle.dumps(made)).random_raw() == made.random_raw()
+    assert issubclass(numpys, kind)
+
+
+# ---- threads
+
+
+def test_threads_write_parts_of_one_array() -> None:
+    whole = lazyarray.zeros((8, 5000))
+
+    def add(place: int) -> None:
+        for _ in range(20):
+            whole[place] += 1.0
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=add, args=(place,)) for place in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert float(whole.sum()) == 8 * 5000 * 20
+
+
+@pytest.mark.skipif(numpy.lib.NumpyVersion(numpy.__version__) < "2.3.0", reason="NumPy has `out=...` since 2.3")
+def test_an_ellipsis_for_the_output_asks_for_arrays() -> None:
+    for call in (
+        lambda np: np.add(1, 2, out=...),
+        lambda np: np.exp(np.array(0.0), out=...),
+        lambda np: np.divide(np.ones(2), np.ones(2), out=...),
+    ):
+        assert type(call(lazyarray)) is lazyarray.ndarray
+        agree(call)
+    assert [type(part) for part in lazyarray.modf(1.5, out=...)] == [lazyarray.ndarray] * 2
+    agree(lambda np: np.add(1, 2, ...))
+    agree(lambda np: np.add(1, 2, out=(...,)))

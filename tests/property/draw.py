@@ -66,9 +66,7 @@ class Builder:
         self.count += 1
         return f"v{self.count - 1}"
 
-    def add(
-        self, source: str, rule: str, reads: tuple[str, ...], writes: str | None, scale: float = 0.0
-    ) -> None:
+    def add(self, source: str, rule: str, reads: tuple[str, ...], writes: str | None, scale: float = 0.0) -> None:
         self.shadow, _ = admit(self.shadow, Step(source, rule, reads, writes, scale))
 
     def assign(self, expression: str, rule: str, *reads: str, scale: float = 0.0) -> None:
@@ -434,9 +432,7 @@ def draw_contraction(b: Builder) -> None:
     width = numpy.shape(b.value(x))[-1:] or (1,)
     fitting = b.names(lambda v: numpy.ndim(v) in (1, 2) and numpy.shape(v)[:1] == width)
     y = b.chooser.pick(fitting) if fitting and not b.chance(12) else b.name()
-    form = b.chooser.pick(
-        ("np.matmul({}, {})", "np.dot({}, {})", "{} @ {}", "np.inner({}, {})", "np.outer({}, {})")
-    )
+    form = b.chooser.pick(("np.matmul({}, {})", "np.dot({}, {})", "{} @ {}", "np.inner({}, {})", "np.outer({}, {})"))
     b.assign(form.format(x, y), "contraction", x, y)
 
 

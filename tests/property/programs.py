@@ -73,9 +73,7 @@ def values(shape: tuple[int, ...], dtype: str, seed: int, wild: bool = False) ->
         spread = numpy.where(rng.random(shape) < 0.5, 1.0, 10.0 ** rng.uniform(-2, 1, shape))
         array = (rng.integers(-64, 65, shape) / 16 * spread).astype(part)
         tiny = numpy.finfo(part).smallest_subnormal
-        special = numpy.array(
-            [numpy.inf, -numpy.inf, numpy.nan, 0.0, -0.0, tiny, numpy.finfo(part).max, 0.5], part
-        )
+        special = numpy.array([numpy.inf, -numpy.inf, numpy.nan, 0.0, -0.0, tiny, numpy.finfo(part).max, 0.5], part)
         if kind == "c":
             return (array + 1j * values(shape, part, seed + 1, wild)).astype(dtype)
     if wild:
@@ -158,9 +156,7 @@ def compare(expected: Trace, actual: Trace, bounds: Bounds | None = None) -> lis
     return problems
 
 
-def differ(
-    expected: numpy.ndarray[Any, Any], actual: numpy.ndarray[Any, Any], bound: Bound = EXACT
-) -> str | None:
+def differ(expected: numpy.ndarray[Any, Any], actual: numpy.ndarray[Any, Any], bound: Bound = EXACT) -> str | None:
     """Why `actual` is not `expected` within `bound`; None when it is. NaN equals NaN, 0.0 is not -0.0."""
     if expected.dtype != actual.dtype:
         return f"dtype {actual.dtype}, expected {expected.dtype}"
@@ -187,9 +183,7 @@ def split_parts(array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
     return flat.view(f"f{flat.itemsize // 2}") if flat.dtype.kind == "c" else flat
 
 
-def within(
-    wanted: numpy.ndarray[Any, Any], got: numpy.ndarray[Any, Any], bound: Bound
-) -> numpy.ndarray[Any, Any]:
+def within(wanted: numpy.ndarray[Any, Any], got: numpy.ndarray[Any, Any], bound: Bound) -> numpy.ndarray[Any, Any]:
     """Where `got` lies within `bound` of `wanted`; infinities must be equal, NaN must be NaN."""
     same = (wanted == got) | (numpy.isnan(wanted) & numpy.isnan(got))
     with numpy.errstate(all="ignore"):

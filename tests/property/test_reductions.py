@@ -87,11 +87,7 @@ def bound_of(array: numpy.ndarray[Any, Any], expression: str) -> Bound:
         largest = float(numpy.abs(summed.astype("c16")).max(initial=1.0))
     ordered = summed.flags.c_contiguous or summed.ndim == 1
     squared = function in ("np.var", "np.std")
-    if (
-        ordered
-        or array.dtype.kind in "bu"
-        or function in ("np.max", "np.min", "np.argmax", "np.any", "np.cumsum")
-    ):
+    if ordered or array.dtype.kind in "bu" or function in ("np.max", "np.min", "np.argmax", "np.any", "np.cumsum"):
         return EXACT
     eps = float(numpy.finfo(summed.dtype).eps) if summed.dtype.kind in "fc" else 2.0**-52
     size = max(summed.size, 1)

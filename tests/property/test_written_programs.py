@@ -38,17 +38,11 @@ PROGRAMS = {
     "a fancy read copies": "x = np.arange(5); y = x[[1, 1, 3]]; y[0] = 40; x[1] = 50; z = y + 0",
     "a boolean read copies": "x = np.arange(5); y = x[x > 1]; x[:] = 0; z = y * 2",
     "np.where and copyto": "x = np.arange(6.0); m = x > 2; y = np.where(m, x, -x); np.copyto(x, y, where=~m)",
-    "an error writes nothing": (
-        "x = np.arange(4.0); y = x * 2; x[:] = np.zeros(3); x += y; x[7] = 1; x[:, 0] = 2"
-    ),
+    "an error writes nothing": ("x = np.arange(4.0); y = x * 2; x[:] = np.zeros(3); x += y; x[7] = 1; x[:, 0] = 2"),
     "a wrong dtype writes nothing": "x = np.arange(4); x += 0.5; x /= 2; y = x + 1; np.add(x, 0.5, out=x)",
     "a wrong shape in out": "x = np.ones(3); y = np.ones(4); np.add(x, x, out=y); z = x @ y",
-    "a read-only view refuses": (
-        "x = np.zeros(3); b = np.broadcast_to(x, (2, 3)); b[0, 0] = 1; b += 1; y = x + 1"
-    ),
-    "concatenate then write": (
-        "x = np.arange(3); y = np.concatenate((x, x[::-1])); x[:] = 9; y[0] = -1; z = y + 0"
-    ),
+    "a read-only view refuses": ("x = np.zeros(3); b = np.broadcast_to(x, (2, 3)); b[0, 0] = 1; b += 1; y = x + 1"),
+    "concatenate then write": ("x = np.arange(3); y = np.concatenate((x, x[::-1])); x[:] = 9; y[0] = -1; z = y + 0"),
     "roll and pad then write": "x = np.arange(4); y = np.roll(x, 1); z = np.pad(x, 1); x += 1; y += z[:4]",
     "in-place scan": "x = np.arange(1.0, 6.0); np.cumsum(x, out=x); y = x - x.max()",
     "a reduction of what is then written": (
@@ -61,9 +55,7 @@ PROGRAMS = {
     "setting one element of an expression": "x = np.arange(4.0) + 1; x[2] = -1; y = x * x; y[0] = x[2]",
     "real parts computed, then written": "x = (np.arange(3) * 1j).imag; x[1] = 5; y = x + 1",
     "a shape set in place": "x = np.arange(6); y = x.view(); x.shape = (2, 3); x[0, 1] = 10; z = y + 0",
-    "unsigned wraps": (
-        "x = np.array([250, 5], dtype='u1'); x += 10; y = x - np.array([10, 20], dtype='u1'); z = -x"
-    ),
+    "unsigned wraps": ("x = np.array([250, 5], dtype='u1'); x += 10; y = x - np.array([10, 20], dtype='u1'); z = -x"),
     "signed zeros": (
         "x = np.array([0.0, -0.0]); y = x + 0.0; z = x * 1; w = x - x; v = -x; u = np.abs(x); s = x.sum()"
     ),

@@ -40,9 +40,7 @@ def write(folder: Path, name: str, text: str) -> None:
         ["folder", "2"],
     ],
 )
-def test_the_program_sees_what_python_shows(
-    run_python: RunPython, program_folder: Path, command: list[str]
-) -> None:
+def test_the_program_sees_what_python_shows(run_python: RunPython, program_folder: Path, command: list[str]) -> None:
     for name in (
         "script.py",
         "sub/inner.py",
@@ -110,9 +108,7 @@ def test_exit_statuses_pass_through(run_python: RunPython, program_folder: Path,
     assert_same(run_python("script.py"), run_python("script.py", swapped=False))
 
 
-def test_keyboard_interrupt_gives_the_status_that_shells_give(
-    run_python: RunPython, program_folder: Path
-) -> None:
+def test_keyboard_interrupt_gives_the_status_that_shells_give(run_python: RunPython, program_folder: Path) -> None:
     write(program_folder, "script.py", "raise KeyboardInterrupt")
     result = run_python("script.py")
     assert result.returncode == 130

@@ -101,9 +101,7 @@ def test_missing_names_raise_as_in_numpy(run_python: RunPython, program_folder: 
     assert run_python("script.py").stdout == run_python("script.py", swapped=False).stdout
 
 
-def test_modules_beside_the_script_swap_and_installed_ones_do_not(
-    run_python: RunPython, program_folder: Path
-) -> None:
+def test_modules_beside_the_script_swap_and_installed_ones_do_not(run_python: RunPython, program_folder: Path) -> None:
     write(
         program_folder,
         script="""
@@ -132,9 +130,7 @@ def test_modules_beside_the_script_swap_and_installed_ones_do_not(
     ]
 
 
-def test_bytecode_of_plain_python_is_neither_used_nor_replaced(
-    run_python: RunPython, program_folder: Path
-) -> None:
+def test_bytecode_of_plain_python_is_neither_used_nor_replaced(run_python: RunPython, program_folder: Path) -> None:
     write(program_folder, script="import beside\nprint(beside.np.__name__)", beside="import numpy as np")
     for swapped, expected in ((False, "numpy\n"), (True, "swaptarget\n"), (False, "numpy\n")):
         assert run_python("script.py", swapped=swapped).stdout == expected

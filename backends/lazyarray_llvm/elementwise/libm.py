@@ -66,8 +66,7 @@ def call_pair(b: Builder, symbol: str, arguments: Sequence[Value]) -> Complex:
     spelled = ", ".join(str(a) for a in arguments)
     both = b.emit(f"call {{ {type_}, {type_} }} @{symbol}({spelled})", first.code, first.lanes, "pair")
     parts = [
-        b.emit(f"extractvalue {{ {type_}, {type_} }} {both.ref}, {i}", first.code, first.lanes, "part")
-        for i in (0, 1)
+        b.emit(f"extractvalue {{ {type_}, {type_} }} {both.ref}, {i}", first.code, first.lanes, "part") for i in (0, 1)
     ]
     return Complex(parts[0], parts[1])
 

@@ -200,9 +200,7 @@ def _split(b: Builder, x: Value) -> tuple[Value, Value]:
     exponent = resize(b, b.sub(field, start), "i4")
     keep = ~((2 * bias + 1) << mantissa)
     fraction = b.or_(b.and_(bits, b.like(bits, keep)), b.like(bits, (bias - 1) << mantissa))
-    special = b.or_(
-        b.compare("oeq", x, b.like(x, 0.0)), b.not_(b.compare("one", size, b.like(x, float("inf"))))
-    )
+    special = b.or_(b.compare("oeq", x, b.like(x, 0.0)), b.not_(b.compare("one", size, b.like(x, float("inf")))))
     return (
         b.select(special, x, b.bitcast(fraction, x.code)),
         b.select(special, b.like(exponent, 0), exponent),
