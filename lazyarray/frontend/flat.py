@@ -68,6 +68,8 @@ class flatiter(metaclass=_FlatType):
         return made.copy() if copy else made
 
 
+for _name in ("base", "index", "coords", "copy"):
+    vars(flatiter)[_name].__doc__ = getattr(np.flatiter, _name).__doc__
 name_as_in_c(flatiter)
 
 

@@ -396,6 +396,7 @@ def _exported(a: Any) -> Any:
 
 _concatenate_any: Final = compiled("concatenate", np.concatenate, concatenate)
 
+
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     x = as_array(a)
     if not is_compiled(x.dtype):

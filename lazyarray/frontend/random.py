@@ -9,6 +9,7 @@ import numpy as np
 
 from lazyarray.frontend.array import ndarray
 from lazyarray.frontend.dispatch import adopt, describe, export, same
+from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.scalar import LazyScalar
 
 
@@ -20,7 +21,7 @@ def _method(base: type, name: str) -> Callable[..., Any]:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         passed = [export(arg) for arg in args]
         named = {key: export(value) for key, value in kwargs.items()}
-        result = source(self, *passed, **named)
+        result = retried(source, (self, *passed), named)
         if not args and not kwargs:
             return adopt(result)
         return same(result, (*args, *kwargs.values()), (*passed, *named.values()))

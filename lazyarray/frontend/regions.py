@@ -210,13 +210,16 @@ def _put_in_memory(array: Any, key: Any, new: Any, limit: int, own: bool) -> boo
         return False
     if array._node is not None or array._base.memory is None:
         del whole, region  # references are counted now
-        if not take(core.share(array)):
-            return False
-        whole = memory_at(array)
-    elif several:
-        region[...] = source_of(new)
+        with boundary.lock:
+            if not take(core.share(array)):
+                return False
+            whole = memory_at(array)
+            whole[key] = source_of(new)
         return True
-    whole[key] = source_of(new)
+    if several:
+        region[...] = source_of(new)
+    else:
+        whole[key] = source_of(new)
     return True
 
 

@@ -97,31 +97,36 @@ class Base:
         node = self.node
         if node is not None:
             return node
-        if self.pinned:
-            return None
-        memory = self.memory
-        assert memory is not None
-        if not owns_alone(memory):
-            return None
-        self.memory = None
-        self.node = node = leaf(memory)
-        return node
+        with boundary.lock:
+            node = self.node
+            if node is not None:
+                return node
+            if self.pinned:
+                return None
+            memory = self.memory
+            assert memory is not None
+            if not owns_alone(memory):
+                return None
+            self.memory = None
+            self.node = node = leaf(memory)
+            return node
 
     def export(self) -> Array:
         """The root as memory that the caller may hand out views of (never itself) and write."""
-        node = self.node
-        if node is None:
-            memory = self.memory
-            assert memory is not None
-            return memory
-        if node.data is None:
-            boundary.evaluate((node,))
-        data = node.data
-        assert data is not None
-        # One slot (self.node), one local: anything beyond may still read the value that the node has now.
-        shared = _count(node) > ALONE_HERE
-        if shared or not owns_alone(data) or not data.flags.writeable:
-            data = data.copy()
-        self.node = None
-        self.memory = data
-        return data
+        with boundary.lock:
+            node = self.node
+            if node is None:
+                memory = self.memory
+                assert memory is not None
+                return memory
+            if node.data is None:
+                boundary.evaluate((node,))
+            data = node.data
+            assert data is not None
+            # One slot (self.node), one local: anything beyond may still read the value that the node has now.
+            shared = _count(node) > ALONE_HERE
+            if shared or not owns_alone(data) or not data.flags.writeable:
+                data = data.copy()
+            self.node = None
+            self.memory = data
+            return data
