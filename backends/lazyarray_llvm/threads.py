@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 import signal
 import sys
@@ -329,10 +330,16 @@ def available_cpus() -> int:
     return os.cpu_count() or 1
 
 
+@functools.cache
+def _default_size() -> int:
+    # Asked once: the system call costs as much as a small launch.
+    return min(available_cpus(), _MAX_THREADS)
+
+
 def get_pool(nthreads: int | None = None) -> Pool:
     """The process's pool of a size; when left out, of the configured size or one thread per usable CPU."""
     if nthreads is None:
-        nthreads = config.num_threads or min(available_cpus(), _MAX_THREADS)
+        nthreads = config.num_threads or _default_size()
     pool = _by_size.get(nthreads)
     if pool is None:
         with _native_lock:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -138,14 +137,16 @@ def named_and_dear(closure: list[Node], targets: list[Node]) -> tuple[list[Node]
     more than twice.
     """
     # No loop variable may still refer to a node while references are counted.
-    uses = Counter([id(arg) for node in closure for arg in node.args])
+    uses: dict[int, int] = {}
+    for key in [id(arg) for node in closure for arg in node.args]:
+        uses[key] = uses.get(key, 0) + 1
     chosen = {id(t) for t in targets}
     kept: list[Node] = []
     costs: dict[int, int] = {}  # of computing a node again after this evaluation
     surviving: list[int] = []
     for place in range(len(closure)):
         again = cost_again(closure[place], costs)
-        named = sys.getrefcount(closure[place]) - uses[id(closure[place])] > NAMELESS
+        named = sys.getrefcount(closure[place]) - uses.get(id(closure[place]), 0) > NAMELESS
         node = closure[place]
         if id(node) in chosen:
             again = 0
@@ -156,8 +157,8 @@ def named_and_dear(closure: list[Node], targets: list[Node]) -> tuple[list[Node]
             surviving.append(place)
         costs[id(node)] = again
         del node
-    settled = chosen | {id(node) for node in kept}
-    leave_uses(closure, surviving, settled, uses)
+    if surviving:
+        leave_uses(closure, surviving, chosen | {id(node) for node in kept}, uses)
     return kept, uses
 
 

@@ -85,8 +85,8 @@ class Run:
             if base is None:
                 base = addresses[walk.slot] = self.array(walk.slot).__array_interface__["data"][0]
             pointers.append(base + walk.offset)
-        scalars = tuple(s.value if s.slot is None else self.number(s.slot) for s in step.scalars)
-        binding = Binding(step.extents, tuple(pointers), tuple(w.strides for w in step.walks), scalars)
+        scalars = tuple([s.value if s.slot is None else self.number(s.slot) for s in step.scalars])
+        binding = Binding(step.extents, tuple(pointers), step.strides, scalars)
         # Hashing a kernel takes longer than launching it.
         key = (self.backend.name, id(step.kernel))
         program = self.plan.programs.get(key)

@@ -17,7 +17,7 @@ later "full" stage only through `kept` (the backend keeps a row of it in scratch
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Role: TypeAlias = Literal["p", "r"]
 Level: TypeAlias = Literal["full", "row"]
@@ -146,8 +146,7 @@ class Kernel:
         return bool(self.roles) and self.roles[-1] == "r"
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(NamedTuple):
     """What one launch adds to a kernel: extents per axis, per access a pointer and strides in bytes per axis.
 
     `scalars` are Python numbers, converted to the kernel's scalar codes when packed.

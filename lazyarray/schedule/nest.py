@@ -340,6 +340,7 @@ def nest(entries: tuple[Entry, ...], group: Group, stored: list[int]) -> KernelS
         kernel,
         axes.extents,
         tuple(builder.walks),
+        tuple(w.strides for w in builder.walks),
         tuple(builder.scalars),
         tuple(stored),
         *describe(entries, group, values),

@@ -38,6 +38,7 @@ class KernelStep:
     kernel: Kernel
     extents: tuple[int, ...]
     walks: tuple[Walk, ...]
+    strides: tuple[tuple[int, ...], ...]  # of the walks, as a launch takes them
     scalars: tuple[Scalar, ...]
     writes: tuple[int, ...]
     name: str  # for reports, e.g. "sum over multiply exp"
