@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import ModuleType, TracebackType
 
+from lazyarray.config import config
 from lazyarray.runner import swap
 
 RUNNER_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+# What NumPy raises for a program's mistake.
+NUMPYS_ERRORS = (ValueError, TypeError, IndexError, ArithmeticError, MemoryError, Warning)
 
 
 class CannotRunError(Exception):
@@ -161,18 +165,30 @@ def strip_runner_frames(error: BaseException) -> None:
         if id(current) in seen:
             continue
         seen.add(id(current))
-        current.__traceback__ = without_runner_frames(current.__traceback__, isinstance(current, SyntaxError))
+        current.__traceback__ = without_frames(
+            current.__traceback__, hidden_folder(current), isinstance(current, SyntaxError)
+        )
         pending.extend(e for e in (current.__cause__, current.__context__) if e is not None)
         if isinstance(current, BaseExceptionGroup):
             pending.extend(current.exceptions)
 
 
-def without_runner_frames(traceback: TracebackType | None, drop_import_system: bool) -> TracebackType | None:
+def hidden_folder(error: BaseException) -> str:
+    """Below which folder frames are left out of an error's traceback.
+
+    Where NumPy raises, it does so in C, without frames: lazyarray's say nothing of the user's mistake. They are shown
+    where the mistake may be lazyarray's own, and with `LAZYARRAY_DEBUG` set.
+    """
+    return PACKAGE_FOLDER if isinstance(error, NUMPYS_ERRORS) and not config.debug else RUNNER_FOLDER
+
+
+def without_frames(traceback: TracebackType | None, folder: str, drop_import_system: bool) -> TracebackType | None:
+    """The traceback without frames of files below the folder."""
     kept: list[TracebackType] = []
     while traceback is not None:
         filename = traceback.tb_frame.f_code.co_filename
         # Python hides the import system's frames above a module that does not compile; ours stand among them.
-        hidden = filename.startswith(RUNNER_FOLDER) or (drop_import_system and filename.startswith("<frozen importlib"))
+        hidden = filename.startswith(folder) or (drop_import_system and filename.startswith("<frozen importlib"))
         if not hidden:
             kept.append(traceback)
         traceback = traceback.tb_next

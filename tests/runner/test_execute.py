@@ -69,6 +69,8 @@ def test_the_full_path_of_a_script_holds(run_python: RunPython, program_folder: 
         "import numpy as np\ndef f(a):\n    return a / undefined_name\n\n\nf(np.zeros(3))\n",
         "import numpy as np\nnp.zeros(3).reshape(2,\n    2)\n",
         "import beside\n\nbeside.fail()\n",
+        "import numpy as np\nx = np.ones((100, 100))\n(x * 2) + np.ones(7)\n",
+        "import numpy as np\nx = np.ones((100, 100)) + 1\nx[:, 0] = 1, 2\n",
         "import broken\n",
         "def f(:\n",
         "try:\n    import broken\nexcept SyntaxError as error:\n    raise ValueError('chained') from error\n",
