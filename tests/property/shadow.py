@@ -8,6 +8,7 @@ undefined, a sign of zero or of NaN that NumPy itself chooses by layout) are ref
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -277,7 +278,7 @@ def bound_product(step: Step, operands: list[Operand], out: Operand) -> Bound:
         raise Refused("a product of inexact values")
     if is_natural(o.array) and len(operands) == 1:
         return EXACT
-    if out.largest > LARGEST or max(o.largest, 1.0) ** o.array.size > LARGEST:
+    if out.largest > LARGEST or o.array.size * math.log(max(o.largest, 1.0)) > math.log(LARGEST):
         raise Refused("a product too large to compare")
     return Bound(0, 4 * o.array.size * epsilon(out.dtype) * max(1.0, o.largest) ** o.array.size)
 
