@@ -43,6 +43,9 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     if out is not None:
         raise Uncompiled
     if x.ndim == 0 or y.ndim == 0:
+        if np.result_type(x.dtype, y.dtype).char in "fdFD":
+            # BLAS leaves out what is multiplied by zero: dot(nan, 0) is 0.
+            return _record(DOT, x, y, x.shape or y.shape)
         node = map_("multiply", (value(x), value(y)))
         return from_node(node) if node.shape else scalar_from_node(node)
     inner = y.shape[-2] if y.ndim > 1 else y.shape[0]
