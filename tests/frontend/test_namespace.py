@@ -245,18 +245,12 @@ def test_every_function_resolves_to_something_callable() -> None:
 
 def test_importing_loads_no_compiler() -> None:
     program = (
-        "import sys, time, numpy; before = set(sys.modules); start = time.perf_counter();"
-        "import lazyarray; lazyarray.zeros; took = time.perf_counter() - start;"
-        "new = set(sys.modules) - before;"
+        "import sys, numpy; before = set(sys.modules);"
+        "import lazyarray; lazyarray.zeros; new = set(sys.modules) - before;"
         "assert not any(n.partition('.')[0] in ('llvmlite', 'lazyarray_llvm') for n in new), new;"
         "assert not any(n.startswith('numpy.') and n.split('.')[1] in ('ma', 'random', 'fft') for n in new);"
-        "print(took)"
     )
-    times = [
-        float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout)
-        for _ in range(3)
-    ]
-    assert min(times) < 0.25  # a generous bound for shared machines: the benchmark measures the real figure
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 @pytest.mark.parametrize("name", ["random", "linalg", "ma", "testing", "lib.stride_tricks", "fft", "polynomial"])
