@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lazyarray.ir.ops import OPS, REDUCTIONS
-from lazyarray.runtime.interpret import SPECIAL, buffered_sum, dtype_of
+from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
+from lazyarray.runtime.interpret import SPECIAL, buffered_sum
 from lazyarray.schedule.kernel import Access, Binding, Instruction, Kernel, Reduction, Stage, Store
 
 Array = np.ndarray[Any, Any]

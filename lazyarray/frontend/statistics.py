@@ -144,6 +144,15 @@ def _variance(x: ndarray, problem: Problem, dtype: Any, ddof: Any, where: Any, m
     return cast_(map_("divide", (total, degrees)), total.dtype)
 
 
+def corrected(ddof: Any, correction: Any) -> Any:
+    """`correction` is the array API's name for `ddof`; only one may be given."""
+    if correction is NO_VALUE:
+        return ddof
+    if ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
+
+
 def _spread(root: bool) -> Callable[..., Any]:
     def call(
         a: Any,
@@ -158,10 +167,7 @@ def _spread(root: bool) -> Callable[..., Any]:
         correction: Any = NO_VALUE,
     ) -> Any:
         x = operand(a)
-        if correction is not NO_VALUE:
-            if ddof != 0:
-                raise ValueError("ddof and correction can't be provided simultaneously.")
-            ddof = correction
+        ddof = corrected(ddof, correction)
         if type(ddof) not in (int, float, np.int64, np.float64):
             raise Uncompiled
         axes = axes_of(axis, x.ndim, lenient=False)
@@ -280,10 +286,7 @@ def _nan_spread(root: bool) -> Callable[..., Any]:
         x = operand(a)
         if x.dtype.kind not in "fc":
             return plain(x, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
-        if correction is not NO_VALUE:
-            if ddof != 0:
-                raise ValueError("ddof and correction can't be provided simultaneously.")
-            ddof = correction
+        ddof = corrected(ddof, correction)
         if type(ddof) not in (int, float) or out is not None:
             raise Uncompiled
         problem = _problem(x, axes_of(axis, x.ndim), mean)

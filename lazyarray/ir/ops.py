@@ -147,6 +147,11 @@ def code(dtype: Any) -> str:
     return f"{found.kind}{found.itemsize}"
 
 
+def dtype_of(code: str) -> DType:
+    """The dtype of a code ("b1" is bool)."""
+    return np.dtype("?" if code == "b1" else code)
+
+
 def is_compiled(dtype: DType) -> bool:
     """Can kernels compute on it: one of the compiled codes in native byte order."""
     return dtype.isnative and dtype.kind + str(dtype.itemsize) in COMPILED

@@ -78,12 +78,11 @@ def evaluate_pending(targets: list[Node], reason: str) -> None:
         for node, value in zip(outputs, interpret(expression_of(signature), sources), strict=True):
             settle(node, value)
     else:
-        run_plan(plan_of(signature), sources, outputs, uses)
+        run_plan(Run(plan_of(signature), sources, backend, uses), outputs)
 
 
-def run_plan(plan: Plan, sources: list[Any], outputs: list[Node], uses: dict[int, int]) -> None:
-    """Runs the plan and settles its outputs, those reached before an error included."""
-    run = Run(plan, sources, current(), uses)
+def run_plan(run: Run, outputs: list[Node]) -> None:
+    """Runs a plan and settles its outputs, those reached before an error included."""
     try:
         run.run()
     except BaseException as error:
@@ -91,7 +90,7 @@ def run_plan(plan: Plan, sources: list[Any], outputs: list[Node], uses: dict[int
         raise
     finally:
         taken: set[int] = set()
-        for node, slot in zip(outputs, plan.outputs, strict=True):
+        for node, slot in zip(outputs, run.plan.outputs, strict=True):
             value = run.memory[slot] if slot in run.done else None
             if value is not None:
                 settle(node, value.copy() if id(value) in taken else value)

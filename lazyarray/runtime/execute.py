@@ -9,6 +9,7 @@ import numpy as np
 
 from lazyarray.ir.index_map import IndexMap, apply
 from lazyarray.ir.node import Node
+from lazyarray.ir.ops import dtype_of
 from lazyarray.runtime.backend import Backend
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
@@ -20,11 +21,6 @@ Array = np.ndarray[Any, Any]
 # What getrefcount says of a leaf that only the list of sources, a local name and its own argument refer to
 # (arguments of the evaluated nodes come on top).
 UNNAMED = 3
-
-
-def dtype_of(code: str) -> np.dtype[Any]:
-    """The dtype of a kernel code ("b1" is bool)."""
-    return np.dtype("?" if code == "b1" else code)
 
 
 class Run:

@@ -12,14 +12,9 @@ import numpy as np
 
 from lazyarray.ir.expression import Entry, Expression
 from lazyarray.ir.index_map import IndexMap, apply
-from lazyarray.ir.ops import OPS, REDUCTIONS
+from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
 
 Array = np.ndarray[Any, Any]
-
-
-def dtype_of(code: str) -> np.dtype[Any]:
-    """The dtype of a kernel code ("b1" is bool)."""
-    return np.dtype("?" if code == "b1" else code)
 
 
 def interpret(expression: Expression, sources: list[Any]) -> list[Array]:

@@ -223,7 +223,7 @@ class Fusion:
         alone = Puller(
             self.entries,
             trial.domain,
-            lambda p: p != root and self.is_memory(p, len(self.groups)),
+            lambda p: p != root and self.is_memory(p),
             {},
             trial.order,
         )
@@ -258,7 +258,7 @@ class Fusion:
         puller = Puller(
             self.entries,
             group.domain,
-            lambda position: self.is_memory(position, number),
+            self.is_memory,
             group.inside,
             group.order,
         )
@@ -271,7 +271,7 @@ class Fusion:
                 raise Misaligned
         return puller
 
-    def is_memory(self, position: int, _number: int) -> bool:
+    def is_memory(self, position: int) -> bool:
         return self.entries[position].kind == "leaf" or position in self.roots
 
     def start(self, puller: Puller, root: int, group: Group) -> None:
@@ -330,12 +330,10 @@ class Fusion:
         entry = self.entries[root]
         if entry.kind == "reduce":
             operand = self.entries[entry.args[0]]
-            row = REDUCTIONS[entry.attr[0]]
-            ordered = row.ordered and entry.code[0] in "fc"
-            if operand.kind == "view" and entry.args[0] not in self.roots and ordered:
+            if operand.kind == "view" and entry.args[0] not in self.roots and is_ordered(entry):
                 strides = operand.attr[1]
                 axes = memory_order(domain.shape, strides)
-            if (ordered or entry.attr[0] in ("argmin", "argmax")) and not self.runs_merge(entry.args[0], domain, axes):
+            if needs_one_run(entry) and not self.runs_merge(entry.args[0], domain, axes):
                 return axes, entry.args[0]
         return axes, None
 
@@ -360,7 +358,7 @@ class Fusion:
         """True when everything the operand is computed from is dense over the run, so that its axes merge."""
         group = Group(domain, tuple(range(len(domain.shape))))
         try:
-            puller = Puller(self.entries, domain, lambda p: self.is_memory(p, len(self.groups)), {}, group.order)
+            puller = Puller(self.entries, domain, self.is_memory, {}, group.order)
             puller.want(operand, domain.whole())
             puller.run()
         except (Misaligned, Materialise, Straddles):
@@ -374,10 +372,7 @@ class Fusion:
 
     def has_order(self, group: Group) -> bool:
         """True when the bits of some reduction of the group depend on its innermost axes being one run."""
-        found = [self.entries[r] for r in group.roots if self.entries[r].kind == "reduce"]
-        return any(
-            e.attr[0] in ("argmin", "argmax") or (REDUCTIONS[e.attr[0]].ordered and e.code[0] in "fc") for e in found
-        )
+        return any(needs_one_run(self.entries[r]) for r in group.roots if self.entries[r].kind == "reduce")
 
     def is_flat(self, puller: Puller, group: Group) -> bool:
         """True when all walks of the nest step evenly over the innermost reduced axes."""
@@ -453,6 +448,16 @@ def disjoint(a: Flat, b: Flat, extents: Shape) -> bool:
         return True
     step = gcd(*a[1], *b[1])
     return step > 1 and (a[0] - b[0]) % step != 0
+
+
+def is_ordered(entry: Entry) -> bool:
+    """True for a reduction whose bits depend on the order in which it takes its elements."""
+    return REDUCTIONS[entry.attr[0]].ordered and entry.code[0] in "fc"
+
+
+def needs_one_run(entry: Entry) -> bool:
+    """True for a reduction whose innermost axes must be one run: for its bits, or to count places along it."""
+    return is_ordered(entry) or entry.attr[0] in ("argmin", "argmax")
 
 
 def can_be_cut(entry: Entry) -> bool:
