@@ -12,7 +12,7 @@ from lazyarray.errors import ConfigError
 
 Numerics = Literal["fast", "numpy"]
 
-DEBUG_STAGES: Final = ("graph", "plan", "kernels", "cache", "fallback")
+DEBUG_STAGES: Final = ("graph", "passes", "plan", "kernels", "asm", "cache", "fallback")
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 

@@ -27,5 +27,13 @@ class StrictError(LazyArrayError, RuntimeError):
     """Under `lazyarray.strict()`: a fallback or an unplanned evaluation."""
 
 
+class VerifyError(LazyArrayError, RuntimeError):
+    """Under `lazyarray.verify()`: compiled code gave another result than NumPy."""
+
+
+class InspectError(LazyArrayError, TypeError):
+    """A report was asked of something that it cannot speak of."""
+
+
 class DeviceMemoryError(LazyArrayError, MemoryError):
     """A device has no room for a buffer."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lazyarray.ir.installed import SUMS_IN_BUFFERS
 from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
 from lazyarray.runtime.interpret import SPECIAL, buffered_sum
 from lazyarray.schedule.kernel import Access, Binding, Instruction, Kernel, Reduction, Stage, Store
@@ -24,18 +25,36 @@ def memory(access: Access, pointer: int, extents: tuple[int, ...], strides: tupl
     return np.ndarray(extents, dtype, raw, -low, strides)
 
 
+def pairwise_sum(values: Array) -> Array:
+    """The sum along the last axis, kept, as one pairwise run whatever its length: NumPy before 2.3 cuts it."""
+    count = values.shape[-1]
+    if not SUMS_IN_BUFFERS or count <= 8192:
+        return np.add.reduce(values, axis=-1, keepdims=True)  # type: ignore[no-any-return]
+    if values.dtype == np.float16:
+        return pairwise_sum(values.astype(np.float32)).astype(np.float16)
+    left = (count - count % 8) // 2 if values.dtype.kind == "c" else count // 2 - count // 2 % 8
+    return pairwise_sum(values[..., :left]) + pairwise_sum(values[..., left:])  # type: ignore[no-any-return]
+
+
 class OracleProgram:
     """A kernel that NumPy interprets."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.source = str(kernel)
+        self.blind = True
 
-    def launch(self, binding: Binding) -> None:
+    def launch(self, binding: Binding) -> int:
+        self.watch(binding)
+        return 0
+
+    def watch(self, binding: Binding) -> dict[int, int]:
         if 0 in binding.extents and not self.kernel.reduces:
-            return
-        with np.errstate(all="ignore"):
-            Interpretation(self.kernel, binding).run()
+            return {}
+        interpretation = Interpretation(self.kernel, binding)
+        with np.errstate(all="call", under="ignore", call=interpretation.note):
+            interpretation.run()
+        return interpretation.raised
 
 
 class Interpretation:
@@ -46,11 +65,17 @@ class Interpretation:
         self.binding = binding
         self.axes = tuple(k for k, role in enumerate(kernel.roles) if role == "r")
         self.values: dict[int, Any] = {}
+        self.raised: dict[int, int] = {}  # value number -> floating-point errors, as NumPy's bits
+        self.computed = 0  # the value being computed
+
+    def note(self, kind: str, bits: int) -> None:
+        self.raised[self.computed] = self.raised.get(self.computed, 0) | bits
 
     def run(self) -> None:
         for stage in self.kernel.stages:
             scope = dict(self.values)
             for instruction in stage.body:
+                self.computed = instruction.target
                 scope[instruction.target] = self.compute(instruction, scope)
                 if stage.level == "row":
                     self.values[instruction.target] = scope[instruction.target]
@@ -114,6 +139,7 @@ class Interpretation:
 
     def reduce(self, stage: Stage, scope: dict[Any, Any]) -> None:
         for reduction in stage.reductions:
+            self.computed = reduction.target
             result = self.reduction(reduction, scope)
             scope[reduction.target] = self.values[reduction.target] = result
 
@@ -123,7 +149,8 @@ class Interpretation:
         if reduction.op in ("argmin", "argmax"):
             (axis,) = self.axes
             return getattr(np, reduction.op)(value, axis=axis, **options)  # type: ignore[no-any-return]
-        if reduction.op == "buffered_sum":
+        last = value.ndim - 1
+        if reduction.op == "buffered_sum" and last in self.axes:
             initial = 0 if reduction.start is None else np.ravel(scope[reduction.start])[0]
             summed = buffered_sum(np.moveaxis(value, self.axes, range(-len(self.axes), 0)), len(self.axes), initial)
             return np.expand_dims(summed, self.axes)
@@ -134,13 +161,16 @@ class Interpretation:
             options["initial"] = np.ravel(scope[reduction.start])[0]
         if reduction.op not in ("any", "all"):
             options["dtype"] = dtype_of(reduction.code)
-        if len(self.axes) > 1 and reduction.where is None and self.axes[-1] == value.ndim - 1:
+        if reduction.where is None and last in self.axes and reduction.op == "sum" and value.dtype.kind in "fc":
+            value = pairwise_sum(value)
+        elif len(self.axes) > 1 and reduction.where is None and last in self.axes:
             value = ufunc.reduce(value, axis=-1, keepdims=True)
             options.pop("dtype", None)
         return ufunc.reduce(value, axis=self.axes, **options)  # type: ignore[no-any-return]
 
     def scan(self, stage: Stage, scope: dict[Any, Any]) -> None:
         if stage.scan is not None:
+            self.computed = stage.scan.target
             (axis,) = self.axes
             ufunc: Any = REDUCTIONS[stage.scan.op].ufunc
             scope[stage.scan.target] = ufunc.accumulate(self.full(scope[stage.scan.value]), axis=axis)

@@ -5,19 +5,24 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
+import time
 from collections.abc import Callable
+from operator import or_
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lazyarray.ir.ops import OPS
+from lazyarray.runtime.dump import show
 from lazyarray.runtime.ledger import ledger
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_llvm import engine, threads
 from lazyarray_llvm.lower.geometry import Geometry
 from lazyarray_llvm.lower.kernel import Form, cutter, emit, functions_of, normalise
 from lazyarray_llvm.lower.signature import Signature
+from lazyarray_llvm.lower.status import SOFT_SHIFT, status_of
+from lazyarray_llvm.lower.watch import watchable
 
 
 @functools.cache
@@ -34,34 +39,53 @@ def emitter_version() -> str:
 _ALIGNMENT = 64
 _IDLE_BYTES = 1 << 18  # launches that hold more scratch memory are not kept
 _IDLE_EXTENTS = 64
+# Where the CPU saw errors and none was there (NaNs in a minimum, say), the next launches probably see them too: they
+# take the watched form, which costs a tenth to a half more, and not both.
+_FALSE_ALARM_LAUNCHES = 15
 
 
 class Launch:
     """A program bound to extents and memory, ready to run any number of times; `pointers` may be rewritten between."""
 
-    __slots__ = ("_arguments", "_block", "_geometry", "_keeps", "_signature", "_steps", "pointers", "pool", "reserved")
+    __slots__ = (
+        "_arguments", "_block", "_keeps", "_raised", "_signature", "_steps", "flags", "pointers", "pool", "reserved",
+    )  # fmt: skip
 
-    def __init__(self, program: Program, geometry: Geometry, pool: threads.Pool) -> None:
+    def __init__(
+        self,
+        program: Program,
+        extents: tuple[int, ...],
+        geometry: Geometry,
+        pool: threads.Pool,
+        *,
+        watched: bool = False,
+    ) -> None:
         signature = program.signature
         self.pool = pool
         self.reserved = 0
+        self.flags = np.zeros(len(program.words) if watched else 0, np.int64)
         self._keeps: list[Any] = []
         shared = geometry.shared
         scratch = self._reserve(geometry.scratch * (1 if shared else pool.nthreads))
         partials, values = self._reserve(geometry.partials), self._reserve(geometry.values)
-        self._geometry = (
+        self._signature = signature
+        self._block = ctypes.create_string_buffer(signature.size)
+        self._arguments = ctypes.addressof(self._block)
+        fixed = (
             geometry.rows, geometry.run, geometry.blocks, geometry.block,
             scratch, 0 if shared else geometry.scratch, geometry.plane, geometry.strip, geometry.depth,
-            partials, values,
+            partials, values, 0, self.flags.ctypes.data,
         )  # fmt: skip
-        self._signature = signature
-        self._block = ctypes.create_string_buffer(signature.packer.size)
-        self._arguments = ctypes.addressof(self._block)
-        first = signature.pointer_slot
-        count = len(program.kernel.accesses)
-        self.pointers = memoryview(self._block).cast("B").cast("Q")[first : first + count]
+        signature.pack_fixed(self._block, fixed, extents)
+        first, raised = signature.pointer_slot, signature.slots["raised"]
+        slots = memoryview(self._block).cast("B").cast("Q")
+        self.pointers = slots[first : first + len(program.kernel.accesses)]
+        self._raised = slots[raised : raised + 1]
+        form: Form = "split" if geometry.split else "whole"
+        if watched:
+            form = "split watched" if geometry.split else "whole watched"
         self._steps: list[tuple[Callable[..., None], int, int]] = []
-        addresses = program.addresses("split" if geometry.split else "whole")
+        addresses = program.addresses(form)
         for phase in geometry.phases:
             many = phase.parallel and phase.tasks > 1 and pool.nthreads > 1
             self._steps.append((pool.run if many else _call_all, addresses[phase.function], phase.tasks))
@@ -77,14 +101,18 @@ class Launch:
         return (address + _ALIGNMENT - 1) & -_ALIGNMENT
 
     def bind(self, binding: Binding) -> None:
-        """Write the argument block."""
-        self._signature.pack(self._block, self._geometry, binding)
+        """Write what this launch's extents leave open into the argument block."""
+        self._signature.pack(self._block, binding)
 
-    def run(self) -> None:
-        """Run the program once."""
+    def run(self) -> int:
+        """Run the program once: the word of errors that its functions left."""
         arguments = self._arguments
         for call, address, tasks in self._steps:
             call(address, arguments, tasks)
+        raised = self._raised[0]
+        if raised:
+            self._raised[0] = 0
+        return raised
 
 
 def _call_all(address: int, arguments: int, tasks: int) -> None:
@@ -97,11 +125,15 @@ class Program:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = normalise(kernel)
         self.signature = Signature(self.kernel)
+        self.words = watchable(self.kernel)  # the values that a watched form has flags for
         self._sources: dict[Form, str] = {}
         self._addresses: dict[Form, list[int]] = {}
         self._cut = cutter(self.kernel)
+        self._suspected = 0  # what the last launch that saw errors saw
+        self._alarms = 0  # how many launches to come run the watched form at once
         self._geometries: dict[tuple[int, ...], Geometry] = {}
         self._idle: dict[tuple[int, ...], list[Launch]] = {}  # launches to be bound again, by extents
+        self._watching: dict[tuple[int, ...], list[Launch]] = {}  # the same of the watched form
 
     def addresses(self, form: Form) -> list[int]:
         """The functions of one form of the kernel, compiled when first asked for."""
@@ -109,12 +141,17 @@ class Program:
         if found is None:
             spelled = f"{emitter_version()}|{form}|{self.kernel!r}"
             key = hashlib.sha256(spelled.encode()).hexdigest()
+            start = time.perf_counter()
             module = engine.load(key, "kernel")
             if module is None:
                 module = engine.compile_ir(self._text(form), "kernel", key)
-                ledger.compiled()
+                ledger.compiled(time.perf_counter() - start, start)
+                show("cache", "compiled", lambda: f"{key} {form}: compiled, and stored on disk")
             else:
-                ledger.disk_hit()
+                ledger.disk_hit(time.perf_counter() - start, start)
+                show("cache", "found", lambda: f"{key} {form}: found in memory or on disk")
+            show("kernels", f"llvm-{key[:8]}", lambda: self._text(form), "ll")
+            show("asm", key[:8], lambda: engine.engine().assembly(self._text(form)), "s")
             found = [module.address(name) for name in functions_of(self.kernel, form)]
             self._addresses[form] = found
         return found
@@ -134,25 +171,63 @@ class Program:
     def prepare(self, binding: Binding) -> Launch:
         """A launch that can be run many times."""
         binding = _with_an_axis(binding)
-        made = Launch(self, self._geometry(binding.extents), threads.get_pool())
+        made = self._new(binding.extents)
         made.bind(binding)
         return made
 
-    def launch(self, binding: Binding) -> None:
-        """Run the program once."""
+    @functools.cached_property
+    def blind(self) -> bool:
+        """True where `launch` cannot tell errors: the kernel can raise some, and the CPU has no status to read."""
+        return bool(self.words) and status_of(engine.host().triple) is None
+
+    def launch(self, binding: Binding) -> int:
+        """Run the program once: NumPy's bits of the floating-point errors that the CPU saw, rather too many."""
+        if self._alarms:
+            self._alarms -= 1
+            return functools.reduce(or_, self._run_watched(binding).values(), 0)
         binding = _with_an_axis(binding)
         pool = threads.get_pool()
         idle = self._idle.get(binding.extents)
         # Taking from and adding to a list are single steps of the interpreter: no two threads get one launch.
         ready = idle.pop() if idle else None
         if ready is None or ready.pool is not pool:
-            ready = Launch(self, self._geometry(binding.extents), pool)
+            ready = self._new(binding.extents)
         ready.bind(binding)
-        ready.run()
+        raised = ready.run()
         if ready.reserved <= _IDLE_BYTES:
-            if len(self._idle) > _IDLE_EXTENTS:
-                self._idle.clear()
-            self._idle.setdefault(binding.extents, []).append(ready)
+            _keep(self._idle, binding.extents, ready)
+        if raised:
+            raised = self._suspected = _numpy_bits(raised)
+        return raised
+
+    def watch(self, binding: Binding) -> dict[int, int]:
+        """Run the watched form of the program once: NumPy's bits of the errors of each value that raised any."""
+        if not self.words:
+            self.launch(binding)
+            return {}
+        found = self._run_watched(binding)
+        if self._suspected and not found:
+            self._alarms = _FALSE_ALARM_LAUNCHES
+        self._suspected = 0
+        return found
+
+    def _run_watched(self, binding: Binding) -> dict[int, int]:
+        binding = _with_an_axis(binding)
+        idle = self._watching.get(binding.extents)
+        ready = idle.pop() if idle else None
+        if ready is None or ready.pool is not threads.get_pool():
+            ready = self._new(binding.extents, watched=True)
+        ready.bind(binding)
+        found = {}
+        if ready.run():
+            found = {value: int(bits) for value, bits in zip(self.words, ready.flags, strict=True) if bits}
+            ready.flags[:] = 0
+        if ready.reserved <= _IDLE_BYTES:
+            _keep(self._watching, binding.extents, ready)
+        return found
+
+    def _new(self, extents: tuple[int, ...], *, watched: bool = False) -> Launch:
+        return Launch(self, extents, self._geometry(extents), threads.get_pool(), watched=watched)
 
     def _geometry(self, extents: tuple[int, ...]) -> Geometry:
         found = self._geometries.get(extents)
@@ -161,6 +236,17 @@ class Program:
                 self._geometries.clear()
             found = self._geometries[extents] = self._cut(extents)
         return found
+
+
+def _keep(idle: dict[tuple[int, ...], list[Launch]], extents: tuple[int, ...], launch: Launch) -> None:
+    if len(idle) > _IDLE_EXTENTS:
+        idle.clear()
+    idle.setdefault(extents, []).append(launch)
+
+
+def _numpy_bits(raised: int) -> int:
+    status = status_of(engine.host().triple)
+    return status.numpy_bits(raised) if status is not None else raised >> SOFT_SHIFT
 
 
 def _with_an_axis(binding: Binding) -> Binding:
@@ -191,6 +277,12 @@ class Backend:
         from lazyarray_llvm import inner_loops
 
         return inner_loops.eager_ufunc(op)
+
+    def about(self) -> dict[str, str]:
+        """What code is generated for, as `python -m lazyarray doctor` tells it."""
+        host = engine.host()
+        facts = {"CPU": host.cpu, "vectors of": f"{8 * host.vector_bytes} bits", "FMA": "yes" if host.has_fma else "no"}
+        return {**facts, "threads": str(threads.get_pool().nthreads)}
 
     def warm(self) -> None:
         """Loads LLVM and makes the workers, ahead of the first kernel."""

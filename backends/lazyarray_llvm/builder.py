@@ -7,8 +7,9 @@ registers as `half`; whoever computes on them widens to `float` and rounds back 
 
 from __future__ import annotations
 
+import platform
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -26,6 +27,8 @@ REAL_TYPES = {
     "f4": "float",
     "f8": "double",
 }
+_X86 = platform.machine().lower() in ("x86_64", "amd64")
+_RAISING = frozenset(("fadd", "fsub", "fmul", "fdiv", "frem", "fma", "sqrt", "fptrunc", "fptosi", "fptoui"))
 COMPLEX_PARTS = {"c8": "f4", "c16": "f8"}
 
 Predicate: TypeAlias = Literal[
@@ -139,6 +142,8 @@ class Builder:
         self.has_fma = has_fma
         self.lines: list[str] = []
         self.block = "entry"
+        # Told of every instruction that can raise a floating-point error, if set (see `elementwise.errors`).
+        self.observer: Callable[[str, Sequence[Value], Value], None] | None = None
         self._names: dict[str, int] = {}
         self._constants: dict[tuple[str, int, str], Value] = {}
 
@@ -202,7 +207,10 @@ class Builder:
     # -- arithmetic ----------------------------------------------------------------------------------------------
     def binary(self, instruction: str, a: Value, b: Value, hint: str | None = None) -> Value:
         """`instruction a, b` on two values of one type, e.g. "fadd", "xor", "ashr", "add nsw"."""
-        return self.emit(f"{instruction} {a.type} {a.ref}, {b.ref}", a.code, a.lanes, hint or instruction.split()[0])
+        made = self.emit(f"{instruction} {a.type} {a.ref}, {b.ref}", a.code, a.lanes, hint or instruction.split()[0])
+        if self.observer is not None and instruction in _RAISING:
+            self.observer(instruction, (a, b), made)
+        return made
 
     def add(self, a: Value, b: Value) -> Value:
         return self.binary("fadd" if is_float(a.code) else "add", a, b)
@@ -247,9 +255,12 @@ class Builder:
         code = result or first.code
         self.module.declare(full, llvm_type(code, first.lanes), types)
         spelled = ", ".join([str(a) for a in arguments] + list(extra))
-        return self.emit(
+        made = self.emit(
             f"call {llvm_type(code, first.lanes)} @{full}({spelled})", code, first.lanes, name.split(".")[0]
         )
+        if self.observer is not None and name in _RAISING:
+            self.observer(name, arguments, made)
+        return made
 
     def call(self, name: str, code: str, lanes: int, arguments: Sequence[Value], hint: str | None = None) -> Value:
         """Calls `@name`, which the module defines or declares."""
@@ -260,7 +271,26 @@ class Builder:
     def compare(self, predicate: Predicate, a: Value, b: Value) -> Value:
         """A mask; predicates with o/u in front for floats (olt, une, uno), eq/ne/slt/ult for integers."""
         kind = "fcmp" if is_float(a.code) else "icmp"
-        return self.emit(f"{kind} {predicate} {a.type} {a.ref}, {b.ref}", "b1", a.lanes, "cmp")
+        made = self.emit(f"{kind} {predicate} {a.type} {a.ref}, {b.ref}", "b1", a.lanes, "cmp")
+        if self.observer is not None and kind == "fcmp" and predicate in ("olt", "ole", "ogt", "oge"):
+            self.observer(kind, (a, b), made)
+        return made
+
+    def quiet(self, predicate: Predicate, a: Value, b: Value) -> Value:
+        """Compares floats; a NaN raises no flag, so that it warns no more than in NumPy.
+
+        LLVM's plain ordered comparisons are x86's signalling ones; its constrained comparison picks the quiet
+        ones, which exist from AVX on (has_fma) and would be taken apart lane by lane before.
+        """
+        if not (_X86 and self.has_fma):
+            return self.emit(f"fcmp {predicate} {a.type} {a.ref}, {b.ref}", "b1", a.lanes, "cmp")
+        element = {"f2": "f16", "f4": "f32", "f8": "f64"}[a.code]
+        suffix = element if a.lanes == 1 else f"v{a.lanes}{element}"
+        name = f"llvm.experimental.constrained.fcmp.{suffix}"
+        result = llvm_type("b1", a.lanes)
+        self.module.declare(name, result, [a.type, b.type, "metadata", "metadata"])
+        how = f'metadata !"{predicate}", metadata !"fpexcept.ignore"'
+        return self.emit(f"call {result} @{name}({a}, {b}, {how})", "b1", a.lanes, "cmp")
 
     def select(self, mask: Value, a: Value, b: Value) -> Value:
         """a where mask else b."""
@@ -269,7 +299,10 @@ class Builder:
     # -- conversion ----------------------------------------------------------------------------------------------
     def convert(self, instruction: str, a: Value, code: str) -> Value:
         """One of LLVM's conversions: trunc zext sext fptrunc fpext fptosi fptoui sitofp uitofp bitcast."""
-        return self.emit(f"{instruction} {a} to {llvm_type(code, a.lanes)}", code, a.lanes, "cast")
+        made = self.emit(f"{instruction} {a} to {llvm_type(code, a.lanes)}", code, a.lanes, "cast")
+        if self.observer is not None and instruction in _RAISING:
+            self.observer(instruction, (a,), made)
+        return made
 
     def bitcast(self, a: Value, code: str) -> Value:
         """Same bits as another dtype of the same size."""

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lazyarray.ir.installed import HALVES_KEEP_ZERO
 from lazyarray.runtime.cache import KernelCache
 
 __all__ = [
@@ -196,13 +197,12 @@ class Engine:
             import llvmlite
             import llvmlite.binding as binding
 
-            if tuple(map(int, llvmlite.__version__.split(".")[:2])) < (0, 45):
-                binding.initialize()
             binding.initialize_native_target()
             binding.initialize_native_asmprinter()
             at = self._wanted if self._wanted is not None else _read_host(binding)
             llvm = ".".join(map(str, binding.llvm_version_info))
             made_for = f"{_CODEGEN_VERSION}|{llvmlite.__version__}|{llvm}|{at.triple}|{at.cpu}|{at.features}"
+            made_for += f"|{HALVES_KEEP_ZERO}"
             _register_libraries(binding)
             self._binding, self._host = binding, at
             self._cache = KernelCache(self._cache_root, made_for)

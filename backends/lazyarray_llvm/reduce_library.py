@@ -7,7 +7,7 @@ element (products of floats, complex minima), and `free` ones, which are the sam
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 from lazyarray.schedule.kernel import Reduction
@@ -184,11 +184,15 @@ def fold(b: Builder, op: str, value: AnyValue) -> AnyValue:
     return value
 
 
-def fold_pairwise(b: Builder, value: AnyValue) -> AnyValue:
-    """((r0+r1)+(r2+r3))+((r4+r5)+(r6+r7)): neighbours first, as NumPy ends a pairwise run."""
+def fold_pairwise(
+    b: Builder, value: AnyValue, seen: Callable[[AnyValue, AnyValue, AnyValue], None] | None = None
+) -> AnyValue:
+    """((r0+r1)+(r2+r3))+((r4+r5)+(r6+r7)): neighbours first, as NumPy ends a pairwise run; `seen` gets every step."""
     while value.lanes > 1:
         even, odd = pick(b, value, range(0, value.lanes, 2)), pick(b, value, range(1, value.lanes, 2))
         value = combine(b, "sum", even, odd)
+        if seen is not None:
+            seen(even, odd, value)
     return value
 
 

@@ -38,6 +38,7 @@ from weakref import ref
 import numpy as np
 
 from lazyarray.config import config
+from lazyarray.ir.raises import DIVIDE, INVALID, OVERFLOW, raises, reduction_raises
 
 Number: TypeAlias = Any  # a Python or NumPy number
 Arg: TypeAlias = "Node | Number"
@@ -83,16 +84,26 @@ def spec_of(shape: Shape, dtype: np.dtype[Any]) -> Spec:
     return found
 
 
+def _raises(kind: str, attr: Any, code: str) -> int:
+    """The floating-point errors that a node can raise, as NumPy's bits."""
+    if kind == "map":
+        return raises(attr[0], attr[1], code)
+    if kind in ("reduce", "scan"):
+        return reduction_raises(attr[0], code)
+    return DIVIDE | OVERFLOW | INVALID if kind == "call" else 0
+
+
 class Key:
     """Kind, attributes and spec of a node: all but its arguments. Compared by identity while recording."""
 
-    __slots__ = ("attr", "entry", "kind", "spec")
+    __slots__ = ("attr", "entry", "kind", "raises", "spec")
 
     def __init__(self, kind: str, attr: Hashable, spec: Spec) -> None:
         self.kind = kind
         self.attr = attr
         self.spec = spec
         self.entry = (kind, attr, spec.shape, spec.code)
+        self.raises = _raises(kind, attr, spec.code)
 
     def __repr__(self) -> str:
         return f"{self.kind}({self.attr}) {self.spec}"
@@ -111,7 +122,8 @@ class Library:
     into: bool = False
 
 
-Site: TypeAlias = tuple[CodeType, int]  # the code object and instruction that recorded the node
+# The code object and instruction that recorded a node, and the globals there (where its warnings are registered).
+Site: TypeAlias = tuple[CodeType, int, dict[str, Any]]
 
 _sequence: Callable[[], int] = itertools.count().__next__
 
@@ -119,12 +131,14 @@ _sequence: Callable[[], int] = itertools.count().__next__
 class Node:
     """One operation: `key`, `args`, and after evaluation `data` (C-contiguous, of the key's shape and dtype)."""
 
-    __slots__ = ("__weakref__", "args", "data", "key", "sequence", "site", "visits")
+    made: tuple[Any, tuple[Site | None, ...]]  # set by evaluation, for `explain`: the plan, and sites of its entries
+    __slots__ = ("__weakref__", "args", "data", "errors", "key", "made", "sequence", "site", "visits")
 
     def __init__(self, key: Key, args: tuple[Arg, ...], site: Site | None = None) -> None:
         self.key = key
         self.args = args
         self.data: np.ndarray[Any, Any] | None = None
+        self.errors: Any = None  # NumPy's floating-point error state when it was recorded; None: tells nothing
         self.site = site
         self.sequence = _sequence()
         self.visits = 0

@@ -5,17 +5,18 @@ from __future__ import annotations
 from lazyarray.ir.expression import Entry
 from lazyarray.passes.rewrite import Rebuild, Rewritten, rebuild
 
-# Each of these is a value of its own even when kind, attributes and arguments agree: inputs differ in what is fed in,
-# and memory that is written must not be shared.
-DISTINCT = frozenset({"leaf", "scalar", "empty", "update", "scatter"})
+# Each of these is a value of its own even when kind, attributes and arguments agree: inputs differ in what is fed in
+# (numbers of passes are their `attr`), and memory that is written must not be shared.
+FED = frozenset({"leaf", "scalar"})
+WRITTEN = frozenset({"empty", "update", "scatter"})
 
 
 def share_common(before: Rewritten) -> Rewritten:
-    """f(a), f(a) -> one f(a). Exact: every kind not in DISTINCT is a pure function of its arguments."""
+    """f(a), f(a) -> one f(a). Exact: every kind but these is a pure function of its arguments."""
     seen: dict[Entry, int] = {}
 
     def rule(build: Rebuild, entry: Entry, origin: int | None) -> int:
-        if entry.kind in DISTINCT:
+        if entry.kind in WRITTEN or (entry.kind in FED and entry.attr is None):
             return build.add(*entry, origin=origin)
         found = seen.get(entry)
         if found is None:

@@ -20,9 +20,11 @@ PIPELINE: tuple[tuple[str, Callable[[Rewritten], Rewritten]], ...] = (
 )
 
 
-def run_passes(expression: Expression) -> Rewritten:
-    """The expression after all passes; its outputs keep their order."""
+def run_passes(expression: Expression, observe: Callable[[str, Expression], None] | None = None) -> Rewritten:
+    """The expression after all passes; its outputs keep their order. `observe` gets what each pass changed."""
     current = unchanged(expression)
-    for _name, function in PIPELINE:
-        current = function(current)
+    for name, function in PIPELINE:
+        before, current = current, function(current)
+        if observe is not None and current.expression != before.expression:
+            observe(name, current.expression)
     return current

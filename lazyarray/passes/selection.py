@@ -8,6 +8,7 @@ from lazyarray.ir.expression import Entry, Expression
 from lazyarray.ir.index_map import size_of
 from lazyarray.ir.node import Shape
 from lazyarray.ir.ops import OPS
+from lazyarray.ir.raises import harmless, raises
 from lazyarray.passes.rewrite import Rebuild, Rewritten, rebuild
 
 _DEAR = 10  # cost from which an operation should not run on elements that the mask leaves out
@@ -23,6 +24,7 @@ def select_last(before: Rewritten) -> Rewritten:
     if all(entry.kind != "compress" for entry in before.expression.entries):
         return before
     taken = movable(before.expression)
+    computed: set[int] = set()  # values of moved maps: what they are elsewhere is made of harmless numbers
     position = -1
 
     def rule(build: Rebuild, entry: Entry, origin: int | None) -> int:
@@ -39,10 +41,34 @@ def select_last(before: Rewritten) -> Rewritten:
         mask, shape = next((a.args[0], a.attr) for a in args if a.kind == "compress")
         sources = tuple(a.args[1] if a.kind == "compress" else p for p, a in zip(entry.args, args, strict=True))
         whole = np.broadcast_shapes(*(build.entries[s].shape for s in sources))
-        value = build.add("map", entry.attr, whole, entry.code, sources)
+        name, codes = entry.attr
+        if raises(name, codes, entry.code):
+            tame = computed if name in _TAME else ()
+            sources = tuple(
+                shield(build, mask, s, harmless(name)) if a.kind == "compress" and s not in tame else s
+                for s, a in zip(sources, args, strict=True)
+            )
+        value = build.add("map", entry.attr, whole, entry.code, sources, origin)
+        computed.add(value)
         return build.add("compress", shape, entry.shape, entry.code, (mask, value), origin)
 
     return rebuild(before, rule)
+
+
+# Of what harmless numbers became these make nothing that overflows, unless the program's own numbers do.
+_TAME = frozenset({"add", "subtract", "multiply", "square"})
+
+
+def shield(build: Rebuild, mask: int, source: int, quiet: int) -> int:
+    """The source under the mask, elsewhere `quiet`, of which the operation that reads it raises nothing.
+
+    Exact: only places under the mask are read of the operation. NumPy does not compute it elsewhere, so it must not
+    raise there.
+    """
+    entry = build.entries[source]
+    number = build.add("scalar", quiet, (), entry.code, ())
+    wide = np.broadcast_shapes(entry.shape, build.entries[mask].shape)
+    return build.add("map", ("where", ("b1", entry.code, entry.code)), wide, entry.code, (mask, source, number))
 
 
 def movable(expression: Expression) -> set[int]:

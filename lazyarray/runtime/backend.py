@@ -26,8 +26,20 @@ class Program(Protocol):
         """The emitted code, for reading."""
         ...
 
-    def launch(self, binding: Binding) -> None:
-        """Runs the kernel once; returns when its stores are visible to the host."""
+    @property
+    def blind(self) -> bool:
+        """True where `launch` cannot say what was raised: the runtime then asks `watch` at once."""
+        ...
+
+    def launch(self, binding: Binding) -> int:
+        """Runs the kernel once; returns when its stores are visible to the host.
+
+        The floating-point errors raised, as NumPy's bits (`ir/raises.py`): none missing, there may be too many.
+        """
+        ...
+
+    def watch(self, binding: Binding) -> dict[int, int]:
+        """Runs the kernel once, and says exactly which of its values raised what (by value number)."""
         ...
 
 

@@ -82,15 +82,20 @@ def owns_alone(data: Array, alone: int = ALONE) -> bool:
 
 
 class Base:
-    """A root in C order. Exactly one of `node` and `memory` is there; `pinned` memory is never taken back."""
+    """A root in C order. Exactly one of `node` and `memory` is there; `pinned` memory is never taken back.
 
-    __slots__ = ("memory", "node", "pinned", "spec")
+    `owner` refers weakly to the array that is all of it, once somebody has asked for that array; `fixed` says that it
+    refuses writes, so that its views may not be made writeable.
+    """
+
+    __slots__ = ("fixed", "memory", "node", "owner", "pinned", "spec")
 
     def __init__(self, node: Node) -> None:
         self.spec: Spec = node.key.spec
         self.node: Node | None = node
         self.memory: Array | None = None
-        self.pinned = False
+        self.pinned = self.fixed = False
+        self.owner: Callable[[], Any] | None = None
 
     def reclaim(self) -> Node | None:
         """The current value as a node; None while an exported view of the memory lives."""

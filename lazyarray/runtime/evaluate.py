@@ -9,34 +9,59 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final, TypeAlias
 
-from lazyarray.config import config
-from lazyarray.ir.expression import Signature, capture, expression_of, pending_closure
+from lazyarray.ir.expression import Expression, Signature, capture, expression_of, pending_closure
 from lazyarray.ir.node import PINNED, TAPE, Node
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime.backend import current
+from lazyarray.runtime.dump import show
 from lazyarray.runtime.execute import Run
+from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.interpret import interpret
 from lazyarray.runtime.ledger import ledger
+from lazyarray.runtime.warned import install, line_of
 from lazyarray.schedule.fusion import EXPENSIVE
 from lazyarray.schedule.plan import Plan
-from lazyarray.schedule.printer import format_plan
+from lazyarray.schedule.printer import format_expression, format_kernel, format_plan
 from lazyarray.schedule.schedule import schedule
 
 TAPE_LIMIT: Final = 256  # recorded nodes after which everything pending is evaluated (contract C9)
 PLANS_LIMIT: Final = 2048
+ASKED: Final = "evaluate() was called"
+AT_ONCE: Final = "the error state is to be obeyed at once"
+BUDGET: Final = "the recording reached its budget"
 SMALL_RESULT: Final = 4096  # elements up to which a pending result may be computed along with others
 ALWAYS_KEPT: Final = frozenset({"reduce", "scan", "call", "update", "scatter", "gather", "compress"})
 
 WRITES: Final = frozenset({"update", "scatter"})
 
-# What getrefcount says of a node to which only the list of the closure and its own argument refer (arguments of other
-# nodes of the closure come on top).
-NAMELESS: Final = 2
+
+def _count_of_item(closure: list[Any], place: int) -> int:
+    return sys.getrefcount(closure[place])
+
+
+# What counting shows of a node to which only the list of the closure refers (arguments of other nodes of the closure
+# come on top): measured, since calls add other numbers in other versions of Python.
+NAMELESS: Final = _count_of_item([object()], 0)
 
 _plans: dict[Signature, Plan] = {}
+
+
+# Asked before each evaluation; what they return is given the outputs' values after it (see `inspect/verify.py`).
+Shadow: TypeAlias = Callable[[Signature, list[Any]], Callable[[list[Any]], None] | None]
+shadows: Final[list[Shadow]] = []
+
+
+class _Running(threading.local):
+    """How many plans this thread is running, one inside another."""
+
+    depth = 0
+
+
+running: Final = _Running()
 
 # One thread at a time evaluates (nodes lose their arguments there) or moves the value of a base that views share.
 lock = threading.RLock()
@@ -51,21 +76,24 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_lock)
 
 
-def evaluate(nodes: Sequence[Node], reason: str = "asked for") -> None:
-    """Gives every node its data. On an error the nodes not reached keep their expressions and stay usable."""
+def evaluate(nodes: Sequence[Node], reason: str = "asked for", alone: bool = False) -> None:
+    """Gives every node its data. On an error the nodes not reached keep their expressions and stay usable.
+
+    `alone`: nothing that the nodes do not need is computed along.
+    """
     with lock:
         targets = [node for node in dict.fromkeys(nodes) if node.data is None]
         if targets:
-            evaluate_pending(targets, reason)
+            evaluate_pending(targets, reason, alone)
             TAPE[:] = [entry for entry in TAPE if (node := entry()) is not None and node.data is None]
             if not TAPE:
                 PINNED.clear()
 
 
-def evaluate_pending(targets: list[Node], reason: str) -> None:
+def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> None:
     """`evaluate` for nodes that have no data. No reference to a node outlives the call."""
     closure = pending_closure(targets)
-    extra = companions(closure) + readers_first(closure)
+    extra = [] if alone else companions(closure) + readers_first(closure)
     if extra:
         targets = list(dict.fromkeys([*targets, *extra]))
         closure = pending_closure(targets)
@@ -78,23 +106,80 @@ def evaluate_pending(targets: list[Node], reason: str) -> None:
         for node, value in zip(outputs, interpret(expression_of(signature), sources), strict=True):
             settle(node, value)
     else:
+        checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
         run_plan(Run(plan_of(signature), sources, backend, uses), outputs)
+        for check in checks:
+            check([node.data for node in outputs])
+
+
+def evaluate_now(node: Node) -> None:
+    """Evaluates an operation in NumPy where it is written, under NumPy's present error state."""
+    with lock:
+        ledger.evaluation(AT_ONCE)
+        evaluate([arg for arg in node.args if type(arg) is Node], AT_ONCE, alone=True)
+        signature, sources = capture([node], [node])
+        (value,) = interpret(expression_of(signature), sources, now=True)
+        settle(node, value)
+
+
+def settle_warnings(reason: str) -> None:
+    """Evaluates the pending nodes that may warn."""
+    if TAPE and not running.depth:
+        with lock:
+            evaluate([node for node in unused(pending()) if may_warn(node)], reason)
+
+
+def may_warn(node: Node) -> bool:
+    """True when the node or anything pending that it needs may warn."""
+    return any(wanted(needed) for needed in pending_closure([node]))
 
 
 def run_plan(run: Run, outputs: list[Node]) -> None:
     """Runs a plan and settles its outputs, those reached before an error included."""
+    running.depth += 1
+    told: list[tuple[Node, int]] = []
     try:
         run.run()
+        if run.raised:
+            told = with_equals(run.raised, run.sources)
     except BaseException as error:
         error.add_note(where(outputs))
         raise
     finally:
+        running.depth -= 1
         taken: set[int] = set()
+        made = (run.plan, tuple([s.site if type(s) is Node else None for s in run.sources]))
+        ledger.plan(*made)
         for node, slot in zip(outputs, run.plan.outputs, strict=True):
             value = run.memory[slot] if slot in run.done else None
             if value is not None:
+                node.made = made
                 settle(node, value.copy() if id(value) in taken else value)
                 taken.add(id(value))
+    for node, bits in told:
+        tell(node, bits)
+
+
+def with_equals(raised: list[tuple[Node, int]], sources: list[Any]) -> list[tuple[Node, int]]:
+    """What nodes raised, for all nodes in `sources` that say the same: plans compute it once, NumPy each time."""
+    same: dict[int, int] = {}
+    equals: dict[Any, list[Node]] = {}
+    bits: dict[int, int] = {}
+    for node, more in raised:
+        bits[id(node)] = bits.get(id(node), 0) | more
+    for node in sources:
+        if type(node) is Node and node.data is None:
+            args = [same.get(id(a), id(a)) if type(a) is Node else a for a in node.args]
+            group = equals.setdefault((node.key, *args), [])
+            group.append(node)
+            same[id(node)] = id(group[0])
+    found = []
+    for group in equals.values():
+        together = 0
+        for node in group:
+            together |= bits.get(id(node), 0)
+        found += [(node, together) for node in group if together]
+    return found
 
 
 def where(nodes: list[Node]) -> str:
@@ -102,9 +187,7 @@ def where(nodes: list[Node]) -> str:
     sites: dict[str, None] = {}
     for node in nodes:
         if node.site is not None:
-            code, instruction = node.site
-            line = next((n for a, b, n in code.co_lines() if a <= instruction < b), code.co_firstlineno)
-            sites[f"{code.co_filename}:{line}"] = None
+            sites[f"{node.site[0].co_filename}:{line_of(node.site)}"] = None
     return "lazyarray was evaluating what was recorded at " + (", ".join(sites) or "an unknown line")
 
 
@@ -121,9 +204,17 @@ def plan_of(signature: Signature) -> Plan:
         if len(_plans) >= PLANS_LIMIT:
             for old in list(_plans)[: PLANS_LIMIT // 4]:
                 del _plans[old]
-        plan = _plans[signature] = schedule(expression_of(signature))
-        if "plan" in config.debug or "kernels" in config.debug:
-            print(format_plan(plan, "kernels" in config.debug), file=sys.stderr)
+        plan = _plans[signature] = new_plan(expression_of(signature))
+    return plan
+
+
+def new_plan(expression: Expression) -> Plan:
+    """The plan of an expression not met before; its stages are dumped if wanted."""
+    show("graph", "recorded", lambda: format_expression(expression))
+    plan = schedule(expression, lambda name, after: show("passes", name, lambda: format_expression(after)))
+    show("plan", f"{len(plan.steps)} steps", lambda: format_plan(plan))
+    for kernel in plan.kernels:
+        show("kernels", "nest", partial(format_kernel, kernel))
     return plan
 
 
@@ -229,7 +320,7 @@ def readers_first(closure: list[Node]) -> list[Node]:
     return unused(list(reading.values()))
 
 
-def flush(reason: str = "the recording reached its budget") -> None:
+def flush(reason: str = BUDGET) -> None:
     """Evaluates pending nodes that are still named, so that the tape is short again.
 
     Updates first: a loop that writes arrays is cut at its writes, whatever the phase, and expressions that are being
@@ -252,3 +343,6 @@ def unused(nodes: list[Node], kinds: frozenset[str] | None = None) -> list[Node]
     chosen = [node for node in nodes if kinds is None or node.key.kind in kinds]
     used = {id(arg) for node in chosen for arg in node.args}
     return [node for node in chosen if id(node) not in used]
+
+
+install(settle_warnings)

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+import time
+from typing import Any, Final
 
 import numpy as np
 
-from lazyarray.ir.index_map import IndexMap, apply
-from lazyarray.ir.node import Node
+from lazyarray.ir.index_map import IndexMap, apply, size_of
+from lazyarray.ir.node import Node, Site
 from lazyarray.ir.ops import dtype_of
-from lazyarray.runtime.backend import Backend
+from lazyarray.runtime.backend import Backend, Program
+from lazyarray.runtime.floating import modes_of, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
+from lazyarray.runtime.warned import at
 from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
 
 Array = np.ndarray[Any, Any]
 
-# What getrefcount says of a leaf that only the list of sources, a local name and its own argument refer to
-# (arguments of the evaluated nodes come on top).
-UNNAMED = 3
+
+def _count_of_leaf(sources: list[Any], place: int) -> int:
+    node = sources[place]
+    return sys.getrefcount(node)
+
+
+# What counting shows of a leaf that only the list of sources and a local name refer to (arguments of the evaluated
+# nodes come on top): measured, since calls add other numbers in other versions of Python.
+UNNAMED: Final = _count_of_leaf([object()], 0)
 
 
 class Run:
@@ -33,6 +42,7 @@ class Run:
         self.backend = backend
         self.memory: list[Array | None] = [None] * len(plan.shapes)
         self.done: set[int] = set()  # slots whose values are complete
+        self.raised: list[tuple[Node, int]] = []  # floating-point errors to be told, as NumPy's bits
 
     def run(self) -> None:
         """All steps in order. What is asked for is in `memory` afterwards."""
@@ -88,8 +98,67 @@ class Run:
         program = self.plan.programs.get(key)
         if program is None:
             program = self.plan.programs[key] = self.backend.compile(step.kernel)
+        launch = Run.launch_watched if step.raising else Run.launch_only
+        if not ledger.listening:
+            launch(self, step, program, binding)
+            ledger.kernel(step.name, step.ops, step.loaded, step.stored)
+            return
+        start, compiling = time.perf_counter(), ledger.compile_seconds
+        launch(self, step, program, binding)
+        seconds = time.perf_counter() - start - (ledger.compile_seconds - compiling)
+        site, elements = self.site_of(step.computes), size_of(step.extents)
+        ledger.kernel(step.name, step.ops, step.loaded, step.stored, site, seconds, start, elements)
+
+    def site_of(self, slots: tuple[int, ...]) -> Site | None:
+        """The line that recorded the last of the slots of which that is known."""
+        for slot in reversed(slots):
+            origin = self.plan.origins[slot]
+            node = None if origin is None else self.sources[origin]
+            if type(node) is Node and node.site is not None:
+                return node.site
+        return None
+
+    def launch_only(self, step: KernelStep, program: Program, binding: Binding) -> None:
+        """Launches a kernel that raises nothing."""
         program.launch(binding)
-        ledger.kernel(step.name, step.ops, step.loaded, step.stored)
+
+    def launch_watched(self, step: KernelStep, program: Program, binding: Binding) -> None:
+        """Launches, and notes which nodes raised floating-point errors that the user is to be told.
+
+        A launch says at no cost which errors were raised, or may have been; a second run of the kernel, in a form
+        that watches each value, then says where. A kernel that changes what it reads cannot run twice: it is watched
+        at once.
+        """
+        if program.blind or (step.rewrites and self.in_place(step)):
+            wanted_nodes = self.wanted_nodes(step)
+            if not wanted_nodes:
+                program.launch(binding)
+                return
+        else:
+            raised = program.launch(binding)
+            if not raised:
+                return
+            wanted_nodes = [(t, node) for t, node in self.wanted_nodes(step) if node.key.raises & raised]
+            if not wanted_nodes:
+                return
+        found = program.watch(binding)
+        if found:
+            self.raised += [(node, found[target]) for target, node in wanted_nodes if found.get(target)]
+
+    def wanted_nodes(self, step: KernelStep) -> list[tuple[int, Node]]:
+        """Values of the kernel that can raise errors of which the user is to be told, with the nodes they compute."""
+        found = []
+        for target, slot in step.raising:
+            origin = self.plan.origins[slot]
+            node = None if origin is None else self.sources[origin]
+            if type(node) is Node and wanted(node):
+                found.append((target, node))
+        return found
+
+    def in_place(self, step: KernelStep) -> bool:
+        """True when what the step writes is memory that it reads."""
+        written = {id(self.memory[slot]) for slot in step.writes}
+        return any(w.slot not in step.writes and id(self.array(w.slot)) in written for w in step.walks)
 
     def number(self, slot: int) -> Any:
         source = self.source(slot)
@@ -107,7 +176,8 @@ class Run:
         if not free:
             copied = allocate(data.shape, data.dtype)
             np.copyto(copied, data)
-            ledger.materialisation("copy", data.nbytes, "the value before a write is still needed")
+            site = self.site_of((step.result,)) if ledger.listening else None
+            ledger.materialisation("copy", data.nbytes, "the value before a write is still needed", site)
             data = copied
         elif type(node) is Node and node.data is not None:
             self.memory[step.old] = None
@@ -116,6 +186,22 @@ class Run:
     def call(self, step: CallStep) -> None:
         args = [self.seen(arg) for arg in step.args]
         library = step.library
+        origin = self.plan.origins[step.result]
+        node = None if origin is None else self.sources[origin]
+        start = time.perf_counter()
+        if type(node) is Node and node.errors is not None:
+            with np.errstate(**modes_of(node)), at(node.site):
+                self.library_call(step, args)
+            node.errors = None
+        else:
+            self.library_call(step, args)
+        seconds = time.perf_counter() - start
+        site = self.site_of((step.result,)) if ledger.listening else None
+        read = sum([a.nbytes for a in args])
+        ledger.library_call(library.name, read, self.plan.nbytes(step.result), site, seconds, start)
+
+    def library_call(self, step: CallStep, args: list[Array]) -> None:
+        library = step.library
         options = dict(library.options)
         if library.into:
             library.function(*args, out=self.make(step.result), **options)
@@ -123,7 +209,6 @@ class Run:
             shape, code = self.plan.shapes[step.result], self.plan.codes[step.result]
             made = np.asarray(library.function(*args, **options), dtype_of(code))
             self.memory[step.result] = np.ascontiguousarray(made).reshape(shape)
-        ledger.library_call(library.name)
 
     def empty(self, step: EmptyStep) -> None:
         self.make(step.result)

@@ -11,26 +11,22 @@ from typing import Any
 import numpy as np
 
 from lazyarray.ir.expression import Entry, Expression
-from lazyarray.ir.index_map import IndexMap, apply
+from lazyarray.ir.index_map import IndexMap, apply, size_of
+from lazyarray.ir.installed import SUMS_IN_BUFFERS
+from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
+from lazyarray.runtime.floating import modes_of, tell, wanted
+from lazyarray.runtime.warned import at
 
 Array = np.ndarray[Any, Any]
 
 
-def interpret(expression: Expression, sources: list[Any]) -> list[Array]:
-    """The outputs' values, each C-contiguous. `sources[i].data` is read for leaves, `sources[i]` for scalars."""
-    values: list[Any] = []
-    with np.errstate(all="ignore"):
-        for entry, source in zip(expression.entries, sources, strict=True):
-            if entry.kind == "leaf":
-                values.append(source.data)
-            elif entry.kind == "scalar":
-                values.append(scalar(source, entry.code))
-            else:
-                result = RULES[entry.kind](entry, [values[a] for a in entry.args])
-                result = np.asarray(result, dtype_of(entry.code))
-                # Views keep their strides: NumPy's order of summation depends on them.
-                values.append(result if entry.kind == "view" else np.ascontiguousarray(result))
+def interpret(expression: Expression, sources: list[Any], now: bool = False) -> list[Array]:
+    """The outputs' values, each C-contiguous. `sources[i].data` is read for leaves, `sources[i]` for scalars.
+
+    Errors are told as the nodes in `sources` want it; `now`: under NumPy's present state instead.
+    """
+    values = interpret_all(expression, sources, "now" if now else "recorded")
     outputs = []
     for position in expression.outputs:
         value = np.ascontiguousarray(values[position]).reshape(expression.entries[position].shape)
@@ -38,9 +34,52 @@ def interpret(expression: Expression, sources: list[Any]) -> list[Array]:
     return outputs
 
 
+def interpret_all(expression: Expression, sources: list[Any], errors: str = "ignored") -> list[Any]:
+    """The values of all entries. `errors`: "recorded", as the nodes in `sources` want it; "now"; or "ignored"."""
+    values: list[Any] = []
+    for entry, source in zip(expression.entries, sources, strict=True):
+        if entry.kind == "leaf":
+            values.append(source.data)
+        elif entry.kind == "scalar":
+            values.append(scalar(source, entry.code))
+        else:
+            args = [values[a] for a in entry.args]
+            if errors == "now":
+                result = RULES[entry.kind](entry, args)
+            elif errors == "recorded" and type(source) is Node and wanted(source):
+                result = watch(source, entry, args)
+            else:
+                with np.errstate(all="ignore"):
+                    result = RULES[entry.kind](entry, args)
+            result = np.asarray(result, dtype_of(entry.code))
+            # Views keep their strides: NumPy's order of summation depends on them.
+            values.append(result if entry.kind == "view" else np.asarray(result, order="C"))
+    return values
+
+
+def watch(node: Node, entry: Entry, args: list[Array]) -> Any:
+    """The entry's value; what it raises is told as the node's."""
+    if entry.kind == "call":
+        with np.errstate(**modes_of(node)), at(node.site):
+            result = _call(entry, args)
+        node.errors = None
+        return result
+    raised = 0
+
+    def note(kind: str, bits: int) -> None:
+        nonlocal raised
+        raised |= bits
+
+    with np.errstate(divide="call", over="call", under="ignore", invalid="call", call=note):
+        result = RULES[entry.kind](entry, args)
+    tell(node, raised)
+    return result
+
+
 def scalar(value: Any, code: str) -> Array:
-    """The number as a 0-d array of `code`, converted as NumPy converts a weak scalar."""
-    return np.asarray(value).astype(dtype_of(code))
+    """The number as a 0-d array of `code`, converted as NumPy converts a weak scalar; recording told of errors."""
+    with np.errstate(all="ignore"):
+        return np.asarray(value).astype(dtype_of(code))
 
 
 def _fill(entry: Entry, args: list[Array]) -> Array:
@@ -103,9 +142,10 @@ def _reduce(entry: Entry, args: list[Array]) -> Any:
         options["initial"] = rest.pop(0)[()]
     if name in ("argmin", "argmax"):
         moved = np.moveaxis(data, axes, range(-len(axes), 0))
-        flat = moved.reshape(*moved.shape[: moved.ndim - len(axes)], -1)
+        kept = moved.shape[: moved.ndim - len(axes)]
+        flat = moved.reshape(*kept, size_of(moved.shape[len(kept) :]))
         return getattr(np, name)(flat, axis=-1)
-    if name == "buffered_sum":
+    if name == "buffered_sum" and not SUMS_IN_BUFFERS:
         return buffered_sum(data, len(axes), options.get("initial", 0))
     ufunc = REDUCTIONS[name].ufunc
     assert ufunc is not None, name
@@ -116,7 +156,8 @@ def _reduce(entry: Entry, args: list[Array]) -> Any:
 
 def buffered_sum(data: Array, axes: int, initial: Any = 0) -> Array:
     """The sum over the last `axes` axes in NumPy's order under a cast: buffers of 8192 elements, one after another."""
-    rows = data.reshape(*data.shape[: data.ndim - axes], -1)
+    kept = data.shape[: data.ndim - axes]
+    rows = data.reshape(*kept, size_of(data.shape[len(kept) :]))
     total = np.full(rows.shape[:-1], initial, data.dtype)
     for start in range(0, rows.shape[-1], 8192):
         total = total + np.add.reduce(rows[..., start : start + 8192], axis=-1)

@@ -7,7 +7,7 @@ it. Nothing here changes what runs.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
@@ -18,7 +18,7 @@ from lazyarray.ir.node import Site
 
 
 class KernelRun(NamedTuple):
-    """One launch of a compiled kernel."""
+    """One launch of a compiled kernel, compiling left out of `seconds`; `start`: by `time.perf_counter`."""
 
     name: str
     ops: tuple[str, ...]
@@ -26,6 +26,8 @@ class KernelRun(NamedTuple):
     bytes_written: int
     site: Site | None
     seconds: float
+    start: float
+    elements: int  # points of the loop nest
 
 
 class LibraryRun(NamedTuple):
@@ -36,6 +38,15 @@ class LibraryRun(NamedTuple):
     bytes_written: int
     site: Site | None
     seconds: float
+    start: float
+
+
+class Compile(NamedTuple):
+    """A kernel that was compiled or loaded from disk."""
+
+    seconds: float
+    start: float
+    from_disk: bool
 
 
 class Materialisation(NamedTuple):
@@ -56,6 +67,8 @@ class Runs:
     fallbacks: dict[str, int] = field(default_factory=dict)
     materialisations: list[Materialisation] = field(default_factory=list)
     evaluations: list[str] = field(default_factory=list)
+    plans: list[tuple[Any, tuple[Site | None, ...]]] = field(default_factory=list)  # what ran, with sites per entry
+    compiled: list[Compile] = field(default_factory=list)
     compiles: int = 0
     disk_hits: int = 0
     allocations: int = 0
@@ -81,9 +94,11 @@ class Runs:
 class Ledger:
     """Counts, and the recordings that are open now (innermost last)."""
 
-    __slots__ = ("_counts", "_fallbacks", "_open")
+    __slots__ = ("_counts", "_fallbacks", "_open", "compile_seconds", "refusing")
 
     def __init__(self) -> None:
+        self.compile_seconds = 0.0  # since the start, loading from disk included
+        self.refusing: list[Callable[[str, str], None]] = []  # told of events before they happen, and may raise
         self._open: list[Runs] = []
         self._fallbacks: dict[str, int] = {}
         self._counts: dict[str, int] = dict.fromkeys(
@@ -111,6 +126,8 @@ class Ledger:
         bytes_written: int,
         site: Site | None = None,
         seconds: float = 0.0,
+        start: float = 0.0,
+        elements: int = 0,
     ) -> None:
         """A kernel was launched."""
         counts = self._counts
@@ -118,7 +135,7 @@ class Ledger:
         counts["bytes_read"] += bytes_read
         counts["bytes_written"] += bytes_written
         if self._open:
-            run = KernelRun(name, ops, bytes_read, bytes_written, site, seconds)
+            run = KernelRun(name, ops, bytes_read, bytes_written, site, seconds, start, elements)
             for runs in self._open:
                 runs.kernels.append(run)
 
@@ -129,6 +146,7 @@ class Ledger:
         bytes_written: int = 0,
         site: Site | None = None,
         seconds: float = 0.0,
+        start: float = 0.0,
     ) -> None:
         """A library function ran on evaluated arguments."""
         counts = self._counts
@@ -136,12 +154,14 @@ class Ledger:
         counts["bytes_read"] += bytes_read
         counts["bytes_written"] += bytes_written
         if self._open:
-            run = LibraryRun(name, bytes_read, bytes_written, site, seconds)
+            run = LibraryRun(name, bytes_read, bytes_written, site, seconds, start)
             for runs in self._open:
                 runs.library_runs.append(run)
 
     def fallback(self, name: str) -> None:
-        """NumPy ran in the place of something that is not compiled."""
+        """NumPy runs in the place of something that is not compiled."""
+        for refuse in self.refusing:
+            refuse("fallback", name)
         self._counts["fallbacks"] += 1
         self._fallbacks[name] = self._fallbacks.get(name, 0) + 1
         for runs in self._open:
@@ -149,20 +169,36 @@ class Ledger:
         if "fallback" in config.debug:
             print(f"lazyarray: {name} runs in NumPy", file=sys.stderr)
 
-    def compiled(self) -> None:
+    def plan(self, plan: Any, sites: tuple[Site | None, ...]) -> None:
+        """A plan ran."""
+        for runs in self._open:
+            runs.plans.append((plan, sites))
+
+    @property
+    def listening(self) -> bool:
+        """True while somebody records: then launches are timed."""
+        return bool(self._open)
+
+    def compiled(self, seconds: float = 0.0, start: float = 0.0) -> None:
         """A kernel was compiled."""
         self._counts["compiles"] += 1
+        self.compile_seconds += seconds
         for runs in self._open:
             runs.compiles += 1
+            runs.compiled.append(Compile(seconds, start, False))
 
-    def disk_hit(self) -> None:
+    def disk_hit(self, seconds: float = 0.0, start: float = 0.0) -> None:
         """A kernel was loaded from the cache on disk."""
         self._counts["disk_hits"] += 1
+        self.compile_seconds += seconds
         for runs in self._open:
             runs.disk_hits += 1
+            runs.compiled.append(Compile(seconds, start, True))
 
     def evaluation(self, reason: str) -> None:
-        """Pending nodes were evaluated."""
+        """Pending nodes are being evaluated."""
+        for refuse in self.refusing:
+            refuse("evaluation", reason)
         self._counts["evaluations"] += 1
         for runs in self._open:
             runs.evaluations.append(reason)
@@ -223,7 +259,7 @@ def find_site(frame: FrameType | None) -> Site | None:
         if id(space) not in _OWN:
             name = space.get("__name__", "")
             if not name.startswith("lazyarray.") and name != "lazyarray":
-                return frame.f_code, frame.f_lasti
+                return frame.f_code, frame.f_lasti, space
             _OWN.add(id(space))
         frame = frame.f_back
     return None

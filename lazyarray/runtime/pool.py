@@ -16,7 +16,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, SupportsIndex
+from typing import Any, Final, Literal, SupportsIndex
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -82,6 +82,10 @@ class _Lease(np.ndarray[Any, Any]):
         block = self.block
         if block is not None:
             block.owner._give_back(block)
+
+
+# What pooled arrays have for a base, where NumPy's own their memory.
+LEASE: Final[type] = _Lease
 
 
 def _size_class(nbytes: int) -> int:

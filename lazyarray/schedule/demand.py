@@ -8,7 +8,7 @@ the point the loop is at).  Views compose into the forms, so slices, transposes 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from lazyarray.ir.expression import Entry
 from lazyarray.ir.index_map import Form, c_strides, size_of, split
@@ -17,6 +17,11 @@ from lazyarray.ir.node import Shape
 Forms: TypeAlias = tuple[Form, ...]
 Flat: TypeAlias = tuple[int, tuple[int, ...]]  # offset and coefficients, in elements of C-ordered memory
 Demand: TypeAlias = tuple[int, Forms]
+
+
+RESHAPED: Final = "its axes are split or merged in a way that the loops of its reader cannot follow"
+REPEATED: Final = "a loop around it would compute the same elements again and again"
+COUNTED: Final = "elements under a mask are counted in order, which one nest does for one mask"
 
 
 class Domain(NamedTuple):
@@ -52,11 +57,12 @@ class Misaligned(Exception):
 
 
 class Materialise(Exception):
-    """An entry must be in memory before this group can run."""
+    """An entry must be in memory before this group can run, for `reason` (said to users)."""
 
-    def __init__(self, entry: int) -> None:
-        super().__init__(entry)
+    def __init__(self, entry: int, reason: str) -> None:
+        super().__init__(entry, reason)
         self.entry = entry
+        self.reason = reason
 
 
 class Straddles(Exception):
@@ -111,7 +117,7 @@ class Puller:
         if forms is None:
             if position in self.inside:
                 raise Misaligned
-            raise Materialise(position)
+            raise Materialise(position, RESHAPED)
         self.want(position, forms)
 
     def run(self) -> None:
@@ -128,7 +134,7 @@ class Puller:
         entry = self.entries[position]
         if entry.kind == "map":
             if self.repeats(forms) > 1:
-                raise Materialise(position)
+                raise Materialise(position, REPEATED)
             for arg in entry.args:
                 self.want(arg, self.broadcast(forms, self.entries[arg].shape))
         elif entry.kind == "view":
@@ -144,12 +150,12 @@ class Puller:
             source = self.behind(entry.args[0])
             if self.entries[source].kind == "map" and not self.is_memory(source):
                 # A rolled value is read at several places, as a rule, and across every wrap.
-                raise Materialise(source)
+                raise Materialise(source, "it is rolled, so it is read at several places")
             rolled = self.rolled(position, forms)
             if rolled is not None:
                 self.want(entry.args[0], rolled)
         elif entry.kind not in ("iota", "scalar"):
-            raise Materialise(position)
+            raise Materialise(position, f"{entry.kind} makes memory, not elements")
 
     def behind(self, position: int) -> int:
         """The entry that views and rolls lead to."""
@@ -175,14 +181,14 @@ class Puller:
     def note_break(self, position: int, form: Form, shift: int) -> None:
         moving = [axis for axis, c in enumerate(form[1]) if c]
         if len(moving) != 1 or abs(form[1][moving[0]]) != 1:
-            raise Materialise(position)
+            raise Materialise(position, "its wrap-around is not along one loop")
         (axis,) = moving
         at = shift - form[0] if form[1][axis] == 1 else form[0] - shift + 1
         self.breaks.setdefault(axis, set()).add(at)
 
     def expand_gather(self, entry: Entry, forms: Forms) -> None:
         if not self.is_memory(entry.args[0]):
-            raise Materialise(entry.args[0])
+            raise Materialise(entry.args[0], "it is read at places that depend on data")
         self.gathered[entry.args[0]] = None
         self.want_indices(entry.args[1:], entry.attr[1], forms)
 
@@ -198,9 +204,9 @@ class Puller:
         """Packed values are read in order, so only where the nest is at just their mask's point."""
         mask, packed = entry.args
         if not self.counts or forms != self.domain.whole():
-            raise Materialise(position)
+            raise Materialise(position, COUNTED)
         if not self.is_memory(packed):
-            raise Materialise(packed)
+            raise Materialise(packed, COUNTED)
         self.gathered[packed] = None
         self.want(mask, self.broadcast(forms, self.entries[mask].shape))
 

@@ -31,6 +31,24 @@ LONGEST_BODY: Final = 500  # cost of the operations of one nest, in additions: b
 CANDIDATES: Final = 12  # groups that a root tries to join, latest first
 
 
+# Why a root does not join a nest, as users read it.
+APART: Final = "they have nothing in common"
+OTHER_LOOPS: Final = "its loops have other extents"
+SUMMED: Final = "NumPy's order of summation asks for it"
+LONG_ROWS: Final = f"a row of it would not stay in cache (more than {LONGEST_ROW} elements), or the rows are too few"
+TOO_LONG: Final = "the nest would become too long to compile fast"
+NOUNS: Final = {
+    "call": "a library call",
+    "update": "a write into an array",
+    "scatter": "a write at index arrays",
+    "gather": "a read at index arrays",
+    "compress": "a selection by a mask",
+    "expand": "a write under a mask",
+    "scan": "a running sum or product",
+    "empty": "new memory",
+}
+
+
 class Cut(Exception):
     """Roots whose nests cross the wrap of a rolled array, with the places at which to cut them."""
 
@@ -66,9 +84,12 @@ class Fusion:
     def __init__(self, expression: Expression) -> None:
         self.entries = expression.entries
         self.outputs = frozenset(expression.outputs)
+        # Why each root that nobody asked for gets memory; why each group is a nest of its own, and not part of which.
+        self.why: dict[int, str] = {}
         self.roots = self.first_roots()
         while True:
             self.groups: list[Group] = []
+            self.apart: dict[int, tuple[int, str]] = {}
             self.place: dict[int, int] = {}
             missing: set[int] = set()
             straddling: dict[int, dict[int, set[int]]] = {}
@@ -80,9 +101,11 @@ class Fusion:
                 continue
             if straddling:
                 raise Cut(straddling)
-            cuts = self.too_dear() or self.too_long()
+            dear = self.too_dear()
+            cuts = dear or self.too_long()
             if not cuts:
                 break
+            self.why |= dict.fromkeys(cuts, "several nests would compute it again" if dear else TOO_LONG)
             self.roots |= cuts
 
     def first_roots(self) -> set[int]:
@@ -92,9 +115,14 @@ class Fusion:
             if entry.kind == "reduce" or (entry.kind in ALONE and entry.kind != "expand"):
                 roots.add(position)
             if entry.kind == "call":
-                roots |= {m for a in entry.args if (m := self.memory_behind(a)) is not None}
+                for arg in entry.args:
+                    behind = self.memory_behind(arg)
+                    if behind is not None:
+                        roots.add(behind)
+                        self.why[behind] = f"the library call {entry.attr.name} reads it"
             if entry.kind in ("update", "scatter", "gather") and self.entries[entry.args[0]].kind != "leaf":
                 roots.add(entry.args[0])
+                self.why[entry.args[0]] = f"{NOUNS.get(entry.kind, entry.kind)} needs it in memory"
         return roots
 
     def memory_behind(self, position: int) -> int | None:
@@ -109,15 +137,24 @@ class Fusion:
     def place_root(self, root: int, missing: set[int], straddling: dict[int, dict[int, set[int]]]) -> None:
         """Puts the root into a group; what it misses in memory, or where its nest must be cut, is noted."""
         kind = self.entries[root].kind
+        refused: tuple[int, str] | None = None
         if kind not in ALONE:
             lowest = max(0, len(self.groups) - CANDIDATES)
             for number in range(len(self.groups) - 1, lowest - 1, -1):
-                if self.join(root, number):
+                reason = self.join(root, number)
+                if reason is None:
                     return
+                if reason != APART and refused is None:
+                    refused = number, reason
+        elif self.groups:
+            refused = len(self.groups) - 1, f"{NOUNS.get(kind, kind)} runs in a nest of its own"
+        if refused is not None:
+            self.apart[len(self.groups)] = refused
         try:
             group = self.alone(root)
         except Materialise as needed:
             missing.add(needed.entry)
+            self.why[needed.entry] = needed.reason
             group = Group(self.domain_of(root), (), [root], alone=True)
         except Straddles as straddles:
             straddling[root] = straddles.breaks
@@ -131,7 +168,7 @@ class Fusion:
         domain = self.domain_of(root)
         sequence, reason = self.sequence_of(root, domain)
         if reason is not None:
-            raise Materialise(reason)
+            raise Materialise(reason, SUMMED)
         group = Group(domain, sequence, [root], {}, None, entry.kind in ALONE)
         group.reduces = entry.kind in ("reduce", "scan")
         group.inside[root] = self.forms_of(root, domain)
@@ -140,7 +177,7 @@ class Fusion:
                 group.puller = self.pull(group, len(self.groups))
             except Straddles as straddles:
                 if not can_be_cut(entry):
-                    raise Materialise(straddles.entry) from None
+                    raise Materialise(straddles.entry, "the nest that reads it crosses where it wraps around") from None
                 raise
         if entry.kind in ("update", "scatter"):
             self.check_overlap(entry, group)
@@ -165,7 +202,7 @@ class Fusion:
         if clash:
             for arg in entry.args[1:]:
                 if arg not in self.roots and self.entries[arg].kind not in ("leaf", "scalar"):
-                    raise Materialise(arg)
+                    raise Materialise(arg, "the write would change elements that it still reads")
             group.copies = True
 
     def owner(self, slot: int) -> int:
@@ -174,28 +211,30 @@ class Fusion:
             slot = self.entries[slot].args[0]
         return slot
 
-    def join(self, root: int, number: int) -> bool:
-        """Adds the root to the group if loops, alignment and order of running allow it."""
+    def join(self, root: int, number: int) -> str | None:
+        """Adds the root to the group if loops, alignment and order of running allow it; else says why not."""
         group = self.groups[number]
         if group.alone or group.puller is None:
-            return False
+            return APART if group.puller is None else "the nest before it takes nothing else"
         entry = self.entries[root]
         domain = group.domain
         wanted = self.domain_of(root)
         row_level = False
         sequence = group.sequence
         if entry.kind == "reduce":
-            if wanted.shape != domain.shape or (group.reduces and wanted.reduced != domain.reduced):
-                return False
+            if wanted.shape != domain.shape:
+                return OTHER_LOOPS
+            if group.reduces and wanted.reduced != domain.reduced:
+                return "it reduces other axes"
             sequence, reason = self.sequence_of(root, wanted)
             if reason is not None or (group.reduces and sequence != group.sequence):
-                return False
+                return SUMMED
             if not self.same_runs(entry, group):
-                return False
+                return SUMMED
             domain = wanted
         elif wanted.shape != domain.shape:
             if not domain.reduced or domain.row(wanted.shape) is None:
-                return False
+                return OTHER_LOOPS
             row_level = True
         trial = Group(domain, sequence, [*group.roots, root], dict(group.inside), None, False, group.staged)
         trial.reduces = group.reduces or entry.kind == "reduce"
@@ -206,20 +245,22 @@ class Fusion:
             trial.inside[root] = row
         try:
             trial.puller = self.pull(trial, number)
-        except (Misaligned, Materialise, Straddles):
-            return False
-        if not self.worth(group, trial, root, row_level):
-            return False
-        self.groups[number] = trial
-        self.place[root] = number
-        return True
+        except Misaligned:
+            return "it reads other elements than the nest before has at that point, or what comes later"
+        except (Materialise, Straddles):
+            return "something that it reads must be in memory first"
+        refused = self.worth(group, trial, root, row_level)
+        if refused is None:
+            self.groups[number] = trial
+            self.place[root] = number
+        return refused
 
-    def worth(self, group: Group, trial: Group, root: int, row_level: bool) -> bool:
-        """True when the joined nest reads something once that would be read twice, and its rows stay in cache."""
+    def worth(self, group: Group, trial: Group, root: int, row_level: bool) -> str | None:
+        """None when the joined nest reads something once that would be read twice, and its rows stay in cache."""
         assert group.puller is not None
         assert trial.puller is not None
         if len(trial.puller.demands) > MOST_DEMANDS or self.body_cost(trial) > LONGEST_BODY:
-            return False
+            return TOO_LONG
         alone = Puller(
             self.entries,
             trial.domain,
@@ -231,18 +272,18 @@ class Fusion:
         try:
             alone.run()
         except (Misaligned, Materialise, Straddles):
-            return False
+            return "something that it reads must be in memory first"
         used = {slot for slot, _ in alone.loads}
         inner = used & set(group.roots)
         shared = used & {slot for slot, _ in group.puller.loads}
         if not inner and not shared:
-            return False
+            return APART
         whole = trial.domain.whole()
         if not row_level and any(trial.inside[r] != whole for r in inner):
             trial.staged = True
         if self.has_order(trial) and not self.is_flat(trial.puller, trial):
-            return False
-        return not trial.staged or self.stages_fit(trial)
+            return SUMMED
+        return None if not trial.staged or self.stages_fit(trial) else LONG_ROWS
 
     def stages_fit(self, group: Group) -> bool:
         """True when one task can run all stages over a row that stays in cache."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from lazyarray.ir.expression import Entry
 from lazyarray.ir.index_map import size_of
 from lazyarray.ir.ops import OPS
+from lazyarray.ir.raises import raises, reduction_raises
 from lazyarray.schedule.demand import Flat, flatten
 from lazyarray.schedule.fusion import EXPENSIVE, Group
 from lazyarray.schedule.kernel import (
@@ -83,6 +84,7 @@ class Builder:
     rows: dict[int, int] = field(default_factory=dict)  # id(value) -> number, visible from here on
     stage_numbers: list[dict[int, int]] = field(default_factory=list)
     kept: list[list[int]] = field(default_factory=list)
+    raising: list[tuple[int, int]] = field(default_factory=list)  # value number, entry
     count: int = 0
 
     def number(self) -> int:
@@ -176,6 +178,8 @@ class Builder:
             attr = self.access(slot, flat, value.code)
         target = self.number()
         body.append(Instruction(target, op, args, value.code, attr))
+        if value.entry is not None and raises(op, [a.code for a in value.args], value.code):
+            self.raising.append((target, value.entry))
         return target
 
     def affine(self, form: tuple[int, tuple[int, ...]], body: list[Instruction]) -> int:
@@ -279,6 +283,7 @@ class Builder:
             if value.op == "scanned":
                 operand = self.emit(value.args[0], time, body)
                 scan = Scan(self.number(), self.entries[root].attr[0], operand, value.code)
+                self.note_reduction(scan.op, scan.code, scan.target, root)
                 stores.append(self.store(root, scan.target))
             else:
                 number = self.emit(value, time, body)
@@ -298,10 +303,15 @@ class Builder:
         numbers = [self.emit(a, time, body) for a in value.args]
         target = self.number()
         self.rows[id(value)] = target
+        self.note_reduction(name, value.code, target, root)
         rest = numbers[1:]
         where = rest.pop(0) if has_where else None
         start = rest.pop(0) if has_initial else None
         return Reduction(target, name, numbers[0], value.code, where, start)
+
+    def note_reduction(self, op: str, code: str, target: int, root: int) -> None:
+        if reduction_raises(op, code):
+            self.raising.append((target, root))
 
     def store(self, root: int, number: int, mask: int | None = None, place: int | None = None) -> Store:
         return Store(
@@ -333,6 +343,7 @@ def nest(entries: tuple[Entry, ...], group: Group, stored: list[int]) -> KernelS
     walks += [v.attr[1] for v in all_values(values) if v.op == "affine"]
     walks += [v.attr[1][1] for v in all_values(values) if v.op == "gather"]
     axes = choose_axes(group, walks)
+    name, ops, computes = describe(entries, group, values)
     builder = Builder(entries, group, values, axes)
     stages = builder.stages(stored)
     kernel = Kernel(axes.roles, tuple(builder.accesses), tuple(builder.scalar_codes), stages)
@@ -343,13 +354,27 @@ def nest(entries: tuple[Entry, ...], group: Group, stored: list[int]) -> KernelS
         tuple(w.strides for w in builder.walks),
         tuple(builder.scalars),
         tuple(stored),
-        *describe(entries, group, values),
+        name,
+        ops,
         sum(
             touched(entries, group, slot, [f for s, f in values.loads if s == slot])
             for slot in {s for s, _ in values.loads}
         ),
         sum(written(entries, group, root, values) for root in stored),
+        tuple(builder.raising),
+        any(rewrites(entries, group, root) for root in stored),
+        computes,
+        sum(moved_alone(entries, position) for position in computes),
     )
+
+
+def rewrites(entries: tuple[Entry, ...], group: Group, root: int) -> bool:
+    """True when storing the root may change memory that the nest reads."""
+    if entries[root].kind not in ("update", "scatter"):
+        return False
+    assert group.puller is not None
+    read = {*(slot for slot, _ in group.puller.loads), *group.puller.gathered}
+    return entries[root].args[0] in read
 
 
 def all_values(values: Values) -> list[Value]:
@@ -381,18 +406,32 @@ def written(entries: tuple[Entry, ...], group: Group, root: int, values: Values)
     return touched(entries, group, root, [store_flat(entries, group, root, values)])
 
 
-def describe(entries: tuple[Entry, ...], group: Group, values: Values) -> tuple[str, tuple[str, ...]]:
-    """A kernel's name for reports, and the operations fused in it."""
-    ops = []
+def moved_alone(entries: tuple[Entry, ...], position: int) -> int:
+    """Bytes that the operation reads and writes where every operation has its own pass over memory."""
+    entry = entries[position]
+    read = [entries[a] for a in entry.args if entries[a].kind not in ("scalar", "fill", "empty")]
+    if entry.kind in ("update", "scatter"):
+        written = size_of(entry.attr[1] if entry.kind == "update" else entries[entry.args[1]].shape)
+        return written * int(entry.code[1:]) + sum(size_of(e.shape) * int(e.code[1:]) for e in read[1:])
+    return sum(size_of(e.shape) * int(e.code[1:]) for e in (*read, entry))
+
+
+def describe(entries: tuple[Entry, ...], group: Group, values: Values) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
+    """A kernel's name for reports, the operations fused in it, and the entries that they are."""
+    ops: list[str] = []
+    computes: list[int] = []
     for position in sorted({*group.roots, *values.puller.demands}):
         entry = entries[position]
         if entry.kind in ("map", "reduce", "scan"):
             ops.append(str(entry.attr[0]))
         elif entry.kind in ("update", "gather", "iota", "fill", "scatter", "compress", "expand"):
             ops.append(entry.kind)
+        else:
+            continue
+        computes.append(position)
     kinds = {
         "reduce": "reduction", "scan": "scan", "update": "update", "scatter": "scatter", "compress": "compress",
     }  # fmt: skip
     first = next((kinds[entries[r].kind] for r in group.roots if entries[r].kind in kinds), "elementwise")
     shape = "x".join(str(n) for n in group.domain.shape) or "0-d"
-    return f"{first} {shape} ({len(ops)} ops)", tuple(ops)
+    return f"{first} {shape} ({len(ops)} ops)", tuple(ops), tuple(computes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from lazyarray.ir.index_map import IndexMap
+from lazyarray.ir.index_map import IndexMap, size_of
 from lazyarray.ir.node import Library, Shape
 from lazyarray.schedule.kernel import Kernel
 
@@ -45,6 +45,10 @@ class KernelStep:
     ops: tuple[str, ...]  # the fused operations, in order
     loaded: int  # bytes read from memory, each distinct walk once
     stored: int
+    raising: tuple[tuple[int, int], ...]  # values of the kernel that can raise errors, and the slots they compute
+    rewrites: bool  # it may write memory that it reads: it cannot be run again
+    computes: tuple[int, ...]  # slots of the operations in `ops`
+    unfused: int  # bytes that they would read and write one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,13 @@ class Plan:
     origins: tuple[int | None, ...]
     shapes: tuple[Shape, ...]
     codes: tuple[str, ...]
+    why: dict[int, str] = field(default_factory=dict, compare=False)  # slots in memory that nobody asked for
+    apart: dict[int, tuple[int, str]] = field(default_factory=dict, compare=False)  # step -> earlier one, why not in it
     programs: dict[tuple[str, int], Any] = field(default_factory=dict, compare=False)  # by backend and kernel
+
+    def nbytes(self, slot: int) -> int:
+        """Bytes of a slot's memory."""
+        return size_of(self.shapes[slot]) * int(self.codes[slot][1:])
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:

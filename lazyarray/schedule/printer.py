@@ -1,7 +1,9 @@
-"""Owns the text of plans and kernels, for people: what `LAZYARRAY_DEBUG=plan,kernels` prints."""
+"""Owns the text of expressions, plans and kernels, for people: what `LAZYARRAY_DEBUG` prints."""
 
 from __future__ import annotations
 
+from lazyarray.ir.expression import Expression
+from lazyarray.ir.node import Library
 from lazyarray.schedule.kernel import Instruction, Kernel, Stage
 from lazyarray.schedule.plan import CallStep, ClaimStep, KernelStep, Plan, Step
 
@@ -11,14 +13,21 @@ INFIX = {
 }  # fmt: skip
 
 
-def format_plan(plan: Plan, kernels: bool) -> str:
-    """The steps of a plan, a line each; with the loop nests if `kernels`."""
-    lines = [f"plan of {len(plan.steps)} steps"]
-    for step in plan.steps:
-        lines.append("  " + format_step(step))
-        if kernels and isinstance(step, KernelStep):
-            lines += ["    " + line for line in format_kernel(step.kernel).splitlines()]
+def format_expression(expression: Expression) -> str:
+    """The entries of an expression, a line each; outputs are marked."""
+    lines = []
+    for position, entry in enumerate(expression.entries):
+        shape = "x".join(str(n) for n in entry.shape) or "0-d"
+        attr = entry.attr.name if isinstance(entry.attr, Library) else entry.attr
+        words = " ".join(f"e{a}" for a in entry.args)
+        marked = "  <- asked for" if position in expression.outputs else ""
+        lines.append(f"e{position}: {entry.code} {shape} = {entry.kind} {words} {attr or ''}".rstrip() + marked)
     return "\n".join(lines)
+
+
+def format_plan(plan: Plan) -> str:
+    """The steps of a plan, a line each."""
+    return "\n".join([f"plan of {len(plan.steps)} steps", *("  " + format_step(step) for step in plan.steps)])
 
 
 def format_step(step: Step) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from lazyarray.ir.expression import Entry, Expression
 from lazyarray.ir.index_map import IndexMap, is_identity, size_of
 from lazyarray.passes.pipeline import run_passes
@@ -11,9 +13,9 @@ from lazyarray.schedule.pieces import cut_into_pieces
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan, Step
 
 
-def schedule(expression: Expression) -> Plan:
-    """The plan that evaluates the expression's outputs."""
-    rewritten = run_passes(expression)
+def schedule(expression: Expression, observe: Callable[[str, Expression], None] | None = None) -> Plan:
+    """The plan that evaluates the expression's outputs. `observe` gets each pass' name and what it made."""
+    rewritten = run_passes(expression, observe)
     while True:
         try:
             fusion = Fusion(rewritten.expression)
@@ -21,19 +23,22 @@ def schedule(expression: Expression) -> Plan:
         except Cut as cut:
             rewritten = cut_into_pieces(rewritten, cut.roots)
     entries, outputs = rewritten.expression
-    return assemble(entries, outputs, fusion.groups, rewritten.origins)
+    return assemble(entries, outputs, fusion, rewritten.origins)
 
 
 def assemble(
-    entries: tuple[Entry, ...], outputs: tuple[int, ...], groups: list[Group], origins: tuple[int | None, ...]
+    entries: tuple[Entry, ...], outputs: tuple[int, ...], fusion: Fusion, origins: tuple[int | None, ...]
 ) -> Plan:
     """Steps of all groups in order, with what each reads, makes and frees."""
+    groups = fusion.groups
     reads = [slots_read(entries, group) for group in groups]
     needed = set(outputs).union(*reads)
     steps: list[Step] = []
+    last: list[int] = []  # per group its last step
     for number, group in enumerate(groups):
         later = set(outputs).union(*reads[number + 1 :])
         steps += steps_of(entries, group, needed, later)
+        last.append(len(steps) - 1)
     last_use: dict[int, int] = {}
     for number, step in enumerate(steps):
         for slot in slots_of(step):
@@ -49,6 +54,8 @@ def assemble(
         origins,
         tuple(e.shape for e in entries),
         tuple(e.code for e in entries),
+        {slot: reason for slot, reason in fusion.why.items() if slot not in outputs},
+        {last[number]: (last[other], reason) for number, (other, reason) in fusion.apart.items()},
     )
 
 

@@ -14,12 +14,14 @@ class Value:
     """One value of a nest.
 
     `op` as in kernel instructions, plus "affine" (attr: a form) and "reduced"/"scanned" (attr: root).  `full`: it
-    differs along the reduction axes.  `time`: the number of the first stage in which it can be computed.
+    differs along the reduction axes.  `time`: the number of the first stage in which it can be computed.  `entry`: the
+    position of the entry that it computes, where it can raise errors.
     """
 
-    __slots__ = ("args", "attr", "code", "full", "op", "time")
+    __slots__ = ("args", "attr", "code", "entry", "full", "op", "time")
 
     def __init__(self, op: str, args: tuple[Value, ...], code: str, attr: Any, full: bool, time: int) -> None:
+        self.entry: int | None = None
         self.op = op
         self.args = args
         self.code = code
@@ -74,7 +76,7 @@ class Values:
             self.loads[slot, flat] = found
         return found
 
-    def cast(self, value: Value, code: str) -> Value:
+    def cast(self, value: Value, code: str, entry: int | None = None) -> Value:
         """The value in another dtype."""
         if value.code == code:
             return value
@@ -82,6 +84,8 @@ class Values:
         found = self.casts.get(key)
         if found is None:
             found = self.casts[key] = self.apply("cast", (value,), code)
+        if entry is not None:
+            found.entry = entry
         return found
 
     def apply(self, op: str, args: tuple[Value, ...], code: str, attr: Any = None) -> Value:
@@ -128,7 +132,7 @@ class Values:
     def make(self, position: int, forms: Forms) -> Value:
         entry = self.entries[position]
         if entry.kind == "map":
-            return self.map(entry, forms)
+            return self.map(position, entry, forms)
         if entry.kind == "view":
             offset, strides = entry.attr
             flat = through(offset, strides, forms, self.width)
@@ -143,6 +147,8 @@ class Values:
         if entry.kind == "fill":
             return self.cast(self.get(entry.args[0], ()), entry.code)
         if entry.kind == "scalar":
+            if entry.attr is not None:
+                return Value("literal", (), entry.code, entry.attr, False, 0)
             return Value("scalar", (), entry.code, position, False, 0)
         if entry.kind == "expand":
             mask = self.get(entry.args[0], self.puller.broadcast(forms, self.entries[entry.args[0]].shape))
@@ -160,13 +166,15 @@ class Values:
         assert forms is not None
         return forms
 
-    def map(self, entry: Entry, forms: Forms) -> Value:
+    def map(self, position: int, entry: Entry, forms: Forms) -> Value:
         name, codes = entry.attr
         args = [self.get(a, self.puller.broadcast(forms, self.entries[a].shape)) for a in entry.args]
         if name in ("cast", "copy"):
-            return self.cast(args[0], entry.code)
+            return self.cast(args[0], entry.code, position)
         converted = tuple(self.cast(a, c) for a, c in zip(args, codes, strict=True))
-        return self.apply(name, converted, entry.code)
+        made = self.apply(name, converted, entry.code)
+        made.entry = position
+        return made
 
     def affine(self, form: tuple[int, tuple[int, ...]]) -> Value:
         full = any(form[1][a] for a in self.reduced)

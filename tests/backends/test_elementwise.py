@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lazyarray.ir.installed import SUMS_IN_BUFFERS
 from lazyarray.ir.ops import COMPILED, OPS, Op, code
 from lazyarray_llvm import engine
 from lazyarray_llvm.builder import Module
@@ -22,6 +23,10 @@ from lazyarray_llvm.inner_loops import define_inner_loop
 Loop = tuple[tuple[str, ...], str]
 
 ULP_BOUND = 4  # vector math is within 1 ULP of the exact value; the rest is room for NumPy's own error
+
+# Before 2.3 NumPy has functions of its own for these, whose infinities and NaNs are others where C leaves the choice.
+NUMPYS_OWN = frozenset({"arcsin", "arcsinh", "arccosh", "arctanh"}) if SUMS_IN_BUFFERS else frozenset()
+
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
@@ -257,6 +262,8 @@ def check(op: Op, loop: Loop, function: Any) -> str:
         bad = differing(got, want, ULP_BOUND if op.transcendental else 0)
         if op.transcendental and bad.any():
             bad &= ~accurate(op, arrays, got)
+        if op.name in NUMPYS_OWN and loop[0][0][0] == "c":
+            bad &= ~np.isnan(arrays[0])
     wrong = np.flatnonzero(bad)
     if not len(wrong):
         return ""
@@ -376,6 +383,8 @@ def test_loops_raise_the_flags_that_numpy_reports(group: str, special: float | N
     wrong = []
     for op, loop in loops_in(group):
         if (op, loop[0][0]) in SET_BY_HAND or "b1" in loop[0]:
+            continue
+        if op in NUMPYS_OWN and loop[0][0][0] == "c" and special is not None and np.isnan(special):
             continue
         arrays = [usual(c, special) for c in loop[0]]
         want = warned(lambda op=op, arrays=arrays, loop=loop: expected(OPS[op], arrays, loop))

@@ -10,6 +10,7 @@ import pytest
 from lazyarray.schedule.kernel import Access, Binding, Instruction, Kernel, Reduction, Scan, Stage, Store
 from lazyarray_llvm import threads
 from lazyarray_llvm.backend import Backend
+from tests.oracle import pairwise_sum
 
 CODES = ["b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16"]
 LENGTHS = [1, 3, 7, 8, 9, 15, 16, 17, 31, 64, 65, 200, 5000]
@@ -321,7 +322,7 @@ def expected_reduction(op: str, a: np.ndarray, axes: tuple[int, ...]) -> np.ndar
             row = a[tuple(pick)]
             if last in axes:
                 if op == "sum":
-                    row = np.add.reduce(row, axis=last, keepdims=True, dtype="f4" if a.dtype == "f2" else a.dtype)
+                    row = pairwise_sum(row.astype("f4" if a.dtype == "f2" else a.dtype))
                     wide = result.astype(row.dtype)
                     result = (wide + row).astype(a.dtype)
                 else:
@@ -336,6 +337,8 @@ def expected_reduction(op: str, a: np.ndarray, axes: tuple[int, ...]) -> np.ndar
             else:
                 result = UFUNCS[op].reduce(np.stack([result, row]), axis=0)
         return result
+    if op == "sum" and a.dtype.kind in "fc" and axes == (a.ndim - 1,):
+        return a.dtype.type(0) + pairwise_sum(a)
     return reduced(op, a, axes)
 
 
@@ -440,7 +443,8 @@ def softmax_kernel(code: str, roles: tuple[str, ...], *, keep: bool) -> Kernel:
 def softmax(a: np.ndarray, axis: int) -> np.ndarray:
     one = a.dtype.type(1)
     e = one / (one - (a - a.max(axis=axis, keepdims=True)))
-    return e * (one / e.sum(axis=axis, keepdims=True))
+    total = e.sum(axis=axis, keepdims=True) if axis < a.ndim - 1 else pairwise_sum(e)
+    return e * (one / total)
 
 
 @pytest.mark.parametrize("keep", [False, True])

@@ -176,3 +176,17 @@ def test_random_kernels_equal_numpy(first: int) -> None:
             assert got.dtype == expected.dtype
             np.testing.assert_array_equal(got, expected, err_msg=f"seed {seed}")
     threads.get_pool(before)
+
+
+@pytest.mark.parametrize("first", range(0, 60, 10))
+def test_watched_kernels_store_the_same_and_tell_no_more_than_was_seen(first: int) -> None:
+    for seed in range(first, first + 10):
+        with np.errstate(all="ignore"):
+            usual, watched = Draw(seed), Draw(seed)
+        program = BACKEND.compile(usual.kernel)
+        seen = program.launch(usual.binding())
+        found = program.watch(watched.binding())
+        for bits in found.values():
+            assert bits & ~seen == 0, f"seed {seed}"
+        for a, b in zip(usual.arrays, watched.arrays, strict=True):
+            np.testing.assert_array_equal(a, b, err_msg=f"seed {seed}")

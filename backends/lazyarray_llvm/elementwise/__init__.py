@@ -12,8 +12,9 @@ from typing import Any
 from ..builder import AnyValue, Builder, Complex, Value, is_complex, is_float
 from . import arithmetic, comparison, complex_functions, complexes, integer, rounding
 from .casts import cast, narrow, truth, widen
+from .errors import leaves_no_mark, raises_by_parts, raises_by_status
 
-__all__ = ["cast", "lower", "supported"]
+__all__ = ["cast", "leaves_no_mark", "lower", "raises_by_parts", "raises_by_status", "supported"]
 
 Lowering = Callable[..., Any]
 

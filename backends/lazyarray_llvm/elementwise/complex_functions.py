@@ -29,6 +29,7 @@ LIBRARY = {
     "arctanh": "catanh",
 }
 # Below it exp, sinh and cosh neither overflow nor lose bits.
+_ANGLE_LIMIT = 1e6
 _EXP_LIMIT = {"f4": 80.0, "f8": 700.0}
 
 
@@ -51,11 +52,11 @@ def _repaired(b: Builder, inside: Value, fast: Complex, x: Complex, name: str) -
 
 
 def _inside(b: Builder, exponent: Value, angle: Value) -> Value:
-    """Is the exponent of moderate size and the angle finite."""
+    """Is the exponent of moderate size, and the angle small enough that reducing it overflows nowhere."""
     size = b.intrinsic("fabs", [exponent])
     turn = b.intrinsic("fabs", [angle])
     moderate = quiet(b, "olt", size, b.like(exponent, _EXP_LIMIT[exponent.code]))
-    return b.and_(moderate, b.compare("one", turn, b.like(angle, math.inf)))
+    return b.and_(moderate, quiet(b, "olt", turn, b.like(angle, _ANGLE_LIMIT)))
 
 
 Names = tuple[str, str]

@@ -134,9 +134,10 @@ def _define_power(b: Builder, code: str) -> str:
     real_power = f.compare("oeq", y.im, zero)
     leave_if(f.and_(f.compare("oeq", y.re, zero), real_power), Complex(one, zero))
     at_zero = f.and_(f.compare("oeq", x.re, zero), f.compare("oeq", x.im, zero))
-    nan = f.const(code, float("nan"), 1)
     positive = f.compare("ogt", y.re, zero)
-    limit = f.select(positive, zero, nan)
+    # Infinity less infinity: NaN, and the invalid flag as NumPy raises it.
+    operand = f.select(positive, zero, f.const(code, float("inf"), 1))
+    limit = f.sub(operand, operand)
     leave_if(at_zero, Complex(limit, limit))
 
     fits = f.compare("olt", _fabs(f, y.re), f.const(code, 100.0, 1))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from lazyarray.ir.installed import HALVES_KEEP_ZERO
+
 from ..builder import Builder, Value
 from .casts import cast_real, resize
 from .comparison import isnan
@@ -104,7 +106,7 @@ def remainder(b: Builder, x: Value, y: Value) -> Value:
 
 
 def nextafter(b: Builder, x: Value, y: Value) -> Value:
-    """The neighbour of x toward y; y where equal; half floats keep x's own zero, as NumPy's routine does."""
+    """The neighbour of x toward y; y where equal; half floats keep x's own zero where NumPy's routine does."""
     first, second = _bits(b, x), _bits(b, y)
     mask = b.like(first, _magnitude_mask(x))
     high = b.like(first, ~_magnitude_mask(x))
@@ -118,7 +120,7 @@ def nextafter(b: Builder, x: Value, y: Value) -> Value:
     negative = b.compare("slt", first, b.like(first, 0))
     step = b.select(b.xor(rising, negative), b.like(first, 1), b.like(first, -1))
     moved = b.select(at_zero, tiny, b.add(first, step))
-    moved = b.select(same, first if x.code == "f2" else second, moved)
+    moved = b.select(same, first if x.code == "f2" and HALVES_KEEP_ZERO else second, moved)
     unordered = b.compare("uno", wide_x, wide_y)
     nan = b.like(x, float("nan"))
     return b.select(unordered, nan, b.bitcast(moved, x.code))

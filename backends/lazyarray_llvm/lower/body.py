@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from lazyarray.schedule.kernel import Instruction, Kernel, Stage
-from lazyarray_llvm import elementwise
 from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, is_complex, itemsize
 from lazyarray_llvm.lower import memory, ordered
 from lazyarray_llvm.lower.frame import Frame, Pointer, Scope
@@ -104,6 +103,7 @@ class Body:
         for instruction in instructions:
             if self.levels.of(instruction.target) == 3:
                 env[instruction.target] = self._evaluate(instruction, env, point)
+        self.frame.watch.settle(lambda masks: self._counting(masks, env, point))
         return env
 
     def value(self, number: int, env: Mapping[int, AnyValue], lanes: int) -> AnyValue:
@@ -156,9 +156,20 @@ class Body:
             before = self.counts[instruction.args[0]]
             at = point or Point(frame, frame.number(0), 1)
             return ordered.expand(frame, instruction.code, self.rows[attr], at, arguments[0], before)
-        if op == "cast":
-            return elementwise.cast(frame.b, arguments[0], instruction.code)
-        return elementwise.lower(frame.b, op, arguments, instruction.code)
+        return frame.watch.lower(
+            instruction, arguments, lambda masks: self._counting(masks, env, point), settles=point is not None
+        )
+
+    def _counting(self, masks: Iterable[int], env: Mapping[int, AnyValue], point: Point | None) -> Value | None:
+        """The lanes of a point that are elements of the nest and lie under all `masks`; None for all."""
+        if point is None:
+            return None
+        found = None if point.whole or point.lanes == 1 else point.mask()
+        for number in masks:
+            mask = self.value(number, env, point.lanes)
+            assert isinstance(mask, Value)
+            found = mask if found is None else self.frame.b.and_(found, mask)
+        return found
 
     def gather(self, access: int, number: int, offsets: AnyValue, point: Point) -> AnyValue:
         """Elements at byte offsets from an access; a row at once where the offset is the same along the last axis."""

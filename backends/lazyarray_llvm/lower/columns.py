@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from lazyarray.schedule.kernel import Kernel, Reduction, Scan, Stage
-from lazyarray_llvm import elementwise
 from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import AnyValue, Complex, Value
 from lazyarray_llvm.lower.body import Body, Levels, cost, widest
 from lazyarray_llvm.lower.frame import Frame, Register
 from lazyarray_llvm.lower.memory import Point, fixed_step, store
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops, row_pointer
-from lazyarray_llvm.lower.scratch import Key, Planes, layout, used_values, value_codes
+from lazyarray_llvm.lower.scratch import Key, Planes, layout
+from lazyarray_llvm.lower.values import used_values, value_codes
 
 _NARROW_BODY = 60  # up to so many instructions the loop for a block of one vector is worth its code
 
@@ -322,19 +322,27 @@ class Columns:
     def _scan(self, scan: Scan, env: dict[int, AnyValue], point: Point, before: list[Value]) -> list[Value]:
         b = self.frame.b
         value = self.body.value(scan.value, env, point.lanes)
-        after = ops.combine(b, scan.op, ops.whole(before), value)
+        inside, first = self._inside(point), None
         if isinstance(value, Complex) and scan.op == "prod":
             # The first element is copied: 1 * x is not x when a part is infinite.
             assert self.flat is not None
-            after = ops.choose(b, b.compare("eq", self.flat, self.frame.number(0)), value, after)
-        return ops.parts(after)
+            first = b.compare("eq", self.flat, self.frame.number(0))
+            later = b.splat(b.not_(first), point.lanes)
+            inside = later if inside is None else b.and_(inside, later)
+        with self.frame.watch.observing(scan.target, inside):
+            after = ops.combine(b, scan.op, ops.whole(before), value)
+        return ops.parts(after if first is None else ops.choose(b, first, value, after))
+
+    @staticmethod
+    def _inside(point: Point) -> Value | None:
+        return None if point.whole or point.lanes == 1 else point.mask()
 
     def _reduce(self, r: Reduction, env: dict[int, AnyValue], point: Point, before: list[Value]) -> list[Value]:
         b, _frame = self.frame.b, self.frame
         value = self.body.value(r.value, env, point.lanes)
         code = ops.operand_code(r, self.codes[r.value])
         if value.code != code:
-            value = elementwise.cast(b, value, code)
+            value = self.frame.watch.cast(r.target, value, code, self._inside(point))
         where = None if r.where is None else self.body.value(r.where, env, point.lanes)
         assert where is None or isinstance(where, Value)
         if r.op in ("argmin", "argmax"):
@@ -343,7 +351,11 @@ class Columns:
             assert self.flat is not None
             after = [*ops.parts(value), b.splat(self.flat, point.lanes)]
             return [b.select(wins, new, old) for new, old in zip(after, before, strict=True)]
-        after = ops.parts(ops.combine(b, r.op, ops.whole(before), value, by_columns=True))
+        inside = self._inside(point)
+        if where is not None:
+            inside = where if inside is None else b.and_(inside, where)
+        with self.frame.watch.observing(r.target, inside):
+            after = ops.parts(ops.combine(b, r.op, ops.whole(before), value, by_columns=True))
         if where is not None:
             after = [b.select(where, new, old) for new, old in zip(after, before, strict=True)]
         return after

@@ -15,7 +15,9 @@ from typing import TypeAlias
 from lazyarray.schedule.kernel import Kernel
 from lazyarray_llvm.builder import AnyValue, Builder, Complex, Module, Value, llvm_type
 from lazyarray_llvm.engine import Host
+from lazyarray_llvm.lower import status
 from lazyarray_llvm.lower.signature import Signature
+from lazyarray_llvm.lower.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,29 +42,37 @@ class Scope:
 class Frame:
     """One function `void name(ptr args, i64 begin, i64 end, i64 worker)` under construction."""
 
-    def __init__(self, module: Module, kernel: Kernel, signature: Signature, host: Host) -> None:
+    def __init__(
+        self, module: Module, kernel: Kernel, signature: Signature, host: Host, *, watched: bool = False
+    ) -> None:
         self.kernel = kernel
         self.signature = signature
         self.host = host
         self.b = Builder(module, has_fma=host.has_fma)
-        for taken in ("args", "begin", "end", "worker", "entry", "start"):
+        for taken in ("args", "begin", "end", "worker", "entry", "start", "status"):
             self.b.fresh(taken)
         self.entry = Scope([])
         self.open = [self.entry]  # innermost last
         self._arguments: dict[str, Value | Pointer] = {}
         self.b.block = "start"
+        self.watch = Watch(self, everything=watched)
+        self._tells = not watched and bool(self.watch.words)  # reads the CPU's status
 
     # -- text -----------------------------------------------------------------------------------------------
     def function(self, name: str) -> str:
         """The finished function."""
+        self.watch.tell()
+        module, triple, slot = self.b.module, self.host.triple, self.signature.slots["raised"]
         head = f"define void @{name}(ptr noundef %args, i64 %begin, i64 %end, i64 %worker) nounwind {{"
         body = [
             head,
             "entry:",
+            *(status.slot_lines(triple) if self.watch.words else ()),
             *self.entry.lines,
-            "  br label %start",
+            *(status.clear_lines(module, triple, "start") if self._tells else ("  br label %start",)),
             "start:",
             *self.b.lines,
+            *(status.tell_lines(module, triple, slot) if self._tells else ()),
             "  ret void",
             "}",
         ]

@@ -38,8 +38,9 @@ from lazyarray_llvm.lower.phases import can_split, emit_phases, phase_names
 from lazyarray_llvm.lower.reduce import Rows
 from lazyarray_llvm.lower.signature import Signature
 
-# A kernel is compiled whole, or split into phases for launches of few long rows (see `phases`).
-Form: TypeAlias = Literal["whole", "split"]
+# A kernel is compiled whole, or split into phases for launches of few long rows (see `phases`).  The watched forms do
+# the same and tell which values raised floating-point errors (see `watch`).
+Form: TypeAlias = Literal["whole", "split", "whole watched", "split watched"]
 
 
 def normalise(kernel: Kernel) -> Kernel:
@@ -89,7 +90,7 @@ def functions_of(kernel: Kernel, form: Form) -> tuple[str, ...]:
     """The functions of a module, in the order that the phases of a launch number them."""
     if kernel.packs:
         return ("kernel", "count")
-    return phase_names(kernel) if form == "split" else ("kernel",)
+    return phase_names(kernel) if form.startswith("split") else ("kernel",)
 
 
 def cutter(kernel: Kernel) -> Callable[[tuple[int, ...]], Geometry]:
@@ -126,9 +127,9 @@ def emit(kernel: Kernel, host: Host, form: Form = "whole") -> str:
     signature = Signature(kernel)
 
     def frame() -> Frame:
-        return Frame(module, kernel, signature, host)
+        return Frame(module, kernel, signature, host, watched=form.endswith("watched"))
 
-    if form == "split":
+    if form.startswith("split"):
         for name, text in emit_phases(frame).items():
             module.define(name, text)
     elif kernel.packs:

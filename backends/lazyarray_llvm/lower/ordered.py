@@ -22,6 +22,7 @@ from lazyarray_llvm.lower.memory import (
     to_memory,
     twice,
 )
+from lazyarray_llvm.lower.watch import sheltered
 
 if TYPE_CHECKING:
     from lazyarray_llvm.lower.body import Body
@@ -267,7 +268,10 @@ def emit_vector(
     point: Point,
     counts: list[Register],
 ) -> list[Register]:
-    """One vector of a stage: its mask first, and the rest only where some lane of it is true."""
+    """One vector of a stage: its mask first, and the rest only where some lane of it is true.
+
+    What NumPy computed for all elements, and reports errors of, is computed in any case.
+    """
     frame, b = body.frame, body.frame.b
     first: list[Instruction] = []
     for number in counters.masks:
@@ -291,7 +295,7 @@ def emit_vector(
         return []
 
     guard = guard_of(stage)
-    if guard is None or guard not in env:
+    if guard is None or guard not in env or not sheltered(frame.kernel, rest, guard):
         run()
     else:
         guarded = env[guard]

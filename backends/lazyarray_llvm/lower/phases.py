@@ -17,8 +17,8 @@ from lazyarray_llvm.lower.frame import Frame, Pointer, Register
 from lazyarray_llvm.lower.memory import load_scalar, store_scalar
 from lazyarray_llvm.lower.nest import Cell, for_each_row
 from lazyarray_llvm.lower.reduce import Rows, group_reductions, tree_class
-from lazyarray_llvm.lower.scratch import used_values, value_codes
 from lazyarray_llvm.lower.tree import Cells
+from lazyarray_llvm.lower.values import used_values, value_codes
 
 PARTIAL_BYTES = 32  # of one reduction's partial result: a value, and an index at the second half
 VALUE_BYTES = 16
@@ -252,7 +252,7 @@ class Phases(Rows):
         def row(r: Value, carried: list[Register]) -> list[Register]:
             slot = b.add(base, b.mul(r, segments))
             if is_tree and reduction.op != "buffered_sum":
-                self._fold_tree(code, slot, segments, position, count)
+                self._fold_tree(reduction, code, slot, segments, position, count)
                 run = load_scalar(frame, code, self._partial(slot, position, count), "run")
                 total = ops.whole([v for v in carried if isinstance(v, Value)])
                 return list(ops.parts(self._add_run(reduction, total, run)))
@@ -282,7 +282,9 @@ class Phases(Rows):
             return list(ops.parts(self._add_run(reduction, ops.whole(carried), value)))
         return list(ops.parts(ops.combine(b, reduction.op, ops.whole(carried), value)))
 
-    def _fold_tree(self, code: str, slot: Value, segments: Value, position: int, count: int) -> None:
+    def _fold_tree(
+        self, reduction: Reduction, code: str, slot: Value, segments: Value, position: int, count: int
+    ) -> None:
         """Joins neighbouring parts, level by level, in place: the first part becomes the sum of the row."""
         frame, b = self.frame, self.frame.b
 
@@ -296,7 +298,9 @@ class Phases(Rows):
                 right = b.add(left, frame.number(1))
                 c = load_scalar(frame, code, self._partial(right, position, count), "right")
                 at = self._partial(b.add(slot, i), position, count)
-                store_scalar(frame, ops.combine(b, "sum", a, c), at)
+                joined = ops.combine(b, "sum", a, c)
+                frame.watch.combined(reduction.target, a, c, joined)
+                store_scalar(frame, joined, at)
                 return []
 
             frame.loop(frame.number(0), pairs, 1, [], pair, "pair")

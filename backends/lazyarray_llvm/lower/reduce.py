@@ -16,8 +16,9 @@ from lazyarray_llvm.lower.frame import Frame, Register
 from lazyarray_llvm.lower.memory import Point, fixed_step, store, store_scalar, store_when
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops
 from lazyarray_llvm.lower.rowpass import Pass
-from lazyarray_llvm.lower.scratch import Planes, value_codes
+from lazyarray_llvm.lower.scratch import Planes
 from lazyarray_llvm.lower.tree import Cells
+from lazyarray_llvm.lower.values import value_codes
 
 _SHORT_BODY = 14
 _SINGLE_BODY = 40
@@ -242,7 +243,7 @@ class Rows:
             if isinstance(r.reduction, Reduction) and r.reduction.code == "f2" and r.code == "f4":
                 register = after[at]
                 assert isinstance(register, Value)
-                half = elementwise.cast(b, register, "f2")
+                half = self.frame.watch.cast(r.reduction.target, register, "f2")
                 wide = elementwise.cast(b, half, "f4")
                 assert isinstance(wide, Value)
                 after[at] = wide
@@ -257,22 +258,29 @@ class Rows:
     def _add_run(self, reduction: Reduction, total: AnyValue, run: AnyValue) -> AnyValue:
         b = self.frame.b
         if reduction.code != "f2":
-            return ops.combine(b, "sum", total, run)
-        wide = elementwise.cast(b, total, "f4")
-        return elementwise.cast(b, ops.combine(b, "sum", wide, run), "f2")
+            after = ops.combine(b, "sum", total, run)
+        else:
+            wide = elementwise.cast(b, total, "f4")
+            after = elementwise.cast(b, ops.combine(b, "sum", wide, run), "f2")
+        self.frame.watch.combined(reduction.target, total, run, after)
+        return after
 
     def _stretches(self, reduction: Reduction, total: AnyValue) -> AnyValue:
         frame, b = self.frame, self.frame.b
         zero, length = frame.number(0), frame.argument(f"extent{self.last}")
         width = 2 if is_complex(reduction.code) else 1
         mask = self.planes.at(("stretch", reduction.target), width, zero)
-        found = []
-        for part, piece in enumerate(ops.parts(total)):
-            name = ops.define_stretches(b.module, piece.code, ops.unit_elements(reduction.code))
-            values = self.planes.at(("stretch", reduction.target), part, zero)
-            text = f"call {piece.type} @{name}({piece}, ptr {values.ref}, ptr {mask.ref}, {length})"
-            found.append(b.emit(text, piece.code, 1, "stretches"))
-        return ops.whole(found)
+
+        def add() -> AnyValue:
+            found = []
+            for part, piece in enumerate(ops.parts(total)):
+                name = ops.define_stretches(b.module, piece.code, ops.unit_elements(reduction.code))
+                values = self.planes.at(("stretch", reduction.target), part, zero)
+                text = f"call {piece.type} @{name}({piece}, ptr {values.ref}, ptr {mask.ref}, {length})"
+                found.append(b.emit(text, piece.code, 1, "stretches"))
+            return ops.whole(found)
+
+        return frame.watch.by_status(reduction.target, add)
 
     def _finished(self, pass_: Pass, carried: Sequence[Register], totals: Sequence[AnyValue]) -> dict[int, AnyValue]:
         """One-lane results per reduction target."""
@@ -294,7 +302,7 @@ class Rows:
         value = ops.whole(registers)
         if kind == "free" and reduction.start is not None:
             value = ops.combine(b, reduction.op, self.body.value(reduction.start, {}, 1), value)
-        return value if value.code == reduction.code else elementwise.cast(b, value, reduction.code)
+        return self.frame.watch.cast(reduction.target, value, reduction.code)
 
     def for_each_reduced(self, emit: Callable[[], None]) -> None:
         """Loops over the outer reduction axes around `emit`."""

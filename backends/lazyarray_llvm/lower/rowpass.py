@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from lazyarray.schedule.kernel import Reduction, Scan, Stage
 from lazyarray_llvm import elementwise
 from lazyarray_llvm import reduce_library as ops
-from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, is_complex
+from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Builder, Complex, Value, is_complex
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.frame import Register
 from lazyarray_llvm.lower.memory import Point
@@ -148,7 +148,8 @@ class Pass:
             assert reduction.where is not None
             mask = self.body.value(reduction.where, env, point.lanes)
             assert isinstance(mask, Value)
-            value = self._widened(self.body.value(reduction.value, env, point.lanes), ops.sum_code(reduction.code))
+            value = self.body.value(reduction.value, env, point.lanes)
+            value = self.frame.watch.cast(reduction.target, value, ops.sum_code(reduction.code), mask)
             self.stretches(reduction, point, mask, value)
         if self.effects is not None:
             env = self.body.vectors(self.stage.after, point, env)
@@ -156,7 +157,8 @@ class Pass:
         return following, env
 
     def _operand(self, r: Running, env: dict[int, AnyValue], point: Point) -> AnyValue:
-        return self._widened(self.body.value(r.reduction.value, env, point.lanes), r.code)
+        value = self.body.value(r.reduction.value, env, point.lanes)
+        return self.frame.watch.cast(r.reduction.target, value, r.code)
 
     def _mask(self, reduction: Reduction, point: Point, env: dict[int, AnyValue]) -> Value | None:
         where = None if reduction.where is None else self.body.value(reduction.where, env, point.lanes)
@@ -173,11 +175,15 @@ class Pass:
         running, lanes = ops.whole(registers), []
         for k in range(point.lanes):
             one = ops.pick(b, value, [k])
-            after = ops.combine(b, r.op, running, one)
+            reached = None if point.active is None or not k else b.compare("sgt", point.active, self.frame.number(k))
+            copied = None
             if k == 0 and isinstance(one, Complex) and r.op == "prod":
                 # The first element is copied: 1 * x is not x when a part is infinite.
-                after = ops.choose(b, b.compare("eq", point.index, self.frame.number(0)), one, after)
-            running = after
+                copied = b.compare("eq", point.index, self.frame.number(0))
+                reached = b.not_(copied)
+            with self.frame.watch.observing(scan.target, reached):
+                after = ops.combine(b, r.op, running, one)
+            running = after if copied is None else ops.choose(b, copied, one, after)
             lanes.append(running)
         if point.lanes == 1:
             env[scan.target] = running
@@ -205,26 +211,25 @@ class Pass:
             if where is not None:
                 taken.append(b.extract(where, k))
             one = ops.pick(b, value, [k])
+            mask = _all(b, taken)
             if r.op in ("argmin", "argmax"):
                 best = ops.whole(registers[:-1])
-                taken.append(ops.better(b, r.op, one, best))
+                mask = _all(b, [*taken, ops.better(b, r.op, one, best)])
                 after = [*ops.parts(one), self._flat_index(point, k)]
             else:
-                after = ops.parts(ops.combine(b, r.op, ops.whole(registers), one))
-            if where is not None and r.code != reduction.code:
+                with self.frame.watch.observing(reduction.target, mask):
+                    after = ops.parts(ops.combine(b, r.op, ops.whole(registers), one))
+            if mask is not None and where is not None and r.code != reduction.code:
                 # Half floats: a product is rounded where a stretch of True ends.
-                registers = self._rounded(registers)
-            if taken:
-                mask = taken[0]
-                for more in taken[1:]:
-                    mask = b.and_(mask, more)
+                registers = self._rounded(registers, reduction.target, b.not_(mask))
+            if mask is not None:
                 after = [b.select(mask, new, old) for new, old in zip(after, registers, strict=True)]
             registers = after
         return registers
 
-    def _rounded(self, registers: list[Value]) -> list[Value]:
+    def _rounded(self, registers: list[Value], target: int, inside: Value) -> list[Value]:
         b = self.frame.b
-        halves = [elementwise.cast(b, v, "f2") for v in registers]
+        halves = [self.frame.watch.cast(target, v, "f2", inside) for v in registers]
         return [v for h in halves for v in ops.parts(elementwise.cast(b, h, "f4"))]
 
     def _flat_index(self, point: Point, lane: int) -> Value:
@@ -250,3 +255,10 @@ class Pass:
     def walk_tree(self, start: Value, count: Value, cells: Cells) -> list[AnyValue]:
         """One run of every tree sum over [start, start + count): pairwise sums; running registers live in `cells`."""
         return Tree(self, cells).run(start, count)
+
+
+def _all(b: Builder, masks: Sequence[Value]) -> Value | None:
+    found: Value | None = None
+    for mask in masks:
+        found = mask if found is None else b.and_(found, mask)
+    return found

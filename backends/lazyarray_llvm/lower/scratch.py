@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from lazyarray.schedule.kernel import Kernel, Stage
+from lazyarray.schedule.kernel import Kernel
 from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Value, is_complex, itemsize, llvm_type
 from lazyarray_llvm.lower.frame import Frame, Pointer
 from lazyarray_llvm.lower.memory import Point, memory_code, put_inside
+from lazyarray_llvm.lower.values import used_values, value_codes
 
 SLACK = 64  # elements after a plane's end that vectors cut short may touch
 
@@ -37,28 +38,6 @@ class Layout:
             one = -(-(count + SLACK) * max(widths) // 64) * 64 if widths else 0
             sizes.append((one, one * len(widths)))
         return sizes[0][0], sizes[1][0], sizes[0][1] + sizes[1][1]
-
-
-def value_codes(kernel: Kernel) -> dict[int, str]:
-    """The dtype of every value of a kernel."""
-    codes: dict[int, str] = {}
-    for stage in kernel.stages:
-        codes.update((i.target, i.code) for i in (*stage.body, *stage.after))
-        codes.update((r.target, r.code) for r in stage.reductions)
-        if stage.scan is not None:
-            codes[stage.scan.target] = stage.scan.code
-    return codes
-
-
-def used_values(stage: Stage) -> set[int]:
-    """Every value number that a stage reads."""
-    used = {a for i in (*stage.body, *stage.after) for a in i.args}
-    used |= {t.value for t in stage.stores} | {t.mask for t in stage.stores if t.mask is not None}
-    for r in stage.reductions:
-        used |= {v for v in (r.value, r.where, r.start) if v is not None}
-    if stage.scan is not None:
-        used.add(stage.scan.value)
-    return used | set(stage.kept)
 
 
 def layout(kernel: Kernel) -> Layout:

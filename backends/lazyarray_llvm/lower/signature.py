@@ -14,8 +14,12 @@ from lazyarray.schedule.kernel import Binding, Kernel
 
 # rows: points of the outer axes; run: rows of one task; blocks, block: pieces of the last axis and their length;
 # scratch, stride: first byte of worker 0's scratch memory, bytes per worker; plane, strip: bytes of a plane that is
-# as long as all reduced elements, or one block; depth: log2 of the segments of a row; partials: their results.
-GEOMETRY = ("rows", "run", "blocks", "block", "scratch", "stride", "plane", "strip", "depth", "partials", "values")
+# as long as all reduced elements, or one block; depth: log2 of the segments of a row; partials: their results;
+# raised: floating-point errors of the launch, written by kernels; flags: the words of a watched kernel (see `watch`).
+GEOMETRY = (
+    "rows", "run", "blocks", "block", "scratch", "stride", "plane", "strip", "depth", "partials", "values",
+    "raised", "flags",
+)  # fmt: skip
 _FORMATS = {"f2": "e6x", "f4": "f4x", "f8": "d", "b1": "?7x"}
 _PARTS = {"c8": "f4", "c16": "f8"}
 
@@ -47,21 +51,30 @@ class Signature:
                     self._add(f"scalar{number}.{part}", _FORMATS[_PARTS[code]])
             else:
                 self._add(f"scalar{number}", _FORMATS.get(code, "Q"))
-        self.packer = struct.Struct("<" + "".join(self._formats))
+        # What is fixed for launches of one geometry comes first, and is packed once.
+        fixed = len(GEOMETRY) + len(kernel.roles)
+        self._fixed = struct.Struct("<" + "".join(self._formats[:fixed]))
+        self._varying = struct.Struct("<" + "".join(self._formats[fixed:]))
+        self._offset = self._fixed.size
+        self.size = self._fixed.size + self._varying.size
         self.pointer_slot = self.slots.get("pointer0", 0)
 
     def _add(self, name: str, spelled: str = "q") -> None:
         self.slots[name] = len(self._formats)
         self._formats.append("Q" if name.startswith("pointer") else spelled)
 
-    def pack(self, block: Any, geometry: Sequence[int], binding: Binding) -> None:
-        """Writes the whole argument block of one launch."""
+    def pack_fixed(self, block: Any, geometry: Sequence[int], extents: Sequence[int]) -> None:
+        """Writes the part of an argument block that holds for all launches of a geometry."""
+        self._fixed.pack_into(block, 0, *geometry, *extents)
+
+    def pack(self, block: Any, binding: Binding) -> None:
+        """Writes the part of an argument block that belongs to one launch."""
         strides = binding.strides
-        values: list[object] = [*geometry, *binding.extents, *binding.pointers]
+        values: list[object] = [*binding.pointers]
         values += [strides[number][axis] for number, axis in self._strides]
         if self._scalars:
             self._add_scalars(values, binding)
-        self.packer.pack_into(block, 0, *values)
+        self._varying.pack_into(block, self._offset, *values)
 
     def _add_scalars(self, values: list[object], binding: Binding) -> None:
         for code, mask, value in zip(self._scalars, self._masks, binding.scalars, strict=True):

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from lazyarray.schedule.kernel import Reduction
-from lazyarray_llvm import elementwise
 from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Value, is_complex, llvm_type
 from lazyarray_llvm.lower.body import Body
@@ -69,6 +68,11 @@ class Tree:
         self.leaf = ops.leaf_elements(self.codes[0])
         self.parts = [
             p for code in self.codes for p in [COMPLEX_PARTS.get(code, code)] * (2 if is_complex(code) else 1)
+        ]
+        self.targets = [
+            r.target
+            for r, code in zip(pass_.trees, self.codes, strict=True)
+            for _ in range(2 if is_complex(code) else 1)
         ]
         # Per level: the size of the right half to come (0: it is under way), and the sums of the left half.
         self.pending = frame.alloca(f"[{_STACK} x i64]", "pending")
@@ -146,8 +150,13 @@ class Tree:
         b.start(names["join"])
         lefts = [self._load(place, above, p) for place, p in zip(self.lefts, self.parts, strict=True)]
         joined = [b.add(a, c) for a, c in zip(lefts, finished, strict=True)]
+        self._watch(lefts, finished, joined)
         b.jump(names["ascend"])
         return above, waiting, joined
+
+    def _watch(self, before: Sequence[Value], operands: Sequence[Value], after: Sequence[Value]) -> None:
+        for target, *step in zip(self.targets, before, operands, after, strict=True):
+            self.frame.watch.combined(target, *step)
 
     def _store(self, value: Value, base: Pointer, at: Value) -> None:
         place = self.frame.pointer(f"getelementptr {value.type}, ptr {base.ref}, i64 {at.ref}", "slot")
@@ -197,7 +206,12 @@ class Tree:
         self.cells.store(registers[: len(running)])
         sums = registers[len(running) : len(running) + len(zeros)]
         rest = registers[len(running) + len(zeros) :]
-        folded = [part for v in self._values(sums) for part in ops.parts(ops.fold_pairwise(b, v))]
+        watches = [frame.watch.combining(r.target) for r in p.trees]
+        folded = [
+            part
+            for value, seen in zip(self._values(sums), watches, strict=True)
+            for part in ops.parts(ops.fold_pairwise(b, value, seen))
+        ]
         return self._add_rest(folded, rest, b.and_(count, frame.number(self.unit - 1)))
 
     def _groups(self, env: dict[int, AnyValue], lanes: int) -> list[list[Value]]:
@@ -206,7 +220,7 @@ class Tree:
         for r, code in zip(self.pass_.trees, self.codes, strict=True):
             value = self.pass_.body.value(r.value, env, lanes)
             if value.code != code:
-                value = elementwise.cast(self.frame.b, value, code)
+                value = self.frame.watch.cast(r.target, value, code)
             for part in ops.parts(value):
                 picks = [range(i, i + self.unit) for i in range(0, lanes, self.unit)]
                 grouped.append([v for pick in picks for v in ops.parts(ops.pick(self.frame.b, part, pick))])
@@ -217,13 +231,14 @@ class Tree:
     ) -> list[Register]:
         b = self.frame.b
         after: list[Register] = []
-        for groups, total in zip(self._groups(env, lanes), sums, strict=True):
+        for target, groups, total in zip(self.targets, self._groups(env, lanes), sums, strict=True):
             assert isinstance(total, Value)
             for i, group in enumerate(groups):
                 added = b.add(total, group)
                 if left is not None:
                     taken = b.compare("sgt", left, self.frame.number(i * self.unit))
                     added = b.emit(f"select {taken}, {added}, {total}", added.code, added.lanes, "sel")
+                self.frame.watch.combined(target, total, group, added)
                 total = added
             after.append(total)
         return after
@@ -246,11 +261,13 @@ class Tree:
         def add() -> list[Register]:
             inside = Point(frame, frame.number(0), self.unit, count)
             after: list[Register] = []
-            for total, group in zip(sums, rest, strict=True):
+            for target, total, group in zip(self.targets, sums, rest, strict=True):
                 assert isinstance(group, Value)
                 taken = b.select(inside.mask(group.code), group, b.like(group, -0.0))
                 for k in range(self.unit - 1):
-                    total = b.add(total, b.extract(taken, k))
+                    before, one = total, b.extract(taken, k)
+                    total = b.add(before, one)
+                    frame.watch.combined(target, before, one, total)
                 after.append(total)
             return after
 

@@ -53,7 +53,7 @@ def arctan(x: Real) -> Real:
 
 def arctan2(y: Real, x: Real) -> Real:
     a, c = abs(y), abs(x)
-    steep = a > c
+    steep = a.above(c)
     small, large = steep.pick(c, a), steep.pick(a, c)
     # Infinite and zero lanes get a quotient of their own: 1 (both infinite) or 0.
     both = small.equals(INF)
@@ -125,10 +125,12 @@ def arctan_float(x: Real) -> Real:
 
 def arctan2_float(y: Real, x: Real) -> Real:
     a, c = abs(y), abs(x)
-    steep = a > c
+    steep = a.above(c)
     small, large = steep.pick(c, a), steep.pick(a, c)
     both = small.equals(INF)
-    quotient = both.pick(1.0, small / large.equals(0.0).pick(1.0, both.pick(1.0, large)))
+    # Added to, as a choice of divisors would let LLVM divide by both, and 0 / 0 raises the invalid flag.
+    divisor = both.pick(1.0, large) + large.equals(0.0).pick(1.0, 0.0)
+    quotient = both.pick(1.0, small / divisor)
     angle = _arctan_short(quotient)
     left = _negative(x)
     base = steep.pick(PI_2, left.pick(PI, 0.0))

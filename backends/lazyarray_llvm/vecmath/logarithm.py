@@ -221,7 +221,7 @@ def _add_specials(x: Real, y: Real, large: Real, result: Real) -> Real:
 
 def _order(x: Real, y: Real, floor: float) -> tuple[Real, Real, Real]:
     """(max, d, what d leaves out), d = min - max, at least `floor`."""
-    swap = y > x
+    swap = y.above(x)
     large, small = swap.pick(y, x), swap.pick(x, y)
     d, low = two_sum(small, -large)
     bounded = d.at_least(floor)

@@ -143,7 +143,7 @@ def cbrt_float(x: Real) -> Real:
 
 def hypot(x: Real, y: Real) -> Real:
     a, c = abs(x), abs(y)
-    swap = c > a
+    swap = c.above(a)
     large, small = swap.pick(c, a), swap.pick(a, c)
     huge, tiny = large > 2.0**510, large < 2.0**-450
     factor = huge.pick(2.0**-600, tiny.pick(2.0**600, 1.0))

@@ -95,7 +95,10 @@ class Real:
         return Real(self.b, self.b.intrinsic("copysign", [self.v, sign.v]))
 
     def compare(self, predicate: Predicate, other: Operand) -> Mask:
-        return Mask(self.b, self.b.compare(predicate, self.v, self.lift(other)))
+        """A mask; quiet: NaN arguments raise nothing in NumPy."""
+        quiet = predicate in ("olt", "ole", "ogt", "oge")
+        compare = self.b.quiet if quiet else self.b.compare
+        return Mask(self.b, compare(predicate, self.v, self.lift(other)))
 
     def __lt__(self, other: Operand) -> Mask:
         return self.compare("olt", other)
@@ -112,14 +115,18 @@ class Real:
     def equals(self, other: Operand) -> Mask:
         return self.compare("oeq", other)
 
+    def above(self, other: Real) -> Mask:
+        """self > other, where choices by it become `minpd` and `maxpd`; nan raises the invalid flag, as with those."""
+        return Mask(self.b, self.b.compare("ogt", self.v, other.v))
+
     def at_most(self, limit: Operand) -> Real:
-        """The smaller of both; nan stays (one `minpd`, whose second operand survives)."""
+        """The smaller of both; nan stays (one `minpd`, whose second operand survives), and raises the invalid flag."""
         bound = limit if isinstance(limit, Real) else Real(self.b, self.lift(limit))
-        return (bound < self).pick(bound, self)
+        return Mask(self.b, self.b.compare("olt", bound.v, self.v)).pick(bound, self)
 
     def at_least(self, limit: Operand) -> Real:
         bound = limit if isinstance(limit, Real) else Real(self.b, self.lift(limit))
-        return (bound > self).pick(bound, self)
+        return Mask(self.b, self.b.compare("ogt", bound.v, self.v)).pick(bound, self)
 
     def widen(self) -> Real:
         return Real(self.b, self.b.convert("fpext", self.v, "f8"))

@@ -1,0 +1,147 @@
+"""Owns floating-point errors: the state of NumPy's that operations are recorded under, and telling users of errors.
+
+`np.errstate` holds for an operation by where it is written, not by when it runs.  A node that can raise keeps the
+state it was recorded under.  A state that only warns or ignores lets it wait; what its kernel raised is told as a
+warning at the user's line afterwards.  Any other state ("raise", "call", "print", "log", and underflow told at all)
+wants to be obeyed at once: the operation is then evaluated by NumPy where it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from lazyarray.ir.node import Node
+from lazyarray.ir.raises import DIVIDE, INVALID, OVERFLOW
+from lazyarray.runtime.warned import warn_at
+
+AT_ONCE: Final = -1
+_KINDS: Final = (("divide", DIVIDE), ("over", OVERFLOW), ("invalid", INVALID))
+# In the order in which NumPy looks at them (numpy/_core/src/umath/extobj.c).
+_PHRASES: Final = ((DIVIDE, "divide by zero"), (OVERFLOW, "overflow"), (INVALID, "invalid value"))
+_STATES_LIMIT: Final = 256
+
+# id of a state -> the state (which keeps the id its own), the errors it warns of or AT_ONCE
+_known: dict[int, tuple[Any, int]] = {}
+
+
+def _state_reader() -> Callable[[], Any]:
+    """What reads NumPy's present error state: one object for as long as nobody changes it."""
+    try:
+        from numpy._core.umath import _extobj_contextvar
+    except ImportError:
+        shared: dict[Any, Any] = {}
+
+        def read() -> Any:
+            state = (*np.geterr().items(), np.geterrcall())
+            return shared.setdefault(state, state)
+
+        return read
+    reader: Callable[[], Any] = _extobj_contextvar.get
+    return reader
+
+
+error_state: Final = _state_reader()
+
+
+class Last:
+    """The state last seen that lets operations wait: comparing with it is all that recording does."""
+
+    waits: Any = None
+
+
+def must_run_now(state: Any) -> bool:
+    """True when NumPy's present state `state` has to be obeyed at once."""
+    if warned_of(state) == AT_ONCE:
+        return True
+    Last.waits = state
+    return False
+
+
+def warned_of(state: Any) -> int:
+    """The errors that a state warns of, as bits, or AT_ONCE. A state not seen before must be the present one."""
+    found = _known.get(id(state))
+    if found is None:
+        modes: dict[str, Any] = dict(np.geterr())
+        if modes["under"] != "ignore" or not {"warn", "ignore"}.issuperset(modes.values()):
+            bits = AT_ONCE
+        else:
+            bits = sum([bit for name, bit in _KINDS if modes[name] == "warn"])
+        if len(_known) >= _STATES_LIMIT:
+            _known.clear()
+        found = _known[id(state)] = (state, bits)
+    return found[1]
+
+
+def wanted(node: Node) -> int:
+    """The errors of which the user is to be told if the node raises them."""
+    state = node.errors
+    if state is None:
+        return 0
+    found = _known.get(id(state))
+    bits = DIVIDE | OVERFLOW | INVALID if found is None else found[1]
+    return bits & node.key.raises
+
+
+def modes_of(node: Node) -> dict[str, Any]:
+    """The node's state as `np.errstate` takes it."""
+    bits = wanted(node)
+    return {name: "warn" if bits & bit else "ignore" for name, bit in _KINDS} | {"under": "ignore"}
+
+
+class Parts:
+    """Nodes that are one operation to the user: what one of them has told, the others need not tell."""
+
+    __slots__ = ("name", "told")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.told = 0
+
+
+_parts: Final[WeakKeyDictionary[Node, Parts]] = WeakKeyDictionary()
+
+
+def join(name: str, nodes: Iterable[Node]) -> None:
+    """The nodes are what NumPy calls `name`: their errors are told under that name, each kind once."""
+    parts = Parts(name)
+    for node in nodes:
+        if node.errors is not None:
+            _parts[node] = parts
+
+
+def tell(node: Node, bits: int) -> None:
+    """Warns of what the node raised, at the line that recorded it; once, however often it is computed."""
+    bits &= wanted(node)
+    node.errors = None
+    parts = _parts.get(node)
+    if parts is not None:
+        bits &= ~parts.told
+        parts.told |= bits
+    if bits:
+        name = told_name(node) if parts is None else parts.name
+        for bit, phrase in _PHRASES:
+            if bits & bit:
+                warn_at(node.site, f"{phrase} encountered in {name}", RuntimeWarning)
+
+
+_SCALAR_NAMES: Final = frozenset(
+    ("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "negative", "absolute")
+)
+
+
+def told_name(node: Node) -> str:
+    """What NumPy calls the node's operation in a warning."""
+    kind = node.key.kind
+    attr: Any = node.key.attr
+    if kind == "reduce":
+        return "reduce"
+    if kind == "scan":
+        return "accumulate"
+    if kind == "call":
+        return str(attr.name)
+    name = str(attr[0])
+    return f"scalar {name}" if not node.key.spec.shape and name in _SCALAR_NAMES else name

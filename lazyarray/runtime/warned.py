@@ -1,0 +1,117 @@
+"""Owns the lines that warnings name: the user's, though lazyarray's frames lie between him and NumPy.
+
+NumPy's C code warns at the innermost Python frame, which is one of lazyarray's.  Such a warning is sent again from
+the first frame outside, under that place's filters and registry.  A place of lazyarray's own never counts as warned
+of, so that no user's line is silenced by another's.
+
+Entering and leaving `warnings.catch_warnings` evaluates what is pending and may warn: whether a warning is shown is
+settled by where the operation is written.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from lazyarray.ir.node import Site
+
+_PACKAGE: Final = str(Path(__file__).parents[1]) + "/"
+
+
+class _Place(threading.local):
+    site: Site | None = None
+
+
+_place: Final = _Place()
+
+
+def line_of(site: Site) -> int:
+    """The line number of a site."""
+    code, instruction, _ = site
+    return next((n for a, b, n in code.co_lines() if a <= instruction < b and n is not None), code.co_firstlineno)
+
+
+def warn_at(site: Site | None, message: Any, category: type[Warning]) -> None:
+    """Warns as if the site's line had."""
+    if site is None:
+        warnings.warn(message, category, stacklevel=2)
+        return
+    space = site[2]
+    registry = space.setdefault("__warningregistry__", {})
+    module = space.get("__name__") or "<unknown>"
+    warnings.warn_explicit(message, category, site[0].co_filename, line_of(site), module, registry, space)
+
+
+@contextmanager
+def at(site: Site | None) -> Iterator[None]:
+    """Warnings of NumPy's inside the block name the site's line."""
+    before = _place.site
+    _place.site = site
+    try:
+        yield
+    finally:
+        _place.site = before
+
+
+def _user_site() -> Site | None:
+    frame = sys._getframe(2)
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_globals.get("__name__") != "warnings":
+            return frame.f_code, frame.f_lasti, frame.f_globals
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+def _sent_on(show: Callable[[Any], None]) -> Callable[[Any], None]:
+    """`warnings._showwarnmsg`, with what names a line of lazyarray's sent again from the user's."""
+
+    def show_at_user(message: Any) -> None:
+        if str(message.filename).startswith(_PACKAGE):
+            site = _place.site or _user_site()
+            if site is not None:
+                _forget(message.filename)
+                warn_at(site, message.message, message.category)
+                return
+        show(message)
+
+    return show_at_user
+
+
+def _forget(filename: str) -> None:
+    """Lets the module at `filename` warn again: C code takes a registry of None for one that remembers nothing."""
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None) == filename:
+            module.__dict__["__warningregistry__"] = None
+
+
+def _before(method: Callable[..., Any], settle: Callable[[str], None], reason: str) -> Callable[..., Any]:
+    """The method, after what is pending was evaluated; it runs even if that raises."""
+
+    @functools.wraps(method)
+    def evaluating(self: Any, *args: Any) -> Any:
+        try:
+            settle(reason)
+        except BaseException:
+            if method.__name__ == "__exit__":
+                method(self, *args)
+            raise
+        return method(self, *args)
+
+    evaluating.__module__ = __name__
+    return evaluating
+
+
+def install(settle: Callable[[str], None]) -> None:
+    """Puts both in place, once; `settle(reason)` evaluates what is pending and may warn."""
+    block: Any = warnings.catch_warnings
+    if getattr(block.__exit__, "__module__", None) == __name__:
+        return
+    block.__enter__ = _before(block.__enter__, settle, "a catch_warnings block begins")
+    block.__exit__ = _before(block.__exit__, settle, "a catch_warnings block ends")
+    setattr(warnings, "_showwarnmsg", _sent_on(warnings._showwarnmsg))  # type: ignore[attr-defined]  # noqa: B010
