@@ -6,6 +6,7 @@ the module, so that importing costs little more than NumPy itself.
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
 from typing import Any
 
 import numpy as _np
@@ -13,10 +14,23 @@ import numpy as _np
 from lazyarray.config import config as config
 from lazyarray.frontend import modules as _modules
 
-_OWN = ("config", "counters", "evaluate", "record_runs")
+_OWN = ("config", "counters", "evaluate", "explain", "profile", "record_runs", "strict", "verify")
+
+# What NumPy says about itself as a module, and to the array API's programs.
+_OF_NUMPY = frozenset(
+    {
+        "__array_api_version__",
+        "__array_namespace_info__",
+        "__config__",
+        "__expired_attributes__",
+        "__former_attrs__",
+        "__future_scalars__",
+        "__numpy_submodules__",
+    }
+).intersection(vars(_np))
 
 __version__ = _np.__version__
-__all__ = [name for name in _np.__all__ if not name.startswith("__array_namespace")] + list(_OWN)
+__all__ = [*_np.__all__, *_OWN]
 
 _modules.install()
 
@@ -33,8 +47,12 @@ def __getattr__(name: str) -> Any:
         from lazyarray.runtime import ledger
 
         value = getattr(ledger, name)
-    elif name.startswith("__") and name not in ("__array_namespace_info__",):
-        raise AttributeError(f"module 'lazyarray' has no attribute {name!r}")
+    elif name in ("explain", "profile", "strict", "verify"):
+        value = getattr(_import_module(f"lazyarray.inspect.{name}"), name)
+    elif name.startswith("__"):
+        if name not in _OF_NUMPY:
+            raise AttributeError(f"module 'lazyarray' has no attribute {name!r}")
+        value = getattr(_np, name)
     else:
         from lazyarray.frontend.namespace import resolve
 
@@ -43,7 +61,8 @@ def __getattr__(name: str) -> Any:
         except AttributeError as error:
             # NumPy's words, which may name what to use instead.
             raise AttributeError(str(error).replace("module 'numpy'", "module 'lazyarray'", 1)) from None
-    globals()[name] = value
+    if name in _OWN or name in vars(_np):  # else NumPy's own `__getattr__` gave it, and may warn each time
+        globals()[name] = value
     return value
 
 

@@ -13,6 +13,7 @@ TARGET = "lazyarray"
 
 USAGE = """\
 usage: python -m lazyarray [--report] [--repeat N] (script.py | -m module) [arguments...]
+       python -m lazyarray doctor [script.py [arguments...]]
 
 Runs a NumPy program as it stands with `import numpy` meaning lazyarray, in the program
 and in the modules beside it. Installed packages keep NumPy.
@@ -22,6 +23,8 @@ and in the modules beside it. Installed packages keep NumPy.
                own; print its output once, whether both outputs are equal, both times
                (the whole process, imports and compiling included) and what lazyarray did
   --repeat N   with --report: run each side N times in turn and give median times
+  doctor       tell what is installed, found and working here; with a script: run it, and
+               tell what it ran, where its time went and what kept it from being faster
   -h, --help   show this text
 
 Under --report the program runs more than once, with the standard input it is given if
@@ -76,9 +79,34 @@ def parse(arguments: Sequence[str]) -> Request | None:
     raise UsageError("no script given")
 
 
+def diagnose(arguments: Sequence[str], target: str) -> int:
+    """`doctor`: the state of the installation, or a profile of a program's run."""
+    if not arguments:
+        from lazyarray.inspect import doctor
+
+        text, works = doctor.diagnose()
+        print(text)
+        return 0 if works else 1
+    request = parse(arguments)
+    if request is None or request.report:
+        raise UsageError("doctor takes a script and its arguments")
+    from lazyarray.inspect.explain import reasons_of
+    from lazyarray.inspect.profile import profile
+
+    with profile() as found:
+        code = execute.run(request.program, target)
+    sys.stdout.flush()
+    print(found, file=sys.stderr)
+    for reason in reasons_of(found.runs):
+        print(f"{reason.what}: {reason.why}" + (f"; {reason.edit}" if reason.edit else ""), file=sys.stderr)
+    return code
+
+
 def main(arguments: Sequence[str], target: str = TARGET) -> int:
     """Runs the command line and returns the exit status."""
     try:
+        if arguments and arguments[0] == "doctor" and not os.path.exists("doctor"):
+            return diagnose(arguments[1:], target)
         request = parse(arguments)
     except UsageError as error:
         print(f"{USAGE.splitlines()[0]}\npython -m lazyarray: {error}", file=sys.stderr)

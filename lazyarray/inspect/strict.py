@@ -1,0 +1,41 @@
+"""Owns `strict`: a block in which what would quietly cost time raises instead, at the user's line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from lazyarray.errors import StrictError
+from lazyarray.runtime.evaluate import ASKED, BUDGET
+from lazyarray.runtime.ledger import ledger
+
+_PLANNED: Final = frozenset({ASKED, BUDGET})
+
+
+@contextmanager
+def strict(fallback: bool = True, evaluate: bool = True) -> Iterator[None]:
+    """Inside the block, StrictError is raised in the place of
+
+    `fallback`: a function that is not compiled and would run in NumPy on large or pending arrays;
+    `evaluate`: an evaluation that the program did not ask for with `evaluate()` (printing, `float(x)`, `if x:`, ...).
+    Pending arrays stay pending. Evaluations of long recordings piece by piece are let through.
+    """
+
+    def refuse(event: str, what: str) -> None:
+        if event == "fallback" and fallback:
+            raise StrictError(
+                f"{what} is not compiled and would run in NumPy, its arguments evaluated first "
+                "(lazyarray.strict(fallback=False) lets it)"
+            )
+        if event == "evaluation" and evaluate and what not in _PLANNED:
+            raise StrictError(
+                f"pending values would be evaluated here ({what}): call evaluate() where that is meant, "
+                "or keep the value an array (lazyarray.strict(evaluate=False) lets it)"
+            )
+
+    ledger.refusing.append(refuse)
+    try:
+        yield
+    finally:
+        ledger.refusing.remove(refuse)
