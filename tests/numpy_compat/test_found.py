@@ -420,6 +420,7 @@ def test_subclasses_of_tuple_are_keys_of_several_axes() -> None:
     assert x[0].tolist() == [-1.0, -1.0, 2.0, 3.0, 4.0]
 
 
+@pytest.mark.skipif(numpy.lib.NumpyVersion(numpy.__version__) < "2.4.0", reason="NumPy warns from 2.4 on")
 def test_masks_without_output_warn() -> None:
     x = lazyarray.ones(3)
     with pytest.warns(UserWarning, match="'where' used without 'out'"):
