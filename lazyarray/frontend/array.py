@@ -10,9 +10,10 @@ SHARED   `_np` and `_node` are None; `_base` is shared with views, `_map` places
 from __future__ import annotations
 
 import copyreg
-import operator
+import sys
 from types import GenericAlias
 from typing import Any, Final
+from weakref import ref
 
 import numpy as np
 
@@ -32,10 +33,10 @@ from lazyarray.frontend.record import (
 )
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.frontend.subclass import ArrayType
-from lazyarray.ir.index_map import IndexMap, apply, c_strides, identity, transpose
-from lazyarray.ir.node import Node, Shape, Spec, leaf, spec_of
+from lazyarray.ir.index_map import IndexMap, apply, identity, size_of, transpose
+from lazyarray.ir.node import Node, Spec, leaf, spec_of
 from lazyarray.runtime import evaluate as boundary
-from lazyarray.runtime.buffer import ALONE_TWO_DEEP, Base, owns_alone
+from lazyarray.runtime.buffer import ALONE_HERE, ALONE_TWO_DEEP, Base, owns_alone
 
 Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
@@ -43,30 +44,24 @@ _nparray: Final = np.ndarray
 
 
 class ndarray(Operators, Methods, Attributes, metaclass=ArrayType):
-    """NumPy's array, whose operations are recorded and compiled."""
+    # NumPy's array, whose operations are recorded and compiled.
 
+    __doc__ = _nparray.__doc__
     __slots__ = ("__weakref__", "_base", "_fixed", "_map", "_node", "_np", "_part")
 
     __module__ = "numpy"  # messages and `repr(type(array))` are NumPy's
     __array_priority__ = 0.0
     __hash__ = None
-    __class_getitem__: Any = classmethod(GenericAlias)
 
-    def __new__(
-        cls,
-        shape: Any,
-        dtype: Any = float,
-        buffer: Any = None,
-        offset: int = 0,
-        strides: Any = None,
-        order: Any = None,
-    ) -> Any:
-        if type(buffer) is ndarray:
-            buffer = to_numpy(buffer)
-        if cls is not ndarray:
-            make: Any = _nparray.__new__
-            return make(cls, shape, dtype, buffer, offset, strides, order)
-        return plain(_nparray(shape, dtype, buffer, offset, strides, order))
+    def __new__(cls, *args: Any, **options: Any) -> Any:
+        given = [to_numpy(item) if type(item) is ndarray else item for item in args]
+        named = {name: to_numpy(item) if type(item) is ndarray else item for name, item in options.items()}
+        make: Any = _nparray  # with its order of checks, and its errors
+        return plain(make(*given, **named)) if cls is ndarray else make.__new__(cls, *given, **named)
+
+    def __class_getitem__(cls, item: Any, /) -> Any:
+        _nparray[item]  # refuses other numbers of arguments
+        return GenericAlias(cls, item)
 
 
 _new: Final[Any] = object.__new__
@@ -117,7 +112,9 @@ def from_node_as(node: Node, perm: tuple[int, ...]) -> ndarray:
     inverse = [0] * len(perm)
     for place, axis in enumerate(perm):
         inverse[axis] = place
-    return _shared(Base(node), transpose(identity(spec.shape), tuple(inverse)))
+    array = _shared(Base(node), transpose(identity(spec.shape), tuple(inverse)))
+    array._base.owner = ref(array)
+    return array
 
 
 def wrap(result: Any) -> Any:
@@ -205,6 +202,7 @@ def _adopt(array: ndarray, data: Array) -> Node | None:
     array._np = None
     array._node = None
     array._base = Base(leaf(data.T))
+    array._base.owner = ref(array)
     array._map = transpose(identity(data.T.shape), tuple(range(data.ndim - 1, -1, -1)))
     array._part = None
     array._fixed = False
@@ -245,7 +243,10 @@ def read_only(array: Any) -> Array:
         base = array._base
         if base.node is None:
             return to_numpy(array)
-        if array._part is not None or base.node.data is not None:
+        view = array._map
+        # What shows all of the base is handed out in the base's memory order, which NumPy's results keep.
+        whole_base = view is not None and size_of(view.shape) >= base.spec.size
+        if array._part is not None or base.node.data is not None or whole_base:
             node = base.node
             if node.data is None:
                 boundary.evaluate((node,))
@@ -310,7 +311,10 @@ def settle(array: ndarray) -> Array | None:
         return None
     if base.node is not None and base.node.data is None:
         return None
-    array._np = data = to_numpy(array)
+    whole = array._map is None and array._part is None and not array._fixed
+    # Not for arrays with views: what is done to the memory as an array (its shape, its dtype) is not done to the base.
+    alone = whole and sys.getrefcount(base) <= ALONE_HERE
+    array._np = data = base.export() if alone else to_numpy(array)
     return data
 
 
@@ -364,7 +368,7 @@ def _stride(data: Array, view: IndexMap, writeable: bool) -> Array:
         interface["strides"] = tuple([step * itemsize for step in view.strides])
         result = np.asarray(_Window(interface, data))
         if result.dtype != data.dtype:
-            result.dtype = data.dtype  # type: ignore[misc]
+            result = result.view(data.dtype)
     if not writeable or not data.flags.writeable:
         result.flags.writeable = False
     return result
@@ -383,6 +387,8 @@ class _Window:
 def part_of(array: ndarray, part: str) -> Any:
     """`real` or `imag`: a view where NumPy gives one."""
     take_over(array)
+    if part == "real" and array.dtype.kind != "c":
+        return array  # as NumPy: the array itself
     data = array._np
     if data is not None:
         return plain(data.real if part == "real" else data.imag)
@@ -391,50 +397,14 @@ def part_of(array: ndarray, part: str) -> Any:
         if array._node is not None:
             share(array)
         return _shared(array._base, map_of(array), part, array._fixed)
-    if part == "real":
-        return view_of(array, map_of(array))
-    zeros = from_node(fill_(0, array.shape, dtype))
-    share(zeros)
-    zeros._fixed = True
+    shape = array.shape
+    if array.flags.fnc:
+        zeros = from_node_as(fill_(0, shape[::-1], dtype), tuple(range(len(shape)))[::-1])
+    else:
+        zeros = from_node(fill_(0, shape, dtype))
+        share(zeros)
+    zeros._fixed = zeros._base.fixed = True
     return zeros
-
-
-def set_shape(array: ndarray, shape: Any) -> None:
-    data = array._np
-    if data is None and array._node is not None:
-        spec = array._node.key.spec
-        node = array._node
-        wanted = dummy_reshape(spec.shape, shape)
-        array._node = view_(node, IndexMap(0, wanted, c_strides(wanted)))
-        return
-    data = to_numpy(array)
-    data.shape = shape
-    array._np = data
-
-
-def dummy_reshape(shape: Shape, wanted: Any) -> Shape:
-    """The shape that `wanted` (with -1, or an int) means for an array of `shape`, with NumPy's errors."""
-    return np.broadcast_to(np.empty((), "b"), shape).reshape(wanted).shape if 0 in shape else _resolve(shape, wanted)
-
-
-def _resolve(shape: Shape, wanted: Any) -> Shape:
-    sizes = (operator.index(wanted),) if not isinstance(wanted, tuple | list) else tuple(map(operator.index, wanted))
-    total = 1
-    for extent in shape:
-        total *= extent
-    known, unknown = 1, 0
-    for extent in sizes:
-        if extent < 0:
-            unknown += 1
-        else:
-            known *= extent
-    if unknown > 1:
-        raise ValueError("can only specify one unknown dimension")
-    fits = known and total % known == 0 if unknown else known == total
-    if not fits:
-        text = "(" + ",".join(map(str, sizes)) + ("," if len(sizes) == 1 else "") + ")"
-        raise ValueError(f"cannot reshape array of size {total} into shape {text}")
-    return tuple([total // known if extent < 0 else extent for extent in sizes])
 
 
 # Types of operands that NumPy's dispatch has nothing to say about.
@@ -443,11 +413,12 @@ OURS.update(BUILTIN)
 
 
 # From here on: what needs the class. Any of these modules may be the first that a program imports.
-from lazyarray.frontend import indexing, regions, scalar, slices  # noqa: E402
+from lazyarray.frontend import consumers, indexing, regions, scalar, slices  # noqa: E402
 from lazyarray.frontend import ufunc as _ufunc  # noqa: E402, F401
 from lazyarray.frontend.copies import (  # noqa: E402
     astype,
     cast_array,
+    copied_order,
     duplicate,
     in_order,
     order_for,
@@ -465,6 +436,7 @@ from lazyarray.frontend.writing import (  # noqa: E402
 
 know(ndarray, regions, slices)
 scalar.install()
+consumers.teach_json()
 
 __all__ = [
     "BUILTIN",
@@ -474,6 +446,7 @@ __all__ = [
     "astype",
     "cast_array",
     "check_fits",
+    "copied_order",
     "duplicate",
     "from_node",
     "from_node_as",

@@ -12,12 +12,15 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
+from numpy._core import _internal
 
 from lazyarray.config import config
+from lazyarray.frontend.naming import refuse_deleting
 from lazyarray.frontend.record import IMMEDIATE
 from lazyarray.ir.index_map import IndexMap, c_strides, transpose
 from lazyarray.ir.node import Node, Shape
 from lazyarray.runtime.buffer import Base
+from lazyarray.runtime.pool import LEASE
 
 Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
@@ -37,6 +40,10 @@ def know(own: Any, regions: Any, slices: Any) -> None:
     _own = own
     _regions = regions
     _slices = slices
+    from lazyarray.frontend.array import to_numpy
+    from lazyarray.frontend.buffers import install
+
+    install(own, to_numpy)
 
 
 def _is_element(key: Any) -> bool:
@@ -60,6 +67,17 @@ def _asked_by_name(frame: Any, name: str) -> bool:
     """True when the frame's current instruction loads an attribute: not a call into C that looks for one."""
     instruction = opcode.opname[frame.f_code.co_code[frame.f_lasti]]
     return instruction in ("LOAD_ATTR", "LOAD_METHOD") and name in frame.f_code.co_names
+
+
+def _write_part(array: Any, part: str, values: Any) -> None:
+    """Writes `real` or `imag`: NumPy makes an array of the values first, and warns of their imaginary part."""
+    if not array.flags.writeable:
+        core.refuse_write()
+    found = core.as_array(values)
+    if found.dtype.kind == "c" and array.dtype.kind != "b":
+        core.warn_complex()
+        found = found.real
+    core.assign(core.part_of(array, part), found)
 
 
 class Attributes:
@@ -90,7 +108,9 @@ class Attributes:
 
     @shape.setter
     def shape(self: Any, shape: Any) -> None:
-        core.set_shape(self, shape)
+        from lazyarray.frontend import reforming
+
+        reforming.set_shape(self, shape)
 
     @property
     def dtype(self: Any) -> DType:
@@ -105,10 +125,9 @@ class Attributes:
 
     @dtype.setter
     def dtype(self: Any, dtype: Any) -> None:
-        data = core.to_numpy(self)
-        if data is not self._np:
-            self._np = data
-        data.dtype = dtype  # type: ignore[misc]
+        from lazyarray.frontend import reforming
+
+        reforming.set_dtype(self, dtype)
 
     @property
     def ndim(self: Any) -> int:
@@ -145,14 +164,15 @@ class Attributes:
 
     @strides.setter
     def strides(self: Any, strides: Any) -> None:
-        data = core.to_numpy(self)
-        data.strides = strides
-        self._np = data
+        from lazyarray.frontend import reforming
+
+        reforming.set_strides(self, strides)
 
     @property
     def flags(self: Any) -> Any:
-        if self._np is not None:
-            return self._np.flags
+        data = self._np
+        if data is not None and type(data.base) is not LEASE and (flags := data.flags).writeable:
+            return flags
         from lazyarray.frontend.flags import Flags
 
         return Flags(self)
@@ -160,11 +180,11 @@ class Attributes:
     @property
     def base(self: Any) -> Any:
         data = self._np
-        if data is not None:
-            return core.plain(data.base) if type(data.base) is _nparray else data.base
-        if self._node is not None or self._map is None:
+        if data is not None and data.base is None:
             return None
-        return core._shared(self._base, None)
+        from lazyarray.frontend import owners
+
+        return owners.base_of(self)
 
     @property
     def data(self: Any) -> memoryview:
@@ -172,7 +192,9 @@ class Attributes:
 
     @property
     def ctypes(self: Any) -> Any:
-        return core.pin(self).ctypes
+        # NumPy's own object, around this array: pointers made of it keep the array.
+        address: int = core.pin(self).__array_interface__["data"][0]
+        return _internal._ctypes(self, address)
 
     @property
     def flat(self: Any) -> Any:
@@ -220,7 +242,7 @@ class Attributes:
 
     @real.setter
     def real(self: Any, values: Any) -> None:
-        core.assign(core.part_of(self, "real"), values)
+        _write_part(self, "real", values)
 
     @property
     def imag(self: Any) -> Any:
@@ -230,7 +252,7 @@ class Attributes:
     def imag(self: Any, values: Any) -> None:
         if self.dtype.kind != "c":
             core.to_numpy(self).imag = values  # NumPy's error
-        core.assign(core.part_of(self, "imag"), values)
+        _write_part(self, "imag", values)
 
     @property
     def device(self: Any) -> str:
@@ -346,16 +368,28 @@ class Attributes:
         return bool((self == item).any())
 
     def __copy__(self: Any) -> Any:
-        return core.duplicate(self)
+        return core.duplicate(self, "K")
 
     def __deepcopy__(self: Any, memo: Any) -> Any:
         if self.dtype.hasobject:
             return core.plain(core.read_only(self).__deepcopy__(memo))
-        return core.duplicate(self)
+        return core.duplicate(self, "K")
 
     def __reduce__(self: Any) -> tuple[Any, ...]:
-        # The memory itself, so that dtype, layout and out-of-band buffers are those of NumPy's pickles.
-        return core.wrap, (core.to_numpy(self),)
+        from lazyarray.frontend import pickles
+
+        return pickles.reduce(self)
+
+    def __reduce_ex__(self: Any, protocol: Any, /) -> tuple[Any, ...]:
+        from lazyarray.frontend import pickles
+
+        return pickles.reduce_with(self, protocol)
+
+    def __getstate__(self: Any) -> None:
+        return None  # as of classes without state in Python's sense; `__reduce__` has it
+
+    def __dir__(self: Any) -> list[str]:
+        return sorted({*dir(_nparray), "evaluate"})
 
     # ---- NumPy's protocols
 
@@ -426,8 +460,9 @@ class Attributes:
 
     # ---- conversions that stay here
 
-    def item(self: Any, *args: Any) -> Any:
-        return core.read_only(self).item(*args)
+    def item(self: Any, *args: Any, **options: Any) -> Any:
+        found: Any = np.ndarray.item(core.read_only(self), *args, **options)
+        return core.wrap(found) if type(found) is tuple or type(found) is _nparray else found
 
     def tolist(self: Any) -> Any:
         return core.read_only(self).tolist()
@@ -451,8 +486,24 @@ class Attributes:
     def evaluate(self: Any) -> Any:
         """Computes the array's values now."""
         if self._np is None:
+            from lazyarray.frontend.boundary import evaluate_all
+
+            evaluate_all((self,))
             core.read_only(self)
         return self
 
+
+refuse_deleting(
+    Attributes,
+    "numpy.ndarray",
+    {
+        "dtype": "array dtype",
+        "flat": "array flat iterator",
+        "imag": "array imaginary part",
+        "real": "array real part",
+        "shape": "array shape",
+        "strides": "array strides",
+    },
+)
 
 from lazyarray.frontend import array as core  # noqa: E402  (either module may be imported first)

@@ -13,6 +13,8 @@ from lazyarray.frontend.foreign import Forwarder, forward, make_like, retried, s
 from lazyarray.frontend.rebase import rebase
 from lazyarray.frontend.scalar import LazyScalar
 
+object_: Final = object  # the name of an argument, as NumPy has it
+_SEQUENCES: Final = frozenset({list, tuple})
 _PLAIN: Final = frozenset({int, float, complex, bool, str, np.float64, np.int64})
 
 
@@ -37,12 +39,15 @@ def array(
         return wrap(np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin))
     like = options.pop("like", None)
     if not serves(like):
+        np.array((), **options)  # NumPy's error
         options.update(copy=copy, order=order, subok=subok, ndmin=ndmin)
         return make_like("array", like, (object, dtype), options)
     if options or not _is_ours(object):
-        given = forward(export(object))
+        given = _given(object, dtype)
         options.update(copy=copy, order=order, subok=subok, ndmin=ndmin)
         made = retried(np.array, (given, dtype), options)
+        if dtype is None and kind in _SEQUENCES and made.dtype == np.dtype(object_):
+            made = retried(np.array, (object, object_), options)
         return _own(made, given) if type(made) is np.ndarray else made
     x = as_array(object)
     result = _converted(x, dtype, copy, order)
@@ -51,15 +56,32 @@ def array(
     return result
 
 
+def _given(obj: Any, dtype: Any) -> Any:
+    """What NumPy makes an array of; an array of objects holds lazyarray's arrays themselves."""
+    if type(obj) in _SEQUENCES and dtype is not None and (dtype is object_ or np.dtype(dtype).hasobject):
+        return obj
+    return forward(export(obj))
+
+
 def _own(made: Any, given: Any) -> Any:
     """What NumPy made of `given`: the array itself where that is what an object's `__array__` gave."""
     return wrap(made) if type(given) is not Forwarder or given.memory is not made else given.given
 
 
 def _converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> ndarray:
+    if order is None:
+        order = "K"
+    elif type(order) is str:
+        order = order.upper()
+    if order not in ("C", "F", "A", "K"):
+        np.empty(0).copy(order)  # NumPy's error
+    if order == "A" and dtype is not None and np.dtype(dtype) != x.dtype:
+        order = "K"  # conversions ask for an order only where it is C or Fortran
     if x._np is not None:
         made = np.array(x._np, dtype, copy=copy, order=order)
         return x if made is x._np else wrap(made)
+    if type(copy) is not bool and copy is not None:
+        copy = _as_boolean(copy)
     if dtype is not None and (np.dtype(dtype) != x.dtype or copy):
         if copy is False:
             raise ValueError(_NO_COPY)
@@ -80,6 +102,12 @@ def _converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> ndarray:
     return result
 
 
+def _as_boolean(copy: Any) -> bool | None:
+    """What `copy=` means: True, False, or None for "where it must be"."""
+    np.array(np.empty(0), copy=copy)  # NumPy's errors
+    return None if copy is np._CopyMode.IF_NEEDED else bool(copy)
+
+
 _NO_COPY: Final = (
     "Unable to avoid copy while creating an array as requested.\n"
     "If using `np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a copy when needed "
@@ -98,7 +126,7 @@ def asarray(
         return make_like("asarray", like, (a, dtype, order), {"device": device, "copy": copy})
     if _is_ours(a) and device in (None, "cpu"):
         return _converted(as_array(a), dtype, copy, "K" if order is None else order)
-    given = forward(export(a))
+    given = _given(a, dtype)
     made = retried(np.asarray, (given, dtype, order), {"device": device, "copy": copy})
     return _own(made, given) if made is not a or type(a) is not np.ndarray else as_array(a)
 
@@ -109,8 +137,8 @@ def asanyarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> 
         return make_like("asanyarray", like, (a, dtype, order), options)
     if _is_ours(a):
         return asarray(a, dtype, order, **options)
-    given = forward(export(a))
-    made = np.asanyarray(given, dtype, order, **options)
+    given = _given(a, dtype)
+    made = retried(np.asanyarray, (given, dtype, order), options)
     if type(made) is not np.ndarray:
         return made  # a subclass, NumPy's business
     return _own(made, given) if made is not a else as_array(a)

@@ -14,17 +14,17 @@ from lazyarray.ir.node import Node
 DType = np.dtype[Any]
 
 
-def cast_array(array: core.ndarray, dtype: DType) -> core.ndarray:
-    """A new array of another dtype (`astype` without options)."""
+def cast_array(array: core.ndarray, dtype: DType, order: Any = "K") -> core.ndarray:
+    """A new array of another dtype, in memory of the given order (`astype` without other options)."""
     data = core.settle(array)
     if data is not None and (data.size < config.eager_below or data.dtype not in COMPILED or dtype not in COMPILED):
-        return core.plain(data.astype(dtype))
+        return core.plain(data.astype(dtype, order))
     if dtype not in COMPILED:
-        return core.plain(core.read_only(array).astype(dtype))
+        return core.plain(core.read_only(array).astype(dtype, order))
     del data
     if array.dtype.kind == "c" and dtype.kind not in "cb":
         warn_complex()
-    perm = order_of(array)
+    perm = order_for(array, order)
     node = core.value(array) if perm is None else in_order(array, perm)
     node = copy_(node) if node.key.spec.dtype == dtype else cast_(node, dtype)
     return core.from_node(node) if perm is None else core.from_node_as(node, perm)
@@ -36,7 +36,7 @@ def duplicate(array: core.ndarray, order: Any = "C") -> core.ndarray:
     if data is not None and (data.size < config.eager_below or data.dtype not in COMPILED):
         return core.plain(data.copy(order))
     perm = None
-    if order not in ("C", "c"):
+    if order not in ("C", "c", None):
         perm = order_for(array, order)
     del data
     node = copy_(core.value(array) if perm is None else in_order(array, perm))
@@ -47,6 +47,12 @@ def astype(
     array: core.ndarray, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True
 ) -> Any:
     """`ndarray.astype`."""
+    if isinstance(dtype, type) and issubclass(dtype, np.dtype):
+        # A class of dtypes: which of them, NumPy may have to see the values to tell.
+        found = np.empty(0, array.dtype).astype(dtype).dtype
+        if found not in COMPILED:
+            return core.plain(core.read_only(array).astype(dtype, order, casting, subok, copy))
+        dtype = found
     wanted = np.dtype(dtype)
     if type(copy) is not bool:
         np.empty(0, wanted).astype(wanted, copy=copy)  # NumPy's error
@@ -57,11 +63,11 @@ def astype(
     if (
         by_value
         or array.dtype not in COMPILED
+        or type(subok) is not bool
         or (casting != "unsafe" and not np.can_cast(array.dtype, wanted, casting))
     ):
         return core.plain(core.read_only(array).astype(wanted, order, casting, subok, copy))
-    result = cast_array(array, wanted)
-    return result if order in ("K", "k") else duplicate(result, order) if order_for(result, order) else result
+    return cast_array(array, wanted, order)
 
 
 def _is_ordered(array: core.ndarray, order: Any) -> bool:
@@ -79,9 +85,29 @@ def order_for(array: core.ndarray, order: Any) -> tuple[int, ...] | None:
         flags = array.flags
         return order_for(array, "F") if flags.f_contiguous and not flags.c_contiguous else None
     if order in ("K", "k", None):
-        return order_of(array)
+        return copied_order(array)
     np.empty(0).copy(order)  # NumPy's error
     return None
+
+
+def copied_order(array: core.ndarray) -> tuple[int, ...] | None:
+    """The axes from slowest to fastest in a copy that keeps the order; None for C order.
+
+    `PyArray_CreateSortedStridePerm` (numpy/_core/src/multiarray/ctors.c): by stride alone, so that what is broadcast
+    becomes the fastest axis. Iterators (`order_of`) leave such an axis where it is.
+    """
+    data = array._np
+    if data is not None:
+        if data.flags.c_contiguous:
+            return None
+        strides, shape = data.strides, data.shape
+    elif array._node is not None or array._map is None:
+        return None
+    else:
+        strides, shape = array._map.strides, array._map.shape
+    perm = sorted(range(len(shape)), key=lambda axis: -abs(strides[axis]))
+    longer = [axis for axis in perm if shape[axis] != 1]
+    return None if longer == sorted(longer) else tuple(perm)
 
 
 def order_of(array: core.ndarray) -> tuple[int, ...] | None:

@@ -10,10 +10,11 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.array import as_array, from_node, map_of, ndarray, plain, to_numpy, value, view_of, wrap
-from lazyarray.frontend.dispatch import export, is_compiled
+from lazyarray.frontend.dispatch import export, is_compiled, run_numpy
 from lazyarray.frontend.foreign import make_like, serves
 from lazyarray.frontend.layout import ordered, strides_of
 from lazyarray.frontend.manipulation import broadcast_arrays, fill_parts
+from lazyarray.frontend.overrides import is_foreign
 from lazyarray.frontend.rebase import rebase
 from lazyarray.frontend.record import broadcast_, cast_, copy_, empty_, fill_, iota_, map_, update_
 from lazyarray.frontend.scalar import LazyScalar
@@ -31,6 +32,8 @@ def shape_from(shape: Any) -> Shape | None:
     """The shape as a tuple; None where it is not one that NumPy takes without complaint."""
     if type(shape) is int:
         return (shape,) if shape >= 0 else None
+    if isinstance(shape, bool):
+        return None
     try:
         if isinstance(shape, tuple | list):
             result = tuple([operator.index(extent) for extent in shape])
@@ -58,9 +61,12 @@ def recorded_size(shape: Shape, dtype: DType) -> bool:
     return size >= config.eager_below and size * dtype.itemsize < HUGE
 
 
+_OPTIONS: Final = frozenset({"order", "device", "like"})
+
+
 def _plan(shape: Any, dtype: Any, options: dict[str, Any]) -> tuple[Shape, DType] | None:
     """Shape and dtype of a new array that is to be recorded; None where NumPy makes it at once."""
-    if options.get("device") is not None or not serves(options.get("like")):
+    if options.get("device") is not None or not serves(options.get("like")) or not _OPTIONS.issuperset(options):
         return None
     extents = shape_from(shape)
     found = dtype_from(dtype)
@@ -169,23 +175,33 @@ def _like(name: str, number: int | None) -> Callable[..., Any]:
         if type(a) is ndarray and shape is None and not options:
             data = a._np
             if data is not None and data.size < config.eager_below:
-                return wrap(function(data, dtype, order))
+                return wrap(function(data, dtype, order, subok))
         fill = (lambda s, d: empty_(s, d)) if number is None else (lambda s, d: fill_(number, s, d))
         return _create_like(name, fill, (), a, dtype, order, shape, subok=subok, **options)
 
     return create
 
 
+_LIKE_OPTIONS: Final = frozenset({"subok", "device"})
+
+
 def _create_like(
     name: str, fill: Any, extra: tuple[Any, ...], a: Any, dtype: Any, order: Any, shape: Any, **options: Any
 ) -> Any:
     known = type(a) is ndarray or type(a) is np.ndarray or type(a) is LazyScalar
+    if not known and is_foreign(a):
+        named = {"dtype": dtype, "order": order, "shape": shape, **options}
+        usual = {"dtype": None, "order": "K", "shape": None, "subok": True}
+        said = {key: item for key, item in named.items() if item is not usual.get(key)}
+        return run_numpy(getattr(np, name), (a, *extra), said)
     found = dtype_from(a.dtype if dtype is None and known else dtype) if known or dtype is not None else None
     extents = None if not known else a.shape if shape is None else shape_from(shape)
     if (
         extents is None
         or found is None
         or options.get("device") is not None
+        or type(options.get("subok", True)) is not bool
+        or not _LIKE_OPTIONS.issuperset(options)
         or not recorded_size(extents, found)
         or order not in ("C", "F", "K", "A")
     ):
@@ -298,7 +314,7 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, like: Any = No
 
 
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
-    extents = shape_from(dimensions)
+    extents = shape_from(dimensions) if isinstance(dimensions, tuple | list) else None
     found = dtype_from(dtype)
     if extents is None or found is None or sparse or not recorded_size((len(extents), *extents), found):
         make: Any = np.indices
@@ -344,6 +360,10 @@ def diag(v: Any, k: Any = 0) -> Any:
     v = as_array(v)
     if v.ndim != 1:
         return rebase(np.diag)(v, k)
+    if type(k) is not int:
+        if not isinstance(k, np.integer):
+            return wrap(np.diag(to_numpy(v), export(k)))
+        k = int(k)
     n = v.shape[0] + abs(k)
     if v._np is not None and (n * n < config.eager_below or not is_compiled(v.dtype)):
         return wrap(np.diag(v._np, k))

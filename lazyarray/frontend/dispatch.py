@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from types import BuiltinFunctionType
 from typing import Any, Final
 
 import numpy as np
 
 from lazyarray.config import config
+from lazyarray.frontend import ufunc
 from lazyarray.frontend.array import ndarray, plain, read_only, to_numpy, wrap
 from lazyarray.frontend.foreign import retried
+from lazyarray.frontend.naming import describe_as
+from lazyarray.frontend.overrides import NOTHING, answer, ask_ufunc, is_foreign, overrides_ufuncs, register
+from lazyarray.frontend.rebase import Warnings
 from lazyarray.frontend.record import COMPILED
 from lazyarray.frontend.regions import window
 from lazyarray.frontend.scalar import LazyScalar
@@ -99,7 +105,11 @@ def plain_operands(args: Sequence[Any], fresh: bool = False) -> Any:
                 managed = True
             result.append(arg)
         elif kind is list or kind is tuple:
-            if _CONTAINERS.isdisjoint(map(type, arg)):
+            kinds = set(map(type, arg))
+            if _INERT.issuperset(kinds):
+                result.append(arg)
+                continue
+            if _CONTAINERS.isdisjoint(kinds) and not any([hasattr(item, "__array_function__") for item in kinds]):
                 result.append(arg)
                 continue
             inner = plain_operands(arg, fresh)
@@ -199,10 +209,35 @@ def fall_back(name: str, source: Function, args: Sequence[Any], kwargs: Mapping[
 
 
 def run_numpy(source: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """NumPy's function on exported arguments."""
+    """NumPy's function on exported arguments, or what other classes among them have in its place."""
+    result = answer(source, args, kwargs)
+    if result is not NOTHING:
+        return result
     passed = [export(arg) for arg in args]
     named = {key: export(value) for key, value in kwargs.items()}
     return same(retried(source, passed, named), (*args, *kwargs.values()), (*passed, *named.values()))
+
+
+# What a recording function raises for arguments that it cannot take.
+REFUSALS: Final = (TypeError, ValueError, IndexError, AttributeError, OverflowError, KeyError)
+
+
+def ask_numpy(name: str, source: Function, args: Sequence[Any], kwargs: Mapping[str, Any], warned: bool = False) -> Any:
+    """NumPy's own error for a call that recording refused; counted where NumPy has an answer after all.
+
+    `warned`: NumPy's warnings about this call were given before it was refused.
+    """
+    with warnings.catch_warnings() if warned else nullcontext():
+        if warned:
+            warnings.simplefilter("ignore")
+        result = run_numpy(source, args, kwargs)
+    ledger.fallback(name)
+    return result
+
+
+def _is_callback(arg: Any) -> bool:
+    """True for a function of the program's, which must not be called a second time."""
+    return callable(arg) and not isinstance(arg, type | np.ufunc) and type(arg) not in _CONTAINERS
 
 
 def describe(function: Function, source: Any, name: str) -> Function:
@@ -210,10 +245,10 @@ def describe(function: Function, source: Any, name: str) -> Function:
     function.__name__ = name.rpartition(".")[2]
     function.__qualname__ = function.__name__
     function.__module__ = f"lazyarray.{name}".rpartition(".")[0]
-    function.__doc__ = getattr(source, "__doc__", None)
-    function.__wrapped__ = source  # type: ignore[attr-defined]
+    describe_as(function, source)
     # What NumPy's `__array_function__` runs.
     function._implementation = function  # type: ignore[attr-defined]
+    register(function, source)
     return function
 
 
@@ -246,7 +281,23 @@ def unbound(function: Function, source: Any) -> Function:
         made.__dict__[name] = getattr(function, name)
     callable_type.__name__ = callable_type.__qualname__ = "builtin_function_or_method"
     callable_type.__doc__ = function.__doc__
+    register(made, source)
     return made  # type: ignore[no-any-return]
+
+
+def guarded(function: Function, source: Any) -> Function:
+    """The described function, that leaves arguments of classes with an override to them."""
+    if type(source) is not type(np.sum):
+        return function
+    keeps = source is np.meshgrid  # subclasses in, subclasses out
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for arg in args:
+            if type(arg) not in _INERT and (is_foreign(arg) or (keeps and isinstance(arg, np.ndarray))):
+                return run_numpy(source, args, kwargs)
+        return function(*args, **kwargs)
+
+    return describe(call, source, function.__name__)
 
 
 def compiled(name: str, source: Function, lazy: Function, at_once: bool = True) -> Function:
@@ -284,12 +335,20 @@ def compiled(name: str, source: Function, lazy: Function, at_once: bool = True) 
         if operands is not FALL_BACK:
             if operands is not None and at_once:
                 return run_plain(source, args, kwargs, operands)
+            refused = False
+            warned = Warnings.issued
             try:
                 return lazy(*args, **kwargs)
             except Foreign:
                 return run_numpy(source, args, kwargs)
             except Uncompiled:
                 pass
+            except REFUSALS:
+                if any(_is_callback(arg) for arg in (*args, *kwargs.values())):
+                    raise
+                refused = True
+            if refused:
+                return ask_numpy(name, source, args, kwargs, Warnings.issued > warned)
         return fall_back(name, source, args, kwargs)
 
     return describe(call, source, name)
@@ -312,7 +371,9 @@ def compiled_method(name: str, source: Function, lazy: Function) -> Function:
         ):
             result = source(data, *args, **kwargs)
             kind = type(result)
-            return plain(result) if kind is np.ndarray and result is not data else self if result is data else result
+            if kind is np.ndarray:
+                return self if result is data else plain(result)
+            return adopt(result) if kind is tuple else result
         del data
         return general(self, *args, **kwargs)
 
@@ -322,7 +383,8 @@ def compiled_method(name: str, source: Function, lazy: Function) -> Function:
 def compiled_pair(name: str, source: Function, lazy: Function) -> Function:
     """The public function `name` of two arrays: as `compiled`, with the small call ahead of everything."""
     general = compiled(name, source, lazy)
-    fresh = name in FRESH or name == "matmul"
+    is_ufunc = name == "matmul"
+    fresh = name in FRESH or is_ufunc
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 2 and not kwargs and type(args[0]) is type(args[1]) is ndarray:
@@ -336,6 +398,8 @@ def compiled_pair(name: str, source: Function, lazy: Function) -> Function:
                 result = source(x, y)
                 return plain(result) if type(result) is np.ndarray else result
             del x, y
+        if is_ufunc and any([overrides_ufuncs(arg) for arg in args]):
+            return ask_ufunc(ufunc.UFUNCS[name], "__call__", args, kwargs)
         return general(*args, **kwargs)
 
     return describe(call, source, name)
@@ -356,8 +420,15 @@ def passing(name: str, source: Function, pure: bool = False, counted: bool = Tru
         # A third positional argument may be an `out`.
         if pure and len(args) < 3 and _WRITTEN.isdisjoint(kwargs):
             ledger.fallback(name)
+            result = answer(source, args, kwargs)
+            if result is not NOTHING:
+                return result
             values = [borrow(arg) for arg in args]
-            return adopt(source(*values, **{key: borrow(value) for key, value in kwargs.items()}))
+            result = source(*values, **{key: borrow(value) for key, value in kwargs.items()})
+            for given, value in zip(args, values, strict=True):
+                if result is value:
+                    return given  # not the stand-in for it, which refuses writes
+            return adopt(result)
         return fall_back(name, source, args, kwargs)
 
     return describe(call, source, name)

@@ -9,12 +9,13 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.foreign import Forwarder, forward
-from lazyarray.frontend.record import COMPILED, NUMBER_DTYPES, NUMBERS, WEAK, broadcast_shape, map_
+from lazyarray.frontend.record import COMPILED, NUMBER_DTYPES, NUMBERS, WEAK, broadcast_shape, map_, reduce_
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime import backend
+from lazyarray.runtime.floating import Last, error_state, join, must_run_now
 from lazyarray.runtime.ledger import ledger
 
 _nparray: Final = np.ndarray
@@ -97,25 +98,18 @@ def defers(self: Any, other: Any, reflected: bool) -> bool:
     return priority is not None and priority > 0.0
 
 
-def shortcut_power(dtype: np.dtype[Any], exponent: Any) -> str | None:
-    """The ufunc that NumPy's `**` runs for some scalar exponents (`fast_scalar_power`, number.c)."""
-    kind = type(exponent)
-    if kind is int:
-        if exponent == 2 and dtype.kind in "fciub":
-            return "square"
-        if exponent == -1 and dtype.kind in "fc":
-            return "reciprocal"
-    elif kind is float and exponent == 0.5 and dtype.kind in "fc":
-        return "sqrt"
-    return None
-
-
 _EAGER: dict[str, dict[str, Any]] = {}
 
 
 def eager(name: str) -> Any:
-    """The backend's ufunc for small arrays where NumPy's bits are not those of compiled kernels; else None."""
+    """The backend's ufunc for small arrays where NumPy's bits are not those of compiled kernels; else None.
+
+    None also where NumPy's error state is to be obeyed at once: recorded operations run in NumPy then, too.
+    """
     if config.numerics != "fast":
+        return None
+    state = error_state()
+    if state is not Last.waits and must_run_now(state):
         return None
     try:
         return _EAGER[config.backend][name]
@@ -147,6 +141,8 @@ def binary(name: str, python: Callable[[Any, Any], Any], x: Any, y: Any, reflect
     kind = type(other)
     if kind is not ndarray and kind not in NUMBERS and defers(own, other, reflected):
         return NotImplemented
+    if kind not in BUILTIN and overrides(other):
+        return others.ask_ufunc(ufuncs.UFUNCS[name], "__call__", (x, y), {})
     return elementwise(ufuncs.UFUNCS[name], (x, y), python)
 
 
@@ -236,7 +232,7 @@ def elementwise(function: Any, args: tuple[Any, ...], python: Callable[..., Any]
         del memory
         return _record(function, args)
     fast = None
-    if function._transcendental and all(getattr(item, "dtype", _BOOL) in COMPILED for item in del_args):
+    if function._transcendental and not must_be_eager(tuple(del_args)):
         fast = eager(function.__name__)
     result = (fast or python or function._np)(*del_args)
     return wrap(result) if type(result) is _nparray or type(result) is tuple else result
@@ -247,7 +243,9 @@ def operands_of(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[int, ...]
 
     NumPy's K order: another order than C only where all arrays that have one agree on it.
     """
-    perm = _common_order(args)
+    if any([type(arg) is list or type(arg) is tuple for arg in args]):
+        args = tuple([plain(np.asarray(arg)) if type(arg) in (list, tuple) else arg for arg in args])
+    perm = common_order(args)
     if perm is None:
         return tuple([as_operand(arg) for arg in args]), None
     found: list[Any] = []
@@ -258,7 +256,8 @@ def operands_of(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[int, ...]
     return tuple(found), perm
 
 
-def _common_order(args: tuple[Any, ...]) -> tuple[int, ...] | None:
+def common_order(args: tuple[Any, ...]) -> tuple[int, ...] | None:
+    """The axes from slowest to fastest in what a ufunc makes of the operands; None for C order."""
     views: list[IndexMap] = []
     in_c_order = True
     for arg in args:
@@ -308,7 +307,10 @@ def _record(function: Any, args: tuple[Any, ...]) -> Any:
     if len(function._ops) > 1:
         function._np.resolve_dtypes((*map(given_dtype, operands), *(None,) * function.nout))  # errors name the ufunc
     check_power(function, operands)
-    results = [array_of(map_(OPS[name], operands), perm) for name in function._ops]
+    nodes = [map_(OPS[name], operands) for name in function._ops]
+    if len(nodes) > 1:
+        join(function.__name__, nodes)
+    results = [array_of(node, perm) for node in nodes]
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -335,15 +337,27 @@ def check_power(function: Any, operands: tuple[Any, ...]) -> None:
     exponent = operands[1]
     if type(exponent) is not Node or exponent.key.spec.dtype.kind != "i":
         return
-    base = operands[0]
-    kind = base.key.spec.dtype.kind if type(base) is Node else np.asarray(base).dtype.kind
-    if kind not in "biu":
+    if np.power.resolve_dtypes((given_dtype(operands[0]), exponent.key.spec.dtype, None))[2].kind != "i":
         return
-    if bool((read_only(from_node(exponent)) < 0).any()):
-        raise ValueError("Integers to negative integer powers are not allowed.")
+    shape = broadcast_shape([o.key.spec.shape for o in operands if type(o) is Node])
+    if shape is not None and 0 not in shape and _has_negative(exponent):
+        base = operands[0]
+        # NumPy's error, which may be about the base.
+        np.power(np.ones(1, base.key.spec.dtype) if type(base) is Node else base, -np.ones(1, exponent.key.spec.dtype))
+
+
+def _has_negative(exponent: Node) -> bool:
+    """Whether any value is negative: an evaluation, of one number where the values are not there yet."""
+    spec = exponent.key.spec
+    if not spec.size:
+        return False
+    if exponent.data is not None and spec.size < config.eager_below:
+        return bool(exponent.data.min() < 0)
+    return bool(scalar_from_node(reduce_("min", exponent, tuple(range(spec.ndim)))) < 0)
 
 
 # Last: arrays need what is above, and any of these modules may be imported first.
+from lazyarray.frontend import overrides as others  # noqa: E402
 from lazyarray.frontend import ufunc as ufuncs  # noqa: E402
 from lazyarray.frontend.array import (  # noqa: E402
     BUILTIN,

@@ -1,11 +1,19 @@
-"""Owns `Flags`: NumPy's flags object for arrays whose memory is not NumPy's yet."""
+"""Owns `Flags`: NumPy's flags object for arrays whose memory is not NumPy's yet, or belongs to a pool."""
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
+from lazyarray.frontend import owners
+from lazyarray.frontend.naming import Named, name_as_in_c, refuse_deleting, refuse_setting
+from lazyarray.frontend.reforming import make_plain
+
+_TYPE: Final[type] = type(np.empty(0).flags)
+_OWNER: Final = f"{_TYPE.__module__}.{_TYPE.__qualname__}"
 _LETTERS: Final = {
     "C": "c_contiguous",
     "CONTIGUOUS": "c_contiguous",
@@ -30,20 +38,31 @@ _LETTERS: Final = {
     "FNC": "fnc",
     "FORC": "forc",
 }
+_SETTABLE: Final = frozenset({"writeable", "aligned", "writebackifcopy"})
+_OWNS, _WRITES = 0x0004, 0x0400  # NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE (numpy/ndarraytypes.h)
 
 
-class Flags:
+class Flags(metaclass=Named):
     """What NumPy's flags would say of the array."""
 
     __slots__ = ("_array",)
+    __module__ = _TYPE.__module__
+    __qualname__ = _TYPE.__qualname__
+    __hash__: Any = None
 
     def __init__(self, array: Any) -> None:
-        object.__setattr__(self, "_array", array)
+        self._array = array
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return _TYPE
 
     @property
     def _real(self) -> Any:
-        # An array of the same layout over one element of memory: nothing reads it.
+        # Of an array of the same layout over one element of memory: nothing reads it.
         array = self._array
+        if array._np is not None:
+            return array._np.flags
         if 0 in array.shape:
             return np.empty(array.shape, array.dtype).flags
         element = np.empty(1, array.dtype)
@@ -52,43 +71,87 @@ class Flags:
     @property
     def owndata(self) -> bool:
         array = self._array
-        return array._node is not None or (array._map is None and array._part is None)
+        return (array._np is None and array._node is not None) or owners.base_of(array) is None
 
     @property
     def writeable(self) -> bool:
         array = self._array
+        if array._np is not None:
+            return bool(array._np.flags.writeable)
         return array._node is not None or not array._fixed
 
     @writeable.setter
-    def writeable(self, allowed: bool) -> None:
-        self._array.setflags(write=allowed)
+    def writeable(self, allowed: Any) -> None:
+        self._array.setflags(write=bool(allowed))
 
-    def __getattr__(self, name: str) -> Any:
-        real = self._real
-        if name in ("behaved", "carray", "farray") and not self.writeable:
-            return False
-        return getattr(real, name)
+    @property
+    def aligned(self) -> bool:
+        return bool(self._real.aligned)
 
-    def __getitem__(self, name: str) -> Any:
-        if name not in _LETTERS:
-            raise KeyError("Unknown flag")
-        return getattr(self, _LETTERS[name])
+    @aligned.setter
+    def aligned(self, allowed: Any) -> None:
+        self._array.setflags(align=bool(allowed))
 
-    def __setitem__(self, name: str, allowed: bool) -> None:
-        if name not in _LETTERS:
-            raise KeyError("Unknown flag")
-        setattr(self, _LETTERS[name], allowed)
+    @property
+    def writebackifcopy(self) -> bool:
+        return bool(self._real.writebackifcopy)
+
+    @writebackifcopy.setter
+    def writebackifcopy(self, allowed: Any) -> None:
+        self._array.setflags(uic=bool(allowed))
+
+    @property
+    def _warn_on_write(self) -> bool:
+        raise AttributeError("attribute '_warn_on_write' of '" + _OWNER + "' objects is not readable")
+
+    @_warn_on_write.setter
+    def _warn_on_write(self, allowed: Any) -> None:
+        make_plain(self._array).flags._warn_on_write = allowed  # type: ignore[attr-defined]
 
     @property
     def num(self) -> int:
-        real = int(self._real.num) & ~(0x0004 | 0x0400)
-        return real | (0x0004 if self.owndata else 0) | (0x0400 if self.writeable else 0)
+        real = int(self._real.num) & ~(_OWNS | _WRITES)
+        return real | (_OWNS if self.owndata else 0) | (_WRITES if self.writeable else 0)
 
-    def __eq__(self, other: Any) -> bool:
-        return bool(self.num == getattr(other, "num", None))
+    def __getitem__(self, name: Any) -> Any:
+        word = name.decode("latin-1") if isinstance(name, bytes) else name
+        if not isinstance(word, str) or word not in _LETTERS:
+            raise KeyError("Unknown flag")
+        return getattr(self, _LETTERS[word])
 
-    __hash__ = None  # type: ignore[assignment]
+    def __setitem__(self, name: Any, allowed: Any) -> None:
+        if not isinstance(name, str) or _LETTERS.get(name) not in _SETTABLE:
+            raise KeyError("Unknown flag")
+        setattr(self, _LETTERS[name], allowed)
+
+    def __eq__(self, other: Any) -> Any:
+        return self._compare(other, operator.eq)
+
+    def __ne__(self, other: Any) -> Any:
+        return self._compare(other, operator.ne)
+
+    def _compare(self, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
+        theirs: Any = other
+        return compare(self.num, theirs.num) if isinstance(other, _TYPE) else NotImplemented
 
     def __repr__(self) -> str:
         names = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED", "WRITEBACKIFCOPY")
         return "".join(f"  {name} : {self[name]}\n" for name in names)
+
+
+def _reading(name: str) -> property:
+    def read(self: Flags) -> bool:
+        if name in ("behaved", "carray") and not self.writeable:
+            return False
+        return bool(getattr(self._real, name))
+
+    return property(read)
+
+
+for _name in ("behaved", "c_contiguous", "carray", "contiguous", "f_contiguous", "farray", "fnc", "forc", "fortran"):
+    setattr(Flags, _name, _reading(_name))
+
+
+refuse_setting(Flags, _OWNER)
+refuse_deleting(Flags, _OWNER, {name: f"flags {name} attribute" for name in _SETTABLE})
+name_as_in_c(Flags)

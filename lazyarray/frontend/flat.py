@@ -61,7 +61,15 @@ class flatiter(metaclass=_FlatType):
         return wrap(self._iterator[memory_key(key)])
 
     def __setitem__(self: Any, key: Any, value: Any) -> None:
-        self._iterator[memory_key(key)] = to_memory(value)
+        if not self._array.flags.writeable:
+            raise ValueError("underlying array is read-only")
+        iterator = self._iterator
+        if not iterator.base.flags.writeable:  # as the array was when the iterator was made
+            iterator = to_numpy(self._array).flat
+        iterator[memory_key(key)] = to_memory(value)
+
+    def __delitem__(self: Any, key: Any) -> None:
+        del self._iterator[memory_key(key)]  # NumPy's error
 
     def __array__(self: Any, dtype: Any = None, *, copy: Any = None) -> Any:
         made = self._iterator.__array__() if dtype is None else self._iterator.__array__(dtype)

@@ -33,11 +33,28 @@ class Forwarder:
         return made
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.source, name)
+        found = getattr(self.source, name)
+        return _wrapping(found) if name == "__array_wrap__" else found
 
     def restore(self, result: Any) -> Any:
         """The array that the object gave, where NumPy returned its memory; else the result."""
         return self.given if self.given is not None and result is self.memory else result
+
+
+def _wrapping(method: Callable[..., Any]) -> Callable[..., Any]:
+    """An `__array_wrap__` that is handed lazyarray's array, ufunc and operands, for NumPy to call."""
+
+    def call(array: Any, *rest: Any) -> Any:
+        from lazyarray.frontend.array import wrap
+        from lazyarray.frontend.ufunc import own_of
+
+        if rest and rest[0] is not None:
+            function, args, place = rest[0]
+            given = tuple([wrap(item.source if type(item) is Forwarder else item) for item in args])
+            rest = ((own_of(function), given, place), *rest[1:])
+        return method(wrap(array), *rest)
+
+    return call
 
 
 def forward(obj: Any) -> Any:

@@ -31,6 +31,7 @@ class Advanced(NamedTuple):
     indices: tuple[Any, ...]  # one NumPy int array per axis, unchecked; or None with `mask`
     mask: Any  # the single boolean array of the key (an ndarray of ours or NumPy's), if that is all there is
     position: int  # where the index axes come in the result
+    named: tuple[int, ...]  # the array's own axes behind `axes`: what errors say
 
 
 class Located(NamedTuple):
@@ -212,7 +213,7 @@ def _as_index(item: Any) -> Any:
         if found.size == 0 and not isinstance(item, _nparray | ndarray):
             found = found.astype(np.intp)
     if found.dtype.kind not in "iub":
-        if isinstance(item, _nparray | ndarray | list | tuple):
+        if isinstance(item, _nparray | ndarray):
             raise IndexError("arrays used as indices must be of integer (or boolean) type")
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
@@ -221,10 +222,16 @@ def _as_index(item: Any) -> Any:
     return found
 
 
+MOST_ITEMS: Final = 32  # items of a key from which on the limits of NumPy's iterators may refuse it
+
+
 def parse_advanced(array: ndarray, key: Any) -> Advanced | None:
-    """The parts of an advanced key; None for the rare ones that NumPy is asked to do (masks without axes)."""
+    """The parts of an advanced key; None for the rare ones that NumPy is asked to do (masks without axes, very
+    many items)."""
     shape = array.shape
     items: list[Any] = list(key) if type(key) is tuple else [key]
+    if len(items) > MOST_ITEMS:
+        return None
     consumed, dots = 0, -1
     for place, item in enumerate(items):
         kind = type(item)
@@ -259,6 +266,7 @@ def parse_advanced(array: ndarray, key: Any) -> Advanced | None:
 def _place(array: ndarray, shape: Shape, items: list[Any], dots: int, dotted: int) -> Advanced:
     basic: list[Any] = []
     axes: list[int] = []
+    named: list[int] = []
     indices: list[Any] = []
     masks: list[Any] = []
     runs: list[int] = []  # places (in the expanded key) of everything that NumPy counts as advanced
@@ -294,6 +302,7 @@ def _place(array: ndarray, shape: Shape, items: list[Any], dots: int, dotted: in
             count = 1
         basic += [slice(None)] * count
         axes += range(at, at + count)
+        named += range(axis, axis + count)
         at += count
         axis += count
     adjacent = all(b - a == 1 for a, b in pairwise(runs))
@@ -309,7 +318,7 @@ def _place(array: ndarray, shape: Shape, items: list[Any], dots: int, dotted: in
                 continue
             arrays += np.nonzero(read_only(item) if type(item) is ndarray else item) if _is_mask(item) else [item]
         found = tuple(arrays)
-    return Advanced(view, tuple(axes), found, mask, position)
+    return Advanced(view, tuple(axes), found, mask, position, tuple(named))
 
 
 def index_nodes(parsed: Advanced) -> list[Node]:
@@ -319,7 +328,7 @@ def index_nodes(parsed: Advanced) -> list[Node]:
         text = " ".join("(" + ",".join(map(str, s)) + ("," if len(s) == 1 else "") + ")" for s in shapes)
         raise IndexError(f"shape mismatch: indexing arrays could not be broadcast together with shapes {text} ")
     nodes: list[Node] = []
-    for item, axis in zip(parsed.indices, parsed.axes, strict=True):
+    for item, axis, named in zip(parsed.indices, parsed.axes, parsed.named, strict=True):
         extent = parsed.view.shape[axis]
         if type(item) is ndarray and item.size >= config.eager_below:
             take_over(item)
@@ -329,7 +338,7 @@ def index_nodes(parsed: Advanced) -> list[Node]:
         if low < -extent or high >= extent:
             data = read_only(item) if type(item) is ndarray else item
             wrong = data[(data < -extent) | (data >= extent)].flat[0]
-            raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {extent}")
+            raise IndexError(f"index {wrong} is out of bounds for axis {named} with size {extent}")
         if node is None:
             node = leaf(np.array(data, _INT, order="C"))
         node = cast_(node, _INT)

@@ -8,6 +8,7 @@ evaluated there.
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend.array import (
     from_node,
+    from_node_as,
     map_of,
     ndarray,
     plain,
@@ -26,6 +28,7 @@ from lazyarray.frontend.array import (
     view_of,
     wrap,
 )
+from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.index_keys import Advanced, index_nodes, locate, memory_key, parse_advanced
 from lazyarray.frontend.quick import node_of, record_node
 from lazyarray.frontend.record import (
@@ -46,6 +49,7 @@ from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.frontend.writing import (
     as_operand,
     check_fits,
+    checked,
     refuse_write,
     to_memory,
     warn_complex,
@@ -155,18 +159,50 @@ def _part(array: ndarray, element: Any) -> Any:
 def _get_advanced(array: ndarray, key: Any) -> Any:
     parsed = parse_advanced(array, key)
     if parsed is None:
-        ledger.fallback("index by a boolean without axes")
+        ledger.fallback("index by a boolean without axes, or by many items")
         return wrap(read_only(array)[memory_key(key)])
     if parsed.mask is not None:
         return _get_masked(array, parsed)
     nodes = index_nodes(parsed)
+    if parsed.position == 0 and not _is_sorted(parsed):
+        return _gather_in_order(array, parsed, nodes)
     source = value(view_of(array, parsed.view))
+    perm = _index_order(parsed)
+    if perm is not None:
+        turned = [view_(n, index_map.transpose(index_map.identity(n.key.spec.shape), perm)) for n in nodes]
+        return from_node_as(gather_(source, turned, parsed.axes, 0), perm)
     node = gather_(source, nodes, parsed.axes, parsed.position)
     if not node.key.spec.shape and type(key) is not tuple:
         return scalar_from_node(node)
     if not node.key.spec.shape and not any(item is Ellipsis for item in key):
         return scalar_from_node(node)
     return from_node(node)
+
+
+def _index_order(parsed: Advanced) -> tuple[int, ...] | None:
+    """The order of axes in memory that all index arrays share, if nothing but index axes is left; None for C order."""
+    if len(parsed.axes) != len(parsed.view.shape) or len({item.shape for item in parsed.indices}) != 1:
+        return None
+    orders = {order_of(item if type(item) is ndarray else plain(item)) for item in parsed.indices}
+    return orders.pop() if len(orders) == 1 else None
+
+
+def _is_sorted(parsed: Advanced) -> bool:
+    """True when what is not indexed lies in memory in the order of its axes."""
+    _, shape, strides = parsed.view
+    steps = [abs(strides[axis]) for axis in range(len(shape)) if axis not in parsed.axes and shape[axis] != 1]
+    return all([a >= b for a, b in pairwise(steps)])
+
+
+def _gather_in_order(array: ndarray, parsed: Advanced, nodes: list[Node]) -> ndarray:
+    """A gather whose axes after the index axes keep their order in memory, as in NumPy."""
+    view, count = parsed.view, len(parsed.axes)
+    rest = [axis for axis in range(len(view.shape)) if axis not in parsed.axes]
+    places = sorted(range(len(rest)), key=lambda place: -abs(view.strides[rest[place]]))
+    moved = index_map.transpose(view, (*parsed.axes, *[rest[place] for place in places]))
+    node = gather_(value(view_of(array, moved)), nodes, tuple(range(count)), 0)
+    lead = len(node.key.spec.shape) - len(rest)
+    return from_node_as(node, (*range(lead), *[lead + place for place in places]))
 
 
 def _get_masked(array: ndarray, parsed: Advanced) -> Any:
@@ -263,7 +299,10 @@ def put(array: ndarray, key: Any, new: Any) -> None:
         take_over(array)  # the write is then recorded
     data = settle(array)
     if data is not None:
-        data[memory_key(key)] = to_memory(new)
+        if data.dtype.hasobject:
+            retried(data.__setitem__, (memory_key(key), new), {})  # what it holds is the object, not what stands for it
+        else:
+            data[memory_key(key)] = to_memory(new)
         return
     if array._node is None and array._fixed:
         refuse_write()
@@ -273,6 +312,8 @@ def put(array: ndarray, key: Any, new: Any) -> None:
     if found is None:
         _put_advanced(array, key, new)
         return
+    if type(new) is LazyScalar:
+        new = checked(new, array.dtype)
     region = found.view
     if not region.shape and _is_immediate(array, new):
         to_numpy(array)[memory_key(key)] = new
@@ -450,3 +491,7 @@ def _over(mask: Node, parsed: Advanced) -> Node:
     first, count = parsed.axes[0], len(parsed.axes)
     rest = len(parsed.view.shape) - first - count
     return reshape_(mask, (*(1,) * first, *mask.key.spec.shape, *(1,) * rest))
+
+
+# Last: either module may be imported first.
+from lazyarray.frontend.copies import order_of  # noqa: E402

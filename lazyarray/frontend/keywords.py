@@ -8,7 +8,6 @@ import numpy as np
 
 from lazyarray.frontend.foreign import forward
 from lazyarray.frontend.loops import resolve_loop
-from lazyarray.frontend.rebase import Warnings
 from lazyarray.frontend.record import (
     COMPILED,
     broadcast_,
@@ -25,19 +24,21 @@ from lazyarray.frontend.record import (
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.ir.index_map import identity
 from lazyarray.ir.node import Node
-from lazyarray.ir.ops import OPS
+from lazyarray.ir.ops import OPS, dtype_of
+from lazyarray.ir.raises import cast_raises, harmless
+from lazyarray.runtime.floating import join
 from lazyarray.runtime.ledger import ledger
 
 _BOOL: Final = np.dtype(bool)
-_NO_OUT: Final = (
-    "'where' used without 'out', expect unitialized memory in output. If this is intentional, use out=None."
-)
+_NOTHING: Final = np.empty(0)
+_NO_MASK: Final = np.empty(0, bool)
 
 
 def _given_out(function: Any, options: dict[str, Any], extra: tuple[Any, ...]) -> tuple[Any, ...]:
+    given = "out" in options
     out: Any = options.pop("out", None)
     if extra:
-        if out is not None:
+        if given:
             raise TypeError("cannot specify 'out' as both a positional and keyword argument")
         out = extra
     if out is None:
@@ -75,7 +76,10 @@ def call(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     if len(args) < nin or len(args) > nin + function.nout:
         return function._np(*export(args), **export(options))  # NumPy's error
     given = dict(options)
-    outs = _given_out(function, given, args[nin:])
+    try:
+        outs = _given_out(function, given, args[nin:])
+    except (TypeError, ValueError):
+        return wrap(function._np(*export(args), **export(options)))  # NumPy may object to something else first
     if len(args) > nin and function.__name__ in ("maximum", "minimum"):
         function._np(0.0, 0.0, np.empty(()))  # NumPy's warning about an output by position
     args = tuple([forward(arg) for arg in args[:nin]])
@@ -84,24 +88,34 @@ def call(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     managed = [a for a in touched if type(a) is ndarray and settle(a) is None and not _is_region(a, outs)]
     lazy = any(type(a) is LazyScalar and a._node.data is None for a in args)
     compiled = bool(function._ops) and all(name in _RECORDED for name in given) and not must_be_eager(args)
+    if type(given.get("subok", True)) is not bool:
+        compiled = False
     if compiled and any(not (type(a) is ndarray and a.dtype in COMPILED) for a in outs if a is not None):
         compiled = False
     if compiled and (managed or lazy or not is_small([memory_of(a) for a in touched if a is not None])):
-        recorded = _record_call(function, args, outs, where, given)
+        try:
+            recorded = _record_call(function, args, outs, where, given)
+        except (TypeError, ValueError, OverflowError, AttributeError):
+            recorded = NotImplemented  # NumPy decides what is wrong, and whether anything is
         if recorded is not NotImplemented:
             if where is not True and "out" not in options and all(out is None for out in outs):
-                Warnings.warn(_NO_OUT, UserWarning)
+                np.negative(_NOTHING, where=_NO_MASK)  # NumPy warns, from 2.4 on
             return recorded
     if managed and not function._ops:
         ledger.fallback(function.__name__)
     if "out" in options:
-        given["out"] = None  # even None, where `_call_memory` has nothing better: NumPy then warns of less
+        # Even None, where `_call_memory` has nothing better: NumPy then warns of less.
+        given["out"] = None if function.nout == 1 else outs
     return _call_memory(function, args, outs, given)
 
 
 def _call_memory(function: Any, args: tuple[Any, ...], outs: tuple[Any, ...], given: dict[str, Any]) -> Any:
     run = function._np
-    if function._transcendental and set(given) <= {"where", "out"}:
+    if (
+        function._transcendental
+        and set(given) <= {"where", "out"}
+        and not must_be_eager((*args, *[o for o in outs if o is not None]))
+    ):
         run = eager(function.__name__) or run
     inputs = [read_only(a) if type(a) is ndarray else export(a) for a in args]
     options = {name: export(item) for name, item in given.items()}
@@ -137,6 +151,9 @@ def _record_call(function: Any, args: tuple[Any, ...], outs: tuple[Any, ...], wh
         return NotImplemented
     casting = given.get("casting", "same_kind")
     mask = _mask_of(where)
+    if mask is not None and perm is not None:
+        perm = None
+        operands = tuple([as_operand(a) for a in args])
     plan: list[Any] = []
     dtypes = tuple(o.dtype if o is not None else None for o in outs)
     out_shapes = tuple([o.shape for o in outs if o is not None])
@@ -148,37 +165,42 @@ def _record_call(function: Any, args: tuple[Any, ...], outs: tuple[Any, ...], wh
         if not whole and signature is not None:
             return NotImplemented
         own = dtypes if whole else (dtypes[place],)
-        try:
-            key = typed_key(name, operands, own, (signature, casting), out_shapes)
-        except TypeError:
-            for operand in operands:
-                if type(operand) is int and not -(1 << 63) <= operand < 1 << 63:
-                    function._np(*operands_like(operands))  # NumPy looks at the integer first
-            raise
+        key = typed_key(name, operands, own, (signature, casting), out_shapes)
         if key is None:
             return NotImplemented
         plan.append(key)
     shape = plan[0].spec.shape
+    if perm is not None:
+        shape = tuple([shape[perm.index(axis)] for axis in range(len(shape))])
     if mask is not None:
         shape = broadcast_shape((shape, mask.key.spec.shape))
+    if shape is None:
+        raise ValueError("the mask does not broadcast")
     _check_outs(function, args, outs, where, shape)
-    check_power(function, operands)
+    if signature is None or function.__name__ != "power":
+        check_power(function, operands)
+    else:
+        codes = plan[0].attr[1]
+        as_taken = [cast_(o, dtype_of(c)) if type(o) is Node else o for o, c in zip(operands, codes, strict=True)]
+        check_power(function, tuple(as_taken))
     nodes = []
     for name, key in zip(function._ops, plan, strict=True):
         simple = signature is None
-        nodes.append(map_(OPS[name], operands) if simple else map_key(key, operands))
+        taken = operands if mask is None or not key.raises else _shielded(name, operands, key.spec.shape, mask)
+        if not simple:
+            taken = tuple([_as_loop_takes_it(o, code) for o, code in zip(taken, key.attr[1], strict=True)])
+        nodes.append(map_(OPS[name], taken) if simple else map_key(key, taken))
+    if len(nodes) > 1:
+        join(function.__name__, nodes)
     return _deliver(nodes, outs, mask, shape, perm, order)
-
-
-def operands_like(operands: tuple[Any, ...]) -> list[Any]:
-    """Small arrays in the place of nodes."""
-    return [np.ones(1, o.key.spec.dtype) if type(o) is Node else o for o in operands]
 
 
 def _mask_of(where: Any) -> Node | None:
     if where is True:
         return None
     mask = as_operand(np.asarray(where, bool) if isinstance(where, list | tuple) else where)
+    if mask is None:
+        raise TypeError("where is no mask")
     if type(mask) is not Node:
         mask = _node_of_number(np.bool_(mask))
     if mask.key.spec.dtype != _BOOL:
@@ -186,6 +208,31 @@ def _mask_of(where: Any) -> Node | None:
             f"Cannot cast array data from {mask.key.spec.dtype!r} to dtype('bool') according to the rule 'safe'"
         )
     return mask
+
+
+def _shielded(name: str, operands: tuple[Any, ...], shape: Any, mask: Node) -> tuple[Any, ...]:
+    """f(a, b) under a mask -> f(where(mask, a, c), where(mask, b, c)), with a `c` for which f raises nothing.
+
+    Exact: what is computed outside the mask is never stored. NumPy does not compute it, so it must not raise.
+    """
+    quiet = harmless(name)
+    ufunc = OPS[name].ufunc
+    try:
+        with np.errstate(all="raise"):
+            assert ufunc is not None
+            ufunc(*[quiet if type(o) is Node else o for o in operands])
+    except FloatingPointError:
+        return operands  # with this number for the other operand there is no such `c`
+    if broadcast_shape((shape, mask.key.spec.shape)) != shape:
+        return operands  # elements that some places of the mask want and others do not
+    return tuple([map_("where", (mask, o, o.key.spec.dtype.type(quiet))) if type(o) is Node else o for o in operands])
+
+
+def _as_loop_takes_it(operand: Any, code: str) -> Any:
+    """The operand with a cast of its own where casting it can raise."""
+    if type(operand) is Node and cast_raises(operand.key.spec.code, code):
+        return cast_(operand, dtype_of(code))
+    return operand
 
 
 def _node_of_number(number: Any) -> Node:
@@ -200,10 +247,21 @@ def _check_outs(function: Any, args: tuple[Any, ...], outs: tuple[Any, ...], whe
         if shape is None or out.shape != shape:
             joined = None if shape is None else broadcast_shape((shape, out.shape))
             if joined != out.shape:
-                # NumPy's words, from NumPy, on arrays without elements of their own.
-                shapes = [np.shape(a) if type(a) is not ndarray else a.shape for a in args]
-                whole = [dummy(s, np.dtype("f8")) for s in shapes]
-                np.add(whole[0], whole[-1], out=np.empty(out.shape))
+                _refuse_out(function, args, outs, where)
+
+
+_BY_ARITY: Final = {(1, 1): np.negative, (1, 2): np.modf, (2, 1): np.add, (2, 2): np.divmod}
+
+
+def _refuse_out(function: Any, args: tuple[Any, ...], outs: tuple[Any, ...], where: Any) -> None:
+    """NumPy's words for outputs that do not fit, from NumPy, on arrays without elements of their own."""
+
+    def stand_in(operand: Any, code: str = "f8") -> Any:
+        return dummy(operand.shape if type(operand) is ndarray else np.shape(operand), np.dtype(code))
+
+    ufunc = _BY_ARITY.get((function.nin, function.nout), np.add)
+    results = tuple([None if out is None else np.empty(out.shape) for out in outs])
+    ufunc(*map(stand_in, args[: ufunc.nin]), out=results, where=True if where is True else stand_in(where, "b1"))
 
 
 def _deliver(

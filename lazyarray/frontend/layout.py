@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lazyarray.frontend.array import from_node, in_order, map_of, ndarray, value, view_of, wrap
-from lazyarray.ir.index_map import IndexMap, c_strides, transpose
+from lazyarray.frontend.array import from_node, from_node_as, in_order, map_of, ndarray, value, wrap
 from lazyarray.ir.node import Node, Shape
 
 
@@ -14,9 +13,7 @@ def ordered(make: Callable[[Shape], Node], shape: Shape, order: str) -> ndarray:
     """A new array of `shape`; in Fortran order the transposed view of a root made in the reversed shape."""
     if order != "F" or len(shape) < 2:
         return from_node(make(shape))
-    root = from_node(make(shape[::-1]))
-    origin = IndexMap(0, shape[::-1], c_strides(shape[::-1]))
-    return view_of(root, transpose(origin, tuple(range(len(shape)))[::-1]))
+    return from_node_as(make(shape[::-1]), tuple(range(len(shape)))[::-1])
 
 
 def strides_of(x: Any) -> tuple[int, ...]:

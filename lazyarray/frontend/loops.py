@@ -92,7 +92,7 @@ class Ranged:
 
     __slots__ = ("dtypes", "high", "key", "low", "name")
 
-    def __init__(self, key: Key, name: str, dtypes: tuple[DType | None, DType | None], low: int, high: int) -> None:
+    def __init__(self, key: Key, name: str, dtypes: tuple[DType | None, DType | None], low: float, high: float) -> None:
         self.key = key
         self.name = name
         self.dtypes = dtypes  # the array operand's dtype at its position, None where the number stands
@@ -166,6 +166,9 @@ def resolve_map(name: str, operands: tuple[Any, ...]) -> Key | Ranged | None:
             ranged = _range_of(key, name, nin, position, operand, dtypes, given)
             if ranged is not None:
                 return ranged
+        if operand is float and codes[position] in ("f2", "f4", "c8"):
+            high = float(np.finfo(dtypes[position]).max)
+            return Ranged(key, name, _pair(nin, position, dtypes, given), -high, high)
     return key
 
 
@@ -178,7 +181,8 @@ def _range_of(
             return None
         # Python integers beyond a float's range raise; every int64 is safe in every float dtype but float16,
         # where too large a number becomes inf, as in NumPy.
-        low, high = -(1 << 63), (1 << 63) - 1
+        high = 65504 if loop.char == "e" else (1 << 63) - 1
+        low = -high
     else:
         info = np.iinfo(loop)
         low, high = int(info.min), int(info.max)
@@ -186,13 +190,17 @@ def _range_of(
         low = 0
     elif operand is not int:
         return None
+    return Ranged(key, name, _pair(nin, position, dtypes, given), low, high)
+
+
+def _pair(nin: int, position: int, dtypes: Any, given: list[Any]) -> Any:
+    """The operands' dtypes with None where the number stands."""
     other = None
     if nin == 2:
         other = given[1 - position]
         if not isinstance(other, np.dtype):
             other = dtypes[1 - position]
-    pair: Any = (other, None) if position == 1 else (None, other)
-    return Ranged(key, name, pair, low, high)
+    return (other, None) if position == 1 else (None, other)
 
 
 def _same_code(operands: tuple[Any, ...], start: int) -> DType:

@@ -12,9 +12,11 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from lazyarray.config import config
 from lazyarray.frontend.array import (
     as_array,
+    copied_order,
     duplicate,
     from_node,
     from_node_as,
+    in_order,
     map_of,
     ndarray,
     order_of,
@@ -25,11 +27,19 @@ from lazyarray.frontend.array import (
     view_of,
     wrap,
 )
-from lazyarray.frontend.dispatch import Function, Uncompiled, adopt, compiled, describe, fall_back, is_compiled
-from lazyarray.frontend.foreign import forward
+from lazyarray.frontend.dispatch import (
+    Function,
+    Uncompiled,
+    adopt,
+    compiled,
+    describe,
+    fall_back,
+    is_compiled,
+    run_numpy,
+)
 from lazyarray.frontend.record import copy_, empty_, map_, roll_, update_, view_
 from lazyarray.frontend.regions import window
-from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.frontend.views import derive, view_by
 from lazyarray.ir.index_map import IndexMap, broadcast, c_strides, identity, transpose
 from lazyarray.ir.node import Node, Shape
@@ -73,10 +83,14 @@ def viewing(name: str, source: Function, method: Function | None = None) -> Func
             rest = tuple([to_numpy(a) if type(a) is ndarray else a for a in args[1:]])
             if data is not None:
                 found = run(data, *rest, **kwargs)
+                if found is data:
+                    return x
                 return wrap(found) if type(found) is np.ndarray else adopt(found)
             if not x.shape:
                 return fall_back(name, run, args, kwargs)
             result = view_by(x, source, *rest, **kwargs)
+            if name == "squeeze" and result.shape == x.shape:
+                return x  # as NumPy: the array itself
             if not writeable:
                 result._fixed = True
             return result
@@ -86,8 +100,14 @@ def viewing(name: str, source: Function, method: Function | None = None) -> Func
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+    if subok and _is_subclass(array):
+        return np.broadcast_to(array, to_numpy(shape) if type(shape) is ndarray else shape, subok)
     x = as_array(array)
-    wanted = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    try:
+        wanted = (operator.index(shape),) if isinstance(shape, int | np.integer) else tuple(map(operator.index, shape))
+    except TypeError:
+        given = to_numpy(shape) if type(shape) is ndarray else shape
+        wanted = np.broadcast_to(np.broadcast_to(np.int8(0), x.shape), given).shape
     if x._np is not None:
         return wrap(np.broadcast_to(x._np, wanted))
     derive(identity(x.shape), _broadcast_stand_in, (wanted,), {})
@@ -99,10 +119,18 @@ def _broadcast_stand_in(stand_in: Any, shape: Shape) -> Any:
     return np.broadcast_to(np.broadcast_to(np.zeros((), "i1"), stand_in.shape), shape)
 
 
+def _is_subclass(obj: Any) -> bool:
+    return isinstance(obj, np.ndarray) and type(obj) not in (ndarray, np.ndarray)
+
+
 def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+    if subok and any(_is_subclass(a) for a in args):
+        given = [to_numpy(a) if type(a) is ndarray else a for a in args]
+        return tuple([wrap(shown) for shown in np.broadcast_arrays(*given, subok=True)])
     arrays = [as_array(a) for a in args]
     if all(x._np is not None for x in arrays):
-        return tuple([wrap(r) for r in np.broadcast_arrays(*[to_numpy(x) for x in arrays], subok=subok)])
+        shown = np.broadcast_arrays(*[to_numpy(x) for x in arrays], subok=subok)
+        return tuple([x if r is x._np else wrap(r) for x, r in zip(arrays, shown, strict=True)])
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
     return tuple(
         [
@@ -166,6 +194,8 @@ def reshape_method(self: ndarray, *shape: Any, order: Any = "C", copy: bool | No
             result._np = data.reshape(*shape) if order == "C" else data.reshape(*shape, order=order)
             return result
         return plain(data.reshape(*shape, order=order, copy=copy))
+    if not shape:
+        np.empty(0).reshape()  # type: ignore[call-overload]  # NumPy's error
     return reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
 
@@ -234,8 +264,7 @@ def concatenate(
     if not is_compiled(found):
         raise Uncompiled
     axis %= len(shape)
-    orders = {order_of(p) for p in parts}
-    perm = orders.pop() if len(orders) == 1 and len(shape) > 1 else None
+    perm = _joined_order(parts, len(shape))
     if perm is None:
         return from_node(fill_parts(empty_(shape, found), [value(p) for p in parts], axis))
     moved = [
@@ -246,6 +275,37 @@ def concatenate(
     ]
     root = empty_(tuple([shape[a] for a in perm]), found)
     return from_node_as(fill_parts(root, moved, perm.index(axis)), perm)
+
+
+def _is_in_c_order(array: ndarray) -> bool:
+    data = array._np
+    if data is not None:
+        return data.flags.c_contiguous
+    return array._node is not None or array._map is None
+
+
+def _joined_order(parts: Sequence[ndarray], rank: int) -> tuple[int, ...] | None:
+    """The axes from slowest to fastest in a join; None for C order.
+
+    `PyArray_CreateMultiSortedStridePerm` (numpy/_core/src/multiarray/ctors.c): an insertion sort, in which axes of
+    extent 1 decide nothing, and C order wins where the parts disagree.
+    """
+    if rank < 2 or all([_is_in_c_order(part) for part in parts]):
+        return None
+    maps = [map_of(part) for part in parts]
+    perm = list(range(rank))
+    for i in range(1, rank):
+        place, axis = i, perm[i]
+        for k in range(i - 1, -1, -1):
+            other = perm[k]
+            longer = [m for m in maps if m.shape[axis] != 1 and m.shape[other] != 1]
+            if all([abs(m.strides[axis]) > abs(m.strides[other]) for m in longer]):
+                if longer:
+                    place = k
+            else:
+                break
+        perm.insert(place, perm.pop(i))
+    return None if perm == sorted(perm) else tuple(perm)
 
 
 def _joined(parts: Sequence[ndarray], axis: int, dtype: Any, casting: Any) -> tuple[Shape, DType]:
@@ -324,7 +384,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
 
 
 def clip(a: Any, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:
-    """NumPy's `_clip` (numpy/_core/_methods.py); its clip loop is minimum(maximum(a, min), max)."""
+    """NumPy's `_clip` (numpy/_core/_methods.py); its clip loop is minimum(max, maximum(min, a))."""
     from lazyarray.frontend.ufunc import UFUNCS
 
     x = as_array(a)
@@ -347,7 +407,8 @@ def clip(a: Any, min: Any = None, max: Any = None, out: Any = None, **options: A
         return UFUNCS["maximum"](x, min, **target)
     if out is not None and out.dtype != x.dtype:
         raise Uncompiled
-    return UFUNCS["minimum"](UFUNCS["maximum"](x, min), max, **target)
+    # Bounds first: of equal zeros, the second operand is what both give, and `clip` gives the array's.
+    return UFUNCS["minimum"](max, UFUNCS["maximum"](min, x), **target)
 
 
 def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
@@ -359,7 +420,7 @@ def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     if not is_compiled(x.dtype) or x.dtype.kind in "bc" or out is not None:
         raise Uncompiled
     if decimals >= 0 and x.dtype.kind in "iu":
-        return duplicate(x, "K")
+        return duplicate(x, "K") if x.ndim else scalar_from_node(value(x))
     if decimals == 0:
         return UFUNCS["rint"](x)
     if x.dtype.kind != "f" or abs(decimals) > 22 or x.dtype.itemsize == 2:
@@ -367,31 +428,28 @@ def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     factor = 10.0 ** abs(decimals)
     first, second = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
     scaled = map_(first, (value(x), factor))
-    return from_node(map_(second, (map_("rint", (scaled,)), factor)))
+    rounded = map_(second, (map_("rint", (scaled,)), factor))
+    return from_node(rounded) if x.ndim else scalar_from_node(rounded)
 
 
 _SHAPED: Final = frozenset({ndarray, LazyScalar})
 
 
 def size(a: Any, axis: Any = None) -> int:
-    shape = a.shape if type(a) in _SHAPED else np.shape(_exported(a))
-    if axis is None or isinstance(axis, tuple):
+    if type(a) not in _SHAPED:
+        return run_numpy(np.size, (a, axis), {})  # type: ignore[no-any-return]
+    shape = a.shape
+    if type(axis) is not int or not -len(shape) <= axis < len(shape):
         return int(np.size(np.broadcast_to(np.int8(0), shape), axis))
     return int(shape[axis])
 
 
 def shape(a: Any) -> Shape:
-    return a.shape if type(a) in _SHAPED else np.shape(_exported(a))
+    return a.shape if type(a) in _SHAPED else run_numpy(np.shape, (a,), {})  # type: ignore[no-any-return]
 
 
 def ndim(a: Any) -> int:
-    return len(a.shape) if type(a) in _SHAPED else np.ndim(_exported(a))
-
-
-def _exported(a: Any) -> Any:
-    from lazyarray.frontend.dispatch import export
-
-    return forward(export(a))
+    return len(a.shape) if type(a) in _SHAPED else run_numpy(np.ndim, (a,), {})
 
 
 _concatenate_any: Final = compiled("concatenate", np.concatenate, concatenate)
@@ -410,7 +468,10 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     shifts = [0] * x.ndim
     for distance, along in pairs:
         shifts[along] += int(distance)
-    return from_node(roll_(value(x), shifts))
+    perm = copied_order(x)
+    if perm is None:
+        return from_node(roll_(value(x), shifts))
+    return from_node_as(roll_(in_order(x, perm), [shifts[along] for along in perm]), perm)
 
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {

@@ -5,12 +5,14 @@ A method whose function lazyarray does not have runs NumPy's own method on the a
 
 from __future__ import annotations
 
+import gc
 import sys
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from lazyarray.config import config
+from lazyarray.ir.node import Node
 
 Array = np.ndarray[Any, Any]
 
@@ -34,7 +36,8 @@ def run_numpy(name: str, array: Any, args: tuple[Any, ...], options: dict[str, A
 
     if not is_plain(array):
         ledger.fallback("ndarray." + name)
-    result = getattr(to_numpy(array), name)(*export(args), **export(options))
+    method = getattr(np.ndarray, name)  # unbound: messages then name the method as those of direct calls do
+    result = method(to_numpy(array), *export(args), **export(options))
     return written_through(wrap(result), options)
 
 
@@ -99,8 +102,8 @@ class Methods:
         options: dict[str, Any] = {} if copy is None else {"copy": copy}
         return run("reshape", self, (wanted,), {"order": order, **options})
 
-    def transpose(self, *axes: Any) -> Any:
-        return run("transpose", self, axes, {})
+    def transpose(self, *axes: Any, **options: Any) -> Any:
+        return run("transpose", self, axes, options)
 
     def ravel(self, *args: Any, **options: Any) -> Any:
         return run("ravel", self, args, options)
@@ -148,21 +151,30 @@ class Methods:
         run_numpy("partition", self, args, options)
 
     def conj(self, *args: Any, **options: Any) -> Any:
-        return self.conjugate(*args, **options)
+        return run_numpy("conj", self, args, options) if options else self.conjugate(*args)
 
     def conjugate(self, *args: Any, **options: Any) -> Any:
         from lazyarray.frontend.ufunc import UFUNCS
 
         array: Any = self
-        if array.dtype.kind in "biuf" and not args and not options:
-            return self  # as NumPy: real arrays are returned as they are
-        return UFUNCS["conjugate"](self, *args, **options)
+        kind = array.dtype.kind
+        if options or len(args) > 1 or (args and args[0] is not None) or kind not in "biufc":
+            return run_numpy("conjugate", self, args, options)
+        # As NumPy: real arrays are returned as they are.
+        return self if kind != "c" else UFUNCS["conjugate"](self)
 
-    def fill(self: Any, value: Any) -> None:
+    def fill(self: Any, *args: Any, **options: Any) -> None:
+        if len(args) != 1 or options:
+            run_numpy("fill", self, args, options)
+            return
+        (value,) = args
         from lazyarray.frontend.array import as_operand, assign, ndarray
         from lazyarray.frontend.scalar import LazyScalar
+        from lazyarray.frontend.writing import checked
 
-        if type(value) is ndarray or isinstance(value, np.ndarray):
+        if type(value) is LazyScalar:
+            value = checked(value, self.dtype)
+        if type(value) is ndarray or isinstance(value, np.ndarray | list | tuple):
             run_numpy("fill", self, (value,), {})  # one element of any shape, or NumPy's error
             return
         if type(value) is not LazyScalar and as_operand(value) is None:
@@ -194,16 +206,17 @@ class Methods:
         if not options and len(args) < 2:
             wanted = args[0] if args else ndarray
             kept = wanted is ndarray
-            if not kept and not (isinstance(wanted, type) and issubclass(wanted, np.ndarray)):
-                kept = np.dtype(wanted) == array.dtype
             if kept and array._np is not None:
                 return core.plain(array._np.view())
+            if array._np is None and not kept and not (isinstance(wanted, type) and issubclass(wanted, np.ndarray)):
+                kept = np.dtype(wanted) == array.dtype
             if kept:
                 return view_of(array, map_of(array))
         return _reinterpret(array, args, options)
 
     def byteswap(self, *args: Any, **options: Any) -> Any:
-        return run_numpy("byteswap", self, args, options)
+        swapped = run_numpy("byteswap", self, args, options)
+        return self if options.get("inplace", args and args[0]) else swapped
 
     def getfield(self, *args: Any, **options: Any) -> Any:
         return run_numpy("getfield", self, args, options)
@@ -214,31 +227,42 @@ class Methods:
     def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
         array: Any = self
         if array._np is None and align is None and uic is None and write is not None:
-            if not write:
-                core.share(array)
-                array._fixed = True
+            if write and array._node is not None:
                 return
-            if array._node is not None:
+            base = core.share(array)
+            whole = array._map is None or (base.owner is not None and base.owner() is array)
+            if whole and array._part is None:
+                base.fixed = not write
+            elif write and base.fixed:
+                raise ValueError(_KEPT_READ_ONLY)
+            if not write or array._map is None or not array._fixed:
+                array._fixed = not write
                 return
-            if array._map is None:
-                array._fixed = False
-                return
-        data = core.to_numpy(array)
+        known: Any = array.base if write else None
+        if type(known) is type(array) and not known.flags.writeable:
+            raise ValueError(_KEPT_READ_ONLY)
+        from lazyarray.frontend.reforming import make_plain
+
+        data = make_plain(array)
+        if write and not data.flags.writeable:
+            _give_to_readers(data)
         data.setflags(write=write, align=align, uic=uic)
-        array._np = data
 
     def resize(self, *args: Any, **options: Any) -> None:
         array: Any = self
+        alone = sys.getrefcount(array) <= ALONE_IN_METHOD
         if array._np is None:
-            _resize_managed(array, args, options)
+            _resize_managed(array, alone, args, options)
             return
-        # NumPy counts references to the memory: it may be held in one place only while it asks.
+        # NumPy counts references to the memory: it is held here as often as the array is by its user.
         data = array._np
+        held = None if alone else data
         array._np = None
         try:
             data.resize(*args, **options)
         finally:
             array._np = data
+            del held
 
     def tofile(self, *args: Any, **options: Any) -> None:
         from lazyarray.frontend.array import read_only
@@ -255,14 +279,57 @@ class Methods:
 
         return read_only(self).dumps()
 
+    def __setstate__(self, state: Any, /) -> None:
+        # NumPy frees the old memory as if it were of the new size, and keeps freed blocks below 1 KiB to use again.
+        array: Any = self
+        data = np.empty(1024, np.int8)
+        data.__setstate__(state)
+        array._np = data
+
     def to_device(self, device: str, /, *, stream: Any = None) -> Any:
         np.empty(0).to_device(device, stream=stream)  # type: ignore[arg-type]
         return self
 
 
-def _resize_managed(array: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+def _give_to_readers(data: np.ndarray[Any, Any]) -> None:
+    """Copies read-only memory for the expressions that read it as it is: from now on it may be written."""
+    copied = None
+    for item in gc.get_referrers(data):
+        if type(item) is Node and item.data is data:
+            item.data = copied = data.copy() if copied is None else copied
+
+
+_KEPT_READ_ONLY: Final = "cannot set WRITEABLE flag to True of this array"
+
+
+class _Counted:
+    __slots__ = ()
+
+    def ask(self, *args: Any, **options: Any) -> int:
+        array: Any = self
+        return sys.getrefcount(array)
+
+
+def _count_in_method() -> int:
+    counted = _Counted()
+    return counted.ask()
+
+
+# What counting shows, within a method, of an object with one name.
+ALONE_IN_METHOD: Final = _count_in_method()
+
+
+def refuse_resize() -> None:
+    """Raises what NumPy raises for an array that something refers to, in the words of the installed release."""
+    probe: Any = np.empty(2)
+    view = probe[:1]
+    probe.resize(3)
+    raise AssertionError(view)
+
+
+def _resize_managed(array: Any, alone: bool, args: tuple[Any, ...], options: dict[str, Any]) -> None:
     """`resize` with NumPy's checks, in its order; the resized array is plain."""
-    from lazyarray.frontend.array import read_only
+    from lazyarray.frontend.array import read_only, to_numpy
     from lazyarray.runtime.buffer import ALONE_HERE
 
     probe = np.empty(0, array.dtype)
@@ -272,22 +339,26 @@ def _resize_managed(array: Any, args: tuple[Any, ...], options: dict[str, Any]) 
     flags = array.flags
     if not (flags.c_contiguous or flags.f_contiguous):
         raise ValueError("resize only works on single-segment arrays")
-    if probe.size != array.size:
-        if not flags.owndata:
-            raise ValueError("cannot resize this array: it does not own its data")
-        if options.get("refcheck", True) and array._node is None:
-            base = array._base
-            if sys.getrefcount(base) > ALONE_HERE or base.reclaim() is None:
-                raise ValueError(
-                    "cannot resize an array that references or is referenced\n"
-                    "by another object in this way.\n"
-                    "Use the np.resize function to get a new resized copy or\n"
-                    " set refcheck=False to disable this check"
-                )
+    if probe.size == array.size:
+        if flags.c_contiguous:
+            array.shape = probe.shape
+            return
+        data: Any = to_numpy(array)  # the same memory in another shape
+        data.resize(probe.shape, refcheck=False)
+        array._np = data
+        return
+    if not flags.owndata:
+        raise ValueError("cannot resize this array: it does not own its data")
+    if options.get("refcheck", True):
+        base = array._base if array._node is None else None
+        if not alone or (base is not None and (sys.getrefcount(base) > ALONE_HERE or base.reclaim() is None)):
+            refuse_resize()
+    writeable = flags.writeable
     values = read_only(array)
     owned = np.zeros(probe.shape, values.dtype, "C" if flags.c_contiguous else "F")
     count = min(owned.size, values.size)
     owned.ravel("K")[:count] = values.ravel("K")[:count]
+    owned.flags.writeable = writeable
     array._np = owned
 
 

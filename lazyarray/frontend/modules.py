@@ -17,6 +17,9 @@ from typing import Any, Final
 PACKAGE: Final = "lazyarray"
 SOURCE: Final = "numpy"
 
+# What the import system gives a module itself: with NumPy's path it would load NumPy's files again.
+_MACHINERY: Final = frozenset({"__path__", "__file__", "__cached__"})
+
 Wrap = Callable[[str, Any], Any]
 Extend = Callable[[], dict[str, Any]]
 
@@ -46,7 +49,7 @@ class Submodule(ModuleType):
             self.__dict__.update(extend())
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name.endswith("__"):
+        if name in _MACHINERY:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         source = self.__dict__["_source"]
         try:
@@ -54,7 +57,8 @@ class Submodule(ModuleType):
         except AttributeError:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}") from None
         value = convert(f"{self.__name__.partition('.')[2]}.{name}", value)
-        self.__dict__[name] = value
+        if name in source.__dict__:  # else NumPy's own `__getattr__` gave it, which may warn each time
+            self.__dict__[name] = value
         return value
 
     def __dir__(self) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 from lazyarray.frontend import (
     conversion,
     creation,
+    iterators,
     linalg,
     manipulation,
     modules,
@@ -21,10 +22,24 @@ from lazyarray.frontend import (
     statistics,
 )
 from lazyarray.frontend.array import as_array, ndarray, to_numpy, wrap
-from lazyarray.frontend.dispatch import compiled, compiled_method, compiled_pair, describe, export, passing, unbound
+from lazyarray.frontend.dispatch import (
+    Uncompiled,
+    compiled,
+    compiled_method,
+    compiled_pair,
+    describe,
+    export,
+    guarded,
+    passing,
+    run_numpy,
+    unbound,
+)
 from lazyarray.frontend.flat import flatiter
+from lazyarray.frontend.naming import speak_for
+from lazyarray.frontend.overrides import is_foreign
 from lazyarray.frontend.record import dummy
 from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.frontend.subclass import teach
 from lazyarray.frontend.ufunc import UFUNCS, ufunc
 
 RECORDED: Final[dict[str, Callable[..., Any]]] = {
@@ -46,7 +61,7 @@ REBASED: Final = frozenset(
     flatnonzero gradient hstack imag insert delete iscomplex isclose isneginf isposinf isreal kron
     nanargmax nanargmin nancumprod nancumsum nanmean nanprod nansum outer pad piecewise polyval
     put_along_axis real real_if_close resize row_stack select stack take_along_axis tensordot tile
-    trapezoid tril triu unstack unwrap vander vstack trim_zeros
+    trapezoid tril triu unstack unwrap vander vstack trim_zeros isfortran
     """.split()
 )
 # The same, with functions inside whose bits are not NumPy's: small operands too.
@@ -72,6 +87,8 @@ def _dtypes(args: tuple[Any, ...]) -> list[Any]:
             found.append(dummy(arg.shape, arg.dtype) if arg._np is None else arg._np)
         elif type(arg) is LazyScalar:
             found.append(arg.dtype.type(0))
+        elif is_foreign(arg):
+            raise Uncompiled
         else:
             found.append(arg)
     return found
@@ -82,12 +99,20 @@ def _of_dtypes(name: str) -> Callable[..., Any]:
     source = getattr(np, name)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        return source(*_dtypes(args), **dict(zip(kwargs, _dtypes(tuple(kwargs.values())), strict=True)))
+        try:
+            return source(*_dtypes(args), **dict(zip(kwargs, _dtypes(tuple(kwargs.values())), strict=True)))
+        except Uncompiled:
+            return run_numpy(source, args, kwargs)
 
     return describe(call, source, name)
 
 
-BY_DTYPE: Final = frozenset("result_type can_cast min_scalar_type common_type iscomplexobj isrealobj isfortran".split())
+BY_DTYPE: Final = frozenset("result_type can_cast min_scalar_type common_type iscomplexobj isrealobj".split())
+
+# Functions of our own whose arguments may be of a class that overrides them.
+GUARDED: Final = frozenset(
+    "broadcast_to broadcast_arrays meshgrid diag diagflat linspace logspace geomspace copy".split()
+)
 
 # What NumPy alone computes, into fresh memory.
 PURE: Final = frozenset(
@@ -106,15 +131,28 @@ UNCOUNTED: Final = frozenset({"testing", "random", "typing", "ctypeslib", "excep
 
 
 class vectorize(np.vectorize):
-    """`numpy.vectorize` whose calls return lazyarray's arrays."""
+    # NumPy's, whose calls return lazyarray's arrays.
+
+    __doc__ = np.vectorize.__doc__
+    __module__ = "lazyarray"  # type: ignore[assignment]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         result = super().__call__(*[export(a) for a in args], **{k: export(v) for k, v in kwargs.items()})
         return wrap(result)
 
+    def _vectorize_call_with_signature(self, func: Any, args: Any) -> Any:
+        def on_arrays(*cores: Any) -> Any:
+            return export(func(*[wrap(core) for core in cores]))
+
+        made: Any = super()
+        return made._vectorize_call_with_signature(on_arrays, args)
+
 
 class ndenumerate(np.ndenumerate):
-    """`numpy.ndenumerate` over lazyarray's arrays."""
+    # NumPy's, over lazyarray's arrays.
+
+    __doc__ = np.ndenumerate.__doc__
+    __module__ = "lazyarray"
 
     def __init__(self, arr: Any) -> None:
         super().__init__(to_numpy(as_array(arr)))
@@ -151,10 +189,6 @@ class Concatenator:
         return getattr(self._source, name)
 
 
-def nditer(*args: Any, **kwargs: Any) -> Any:
-    return np.nditer(*export(args), **export(kwargs))
-
-
 OBJECTS: Final[dict[str, Any]] = {
     "ndarray": ndarray,
     "ufunc": ufunc,
@@ -165,7 +199,9 @@ OBJECTS: Final[dict[str, Any]] = {
     "ogrid": Grid(np.ogrid),
     "r_": Concatenator(np.r_),
     "c_": Concatenator(np.c_),
-    "nditer": describe(nditer, np.nditer, "nditer"),
+    "nditer": iterators.nditer,
+    "nested_iters": unbound(describe(iterators.nested_iters, np.nested_iters, "nested_iters"), np.nested_iters),
+    "broadcast": iterators.broadcast,
 }
 
 _public: dict[str, Any] = {}
@@ -175,7 +211,9 @@ def resolve(name: str) -> Any:
     """The object of lazyarray that the public name of NumPy means; AttributeError where NumPy has none."""
     found = _public.get(name)
     if found is None:
-        found = _public[name] = _resolve(name)
+        found = _resolve(name)
+        if name in vars(np):
+            _public[name] = found
     return found
 
 
@@ -195,9 +233,11 @@ def _resolve(name: str) -> Any:
         return make(name, source, RECORDED[name])
     made = _NEW.get(name)
     if made is not None:
-        return unbound(describe(made, source, name), source)
+        own = describe(made, source, name)
+        return guarded(own, source) if name in GUARDED else unbound(own, source)
     if name in manipulation.UNCONDITIONAL:
-        return describe(manipulation.UNCONDITIONAL[name], source, name)
+        own = describe(manipulation.UNCONDITIONAL[name], source, name)
+        return guarded(own, source) if name in GUARDED else own
     if name in manipulation.VIEWING:
         return manipulation.viewing(name, source)
     if name in REBASED or name in REBASED_ALWAYS:
@@ -239,15 +279,17 @@ def wrap_member(name: str, value: Any) -> Any:
     if name in RECORDED_MEMBERS:
         return compiled(name, value, RECORDED_MEMBERS[name])
     if name in REBASED_MEMBERS:
-        return compiled(name, value, rebased(value))
+        return compiled(name, value, rebased(value), at_once=not name.startswith("lib.scimath."))
     package = name.partition(".")[0]
-    return passing(name, value, package == "fft" or name in PURE, counted=package not in UNCOUNTED)
+    return unbound(passing(name, value, package == "fft" or name in PURE, counted=package not in UNCOUNTED), value)
 
 
 REBASED_MEMBERS: Final = frozenset(
     """
     linalg.cross linalg.outer linalg.tensordot linalg.vecdot linalg.diagonal linalg.trace
     linalg.matrix_transpose fft.fftshift fft.ifftshift
+    lib.scimath.arccos lib.scimath.arcsin lib.scimath.arctanh lib.scimath.log lib.scimath.log10 lib.scimath.log2
+    lib.scimath.logn lib.scimath.power lib.scimath.sqrt
     """.split()
 )
 RECORDED_MEMBERS: Final[dict[str, Callable[..., Any]]] = {"linalg.matmul": linalg.matmul}
@@ -336,6 +378,18 @@ def _extend_random() -> dict[str, Any]:
     return random.extend()
 
 
+def _teaching(module: str, name: str) -> Callable[[], dict[str, Any]]:
+    """An extension of the submodule: its class of arrays knows `ndarray`."""
+
+    def extend() -> dict[str, Any]:
+        # `numpy.char` warns when its class is asked for, from 2.5 on.
+        owner: Any = np._core.defchararray if module == "char" else getattr(np, module)
+        teach(getattr(owner, name))
+        return {}
+
+    return extend
+
+
 def _install_methods_of_arrays() -> None:
     """Puts the methods on the class: as quick as a method that looks its function up each time is not."""
     quick = {name: METHODS[name] for name in QUICK}
@@ -352,6 +406,12 @@ QUICK: Final = frozenset(
 
 _install_methods()
 _install_methods_of_arrays()
+for _own in (ndarray, ufunc, flatiter, iterators.nditer, iterators.broadcast):
+    speak_for(_own, getattr(np, _own.__name__))
 rebase.configure(resolve, SUBSTITUTES)
 modules.configure(wrap_member)
 modules.EXTENSIONS["random"] = _extend_random
+for _class in (np.matrix, np.memmap, np.recarray):
+    teach(_class)
+for _module, _name in (("char", "chararray"), ("ma", "MaskedArray")):
+    modules.EXTENSIONS[_module] = _teaching(_module, _name)

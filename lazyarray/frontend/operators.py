@@ -15,13 +15,18 @@ from lazyarray.config import config
 from lazyarray.frontend import array as core
 from lazyarray.frontend import elementwise as calls
 from lazyarray.frontend import ufunc as ufuncs
+from lazyarray.frontend.foreign import retried
+from lazyarray.frontend.overrides import ask_ufunc
 from lazyarray.frontend.quick import next_sequence, node_of, record_node
-from lazyarray.frontend.record import COMPILED, NUMBERS, Ranged, memo_of
+from lazyarray.frontend.record import COMPILED, NUMBERS, Ranged, memo_of, note_errors
 from lazyarray.frontend.regions import claim, window
 from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.frontend.scalar_power import shortcut_power, warned
+from lazyarray.ir.installed import POWER_READS_SCALARS
 from lazyarray.ir.node import TAPE, Key, Node
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime import evaluate as boundary
+from lazyarray.runtime.floating import Last, error_state
 
 Binary = Callable[[Any, Any], Any]
 Unary = Callable[[Any], Any]
@@ -71,6 +76,8 @@ def install() -> None:
                 own._unary = make_unary(name, slow, 2)
             else:
                 own._binary = make_binary(name, slow, 2)
+            if name == "power":
+                own._binary = _unless_integer_power(own._binary, slow)
     for stem, name, python in BINARY:
         setattr(ndarray, f"__{stem}__", _named(_forward(name, python), stem))
         setattr(ndarray, f"__r{stem}__", _named(_reflected(name, python), "r" + stem))
@@ -90,6 +97,15 @@ def install() -> None:
         ("rdivmod", _reflected_divmod),
     ):
         setattr(ndarray, f"__{stem}__", _named(function, stem))
+
+
+def _unless_integer_power(quick: Any, slow: Any) -> Any:
+    """Powers whose exponents NumPy looks at go the general way."""
+
+    def power(self: Any, other: Any) -> Any:
+        return (slow if self.dtype.kind in "biu" else quick)(self, other)
+
+    return power
 
 
 def _named(function: Any, stem: str) -> Any:
@@ -161,6 +177,8 @@ def make_binary(name: str, slow: Callable[[Any, Any], Any], depth: int) -> Any:
         elif kind is float:
             right = other
             key = memo[left.key.spec, float]
+            if type(key) is Ranged and key.low <= other <= key.high:
+                key = key.key
         elif kind is int and -128 <= other <= 127:
             right = other
             key = memo[left.key.spec, int]
@@ -177,10 +195,15 @@ def make_binary(name: str, slow: Callable[[Any, Any], Any], depth: int) -> Any:
         node.key = key
         node.args = (left, right)
         node.data = None
-        node.site = (frame.f_code, frame.f_lasti)
+        node.site = (frame.f_code, frame.f_lasti, frame.f_globals)
         node.sequence = next_sequence()
         node.visits = 0
+        node.errors = None
         TAPE.append(ref(node))
+        if key.raises:
+            node.errors = state = error_state()
+            if state is not Last.waits:
+                note_errors(node)
         if len(TAPE) >= boundary.TAPE_LIMIT:
             boundary.flush()
         array = _new(ndarray)
@@ -266,6 +289,8 @@ def _reflected(name: str, python: Binary) -> Any:
             right = node_of(self, frame)
             if right is not None:
                 key = memo[float, right.key.spec]
+                if type(key) is Ranged and key.low <= other <= key.high:
+                    key = key.key
                 if type(key) is Key and key.spec.shape:
                     array = _new(ndarray)
                     array._np = None
@@ -312,6 +337,8 @@ def _in_place(name: str) -> Any:
             elif kind is float:
                 right = other
                 key = memo.get((left.key.spec, float))
+                if type(key) is Ranged and key.low <= other <= key.high:
+                    key = key.key
             else:
                 key = None
             # `get`: what is new goes the general way, whose errors speak of the output. One spec object stands for each
@@ -365,7 +392,7 @@ def _power(self: Any, other: Any, modulus: Any = None) -> Any:
     if a is None and self._node is None:
         a = window(self)
     if a is not None and a.size < config.eager_below and (kind is int or kind is float):
-        if other == 2 or calls.shortcut_power(a.dtype, other):
+        if other == 2 or shortcut_power(a.dtype, other):
             found = a**other
         else:
             found = (eager_of("power", a) or operator.pow)(a, other)
@@ -376,14 +403,14 @@ def _power(self: Any, other: Any, modulus: Any = None) -> Any:
         return found
     if a is not None and kind is ndarray and other._np is not None:
         b = other._np
-        if a.shape == b.shape and 0 < a.size < config.eager_below:
+        if a.shape == b.shape and 0 < a.size < config.eager_below and (a.shape or not POWER_READS_SCALARS):
             return core.wrap((eager_of("power", a, b) or np.power)(a, b))
         del b
     del a
-    shortcut = calls.shortcut_power(self.dtype, other)
+    shortcut = shortcut_power(self.dtype, other)
     if shortcut is not None:
         return _SHORTCUTS[shortcut](self)
-    return calls.binary("power", operator.pow, self, other, False)
+    return calls.binary("power", operator.pow, self, warned(other), False)
 
 
 def _reflected_power(self: Any, other: Any, modulus: Any = None) -> Any:
@@ -393,11 +420,14 @@ def _reflected_power(self: Any, other: Any, modulus: Any = None) -> Any:
 def _in_place_power(self: Any, other: Any) -> Any:
     if self._np is None and self._node is None and type(other) is int and other == 2 and _write_now(_square, self, 2):
         return self
-    shortcut = calls.shortcut_power(self.dtype, other)
-    if shortcut is not None:
-        ufuncs.UFUNCS[shortcut](self, out=self)
+    shortcut = shortcut_power(self.dtype, other)
+    if shortcut == "ones_like":
+        core.assign(self, 1)
         return self
-    return calls.in_place("power", self, other)
+    if shortcut is not None:
+        ufuncs.UFUNCS["square" if shortcut == "float_square" else shortcut](self, out=self)
+        return self
+    return calls.in_place("power", self, warned(other))
 
 
 def _matmul(self: Any, other: Any) -> Any:
@@ -421,8 +451,23 @@ def _reflected_matmul(self: Any, other: Any) -> Any:
     return ufuncs.matmul(other, self)
 
 
+_TOO_FEW_AXES: Final = (
+    "inplace matrix multiplication requires the first operand to have at least one and the second at least two "
+    "dimensions."
+)
+
+
 def _in_place_matmul(self: Any, other: Any) -> Any:
+    if not hasattr(type(other), "__array_ufunc__") and calls.defers(self, other, False):
+        return NotImplemented
     shape = self.shape
+    if calls.overrides(other):
+        # `array_inplace_matrix_multiply` (numpy/_core/src/multiarray/number.c)
+        axes = [(-2, -1)] * 3 if len(shape) > 1 else [(-1,), (-2, -1), (-1,)]
+        try:
+            return ask_ufunc(ufuncs.UFUNCS["matmul"], "__call__", (self, other), {"axes": axes, "out": (self,)})
+        except np.exceptions.AxisError:
+            raise ValueError(_TOO_FEW_AXES) from None
     fits = type(other) is ndarray and self.dtype in COMPILED and other.dtype in COMPILED
     if fits and len(shape) > 1 and other.shape == (shape[-1], shape[-1]) and core.settle(self) is None:
         product = ufuncs.matmul(self, other)
@@ -430,8 +475,9 @@ def _in_place_matmul(self: Any, other: Any) -> Any:
             core.assign(self, product)
             return self
     multiply: Any = operator.imatmul
-    multiply(core.to_numpy(self), core.to_memory(other))
-    return self
+    memory = core.to_numpy(self)
+    result = retried(multiply, (memory, calls.export(other)), {})
+    return self if result is memory else core.wrap(result)
 
 
 def _divmod(self: Any, other: Any) -> Any:
@@ -447,7 +493,21 @@ def _shortcut(name: str) -> Any:
     return make_unary(name, lambda self: calls.unary(name, compute, self), 2)
 
 
-_SHORTCUTS: Final[dict[str, Any]] = {name: _shortcut(name) for name in ("square", "reciprocal", "sqrt")}
+def _float_square(self: Any) -> Any:
+    return _SHORTCUTS["square"](self.astype(_DOUBLE))
+
+
+def _ones_like(self: Any) -> Any:
+    result = core.duplicate(self)
+    core.assign(result, 1)
+    return result if result.ndim else result[()]
+
+
+_SHORTCUTS: Final[dict[str, Any]] = {
+    **{name: _shortcut(name) for name in ("square", "reciprocal", "sqrt", "positive")},
+    "ones_like": _ones_like,
+    "float_square": _float_square,
+}
 
 
 install()

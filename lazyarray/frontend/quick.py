@@ -7,7 +7,7 @@ from typing import Any, Final
 from weakref import ref
 
 from lazyarray.config import config
-from lazyarray.frontend.record import MEMO_LIMIT, view_key
+from lazyarray.frontend.record import MEMO_LIMIT, note_errors, view_key
 from lazyarray.ir import node as node_module
 from lazyarray.ir.index_map import is_identity
 from lazyarray.ir.node import TAPE, Key, Node
@@ -23,10 +23,13 @@ def record_node(key: Key, args: tuple[Any, ...], frame: Any) -> Node:
     node.key = key
     node.args = args
     node.data = None
-    node.site = (frame.f_code, frame.f_lasti)
+    node.errors = None
+    node.site = (frame.f_code, frame.f_lasti, frame.f_globals)
     node.sequence = next_sequence()
     node.visits = 0
     TAPE.append(ref(node))
+    if key.raises:
+        note_errors(node)
     if len(TAPE) >= boundary.TAPE_LIMIT:
         boundary.flush()
     return node

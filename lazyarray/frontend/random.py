@@ -95,21 +95,28 @@ _PLAIN = frozenset({"spawn", "get_state", "set_state", "seed", "bit_generator"})
 
 
 def _reduce_generator(self: Any) -> Any:
-    return rebuild, ("Generator", self.bit_generator, None)
+    return generator_of, (self.bit_generator,), None
 
 
 def _reduce_state(self: Any) -> Any:
-    return rebuild, ("RandomState", self._bit_generator, self.get_state(legacy=False))
+    return state_of, (self._bit_generator,), self.get_state(legacy=False)
 
 
-def rebuild(name: str, bit_generator: Any, state: Any) -> Any:
-    """A generator out of a pickle."""
+def generator_of(bit_generator: Any = "MT19937") -> Any:
+    """A `Generator` out of a pickle, where NumPy's older ones have the name of the bit generator only."""
+    return _made("Generator", bit_generator)
+
+
+def state_of(bit_generator: Any = "MT19937") -> Any:
+    """A `RandomState` out of a pickle."""
+    return _made("RandomState", bit_generator)
+
+
+def _made(name: str, bit_generator: Any) -> Any:
     import lazyarray.random as module  # type: ignore[import-not-found]  # layer: the module made of this one
 
-    made = getattr(module, name)(bit_generator)
-    if state is not None:
-        made.set_state(state)
-    return made
+    bits = getattr(np.random, bit_generator)() if isinstance(bit_generator, str) else bit_generator
+    return getattr(module, name)(bits)
 
 
 def extend() -> dict[str, Any]:

@@ -168,9 +168,12 @@ def space_of(module: ModuleType) -> Space:
 class _Warnings:
     """The `warnings` module with the user's line as the place, whatever frames lie between."""
 
+    issued = 0
+
     def warn(
         self, message: Any, category: type[Warning] | None = None, stacklevel: int = 1, source: Any = None
     ) -> None:
+        self.issued += 1
         warnings.warn(message, category, stacklevel=user_level(), source=source)
 
     def __getattr__(self, name: str) -> Any:

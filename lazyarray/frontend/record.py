@@ -33,9 +33,11 @@ from lazyarray.frontend.loops import (
     typed_key,
 )
 from lazyarray.ir.index_map import IndexMap, c_strides, is_identity, size_of
+from lazyarray.ir.installed import SUMS_IN_BUFFERS
 from lazyarray.ir.node import PINNED, TAPE, Key, Library, Node, Shape, Spec, record, spec_of
-from lazyarray.ir.ops import OPS, REDUCTIONS
+from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
 from lazyarray.runtime import evaluate as boundary
+from lazyarray.runtime.floating import Last, error_state, must_run_now
 from lazyarray.runtime.ledger import find_site
 
 
@@ -52,12 +54,21 @@ def flush_if_long() -> None:
         boundary.flush()
 
 
+def note_errors(node: Node) -> None:
+    """The node remembers NumPy's error state, or is evaluated now where that has to be obeyed at once."""
+    node.errors = state = error_state()
+    if state is not Last.waits and must_run_now(state):
+        boundary.evaluate_now(node)
+
+
 def _make(kind: str, attr: Any, spec: Spec, args: tuple[Any, ...]) -> Node:
     return _emit(key_of(kind, attr, spec), args)
 
 
 def _emit(key: Key, args: tuple[Any, ...]) -> Node:
     node = record(key, args, find_site(sys._getframe(2)))
+    if key.raises:
+        note_errors(node)
     if len(TAPE) >= boundary.TAPE_LIMIT or PINNED.over:
         boundary.flush()
     return node
@@ -73,6 +84,11 @@ def check_range(ranged: Ranged, args: tuple[Any, ...]) -> Node | None:
         return None
     ufunc = OPS[ranged.name].ufunc
     assert ufunc is not None
+    code = ranged.key.attr[1][0 if ranged.dtypes[0] is None else 1]  # type: ignore[index]
+    if code[0] in "fc":
+        # NumPy warns of numbers that become infinite, and refuses integers that no float is near.
+        np.maximum(np.ones(1, dtype_of(code)), number)
+        return None
     if len(args) == 1:
         trial = ufunc(number)
     else:
@@ -260,9 +276,10 @@ def reduce_(
         args += (broadcast_(where, spec.shape),)
     if initial is not None:
         args += (initial if type(initial) is Node else convert_number(initial, out),)
-    if name == "sum" and out.kind in "fc" and spec.dtype != out and where is None:
-        # NumPy casts in buffers, which shows in the order of adding where the last axes are summed.
-        name = "buffered_sum" if len(axes) == axes_at_end(axes, spec) else name
+    # Buffers show in the order of adding where the last axes are summed; NumPy casts in them.
+    buffered = SUMS_IN_BUFFERS or (spec.dtype != out and len(axes) == axes_at_end(axes, spec))
+    if name == "sum" and buffered and out.kind in "fc" and where is None:
+        name = "buffered_sum"
     attr = (name, axes, where is not None, initial is not None)
     return _make("reduce", attr, spec_of(shape, out), args)
 

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+import operator
+from itertools import takewhile
 from typing import Any, Final
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from lazyarray.config import config
+from lazyarray.frontend import reductions
 from lazyarray.frontend.array import (
     BUILTIN,
     as_array,
-    from_node,
     map_of,
     ndarray,
     settle,
-    value,
     view_of,
     wrap,
 )
+from lazyarray.frontend.dispatch import REFUSALS, Foreign, Uncompiled
 from lazyarray.frontend.elementwise import call_numpy, export, overrides, written_through
-from lazyarray.frontend.record import COMPILED, cast_, reduce_, reshape_, scan_
-from lazyarray.frontend.scalar import scalar_from_node
+from lazyarray.frontend.foreign import Forwarder, forward
+from lazyarray.frontend.overrides import ask_ufunc
+from lazyarray.frontend.record import COMPILED
+from lazyarray.frontend.ufunc import MISSING
 from lazyarray.frontend.writing import (
-    as_operand,
     assign,
 )
 from lazyarray.ir.index_map import IndexMap
-from lazyarray.ir.node import Node
 
 REDUCED: Final = {
     "add": "sum",
@@ -47,6 +48,28 @@ SCANNED: Final = {"add": "sum", "multiply": "prod"}
 _ORDERED_ONLY: Final = frozenset({"max", "min", "fmax", "fmin"})
 
 
+def by_position(
+    function: Any, method: str, given: tuple[Any, ...], more: Any, named: dict[str, Any], unknown: dict[str, Any]
+) -> dict[str, Any]:
+    """The keywords `named`, those given by position (`more`) among them; NumPy's error where the call has one."""
+    missing = given[1 if method == "reduceat" else 0] is MISSING
+    rest = dict(zip(named, more, strict=False))
+    if missing or unknown or len(more) > len(named) or rest.get("out") is ... or said({n: named[n] for n in rest}):
+        args = tuple(takewhile(lambda item: item is not MISSING, (*given, *more)))
+        run = getattr(function._np, method)
+        run(*export(args), **export({**said(named), **unknown}))
+        raise TypeError(f"{method}() got arguments that it does not take")
+    return {**named, **rest}
+
+
+def said(options: dict[str, Any]) -> dict[str, Any]:
+    """The keywords that differ from their defaults: overrides are handed no others."""
+    return {name: item for name, item in options.items() if item is not _DEFAULTS.get(name, np._NoValue)}
+
+
+_DEFAULTS: Final = {"axis": 0, "dtype": None, "out": None, "keepdims": False, "where": True}
+
+
 def _is_memory(array: ndarray) -> bool:
     """True for what NumPy does at once: small memory, and dtypes that are not compiled."""
     data = settle(array)
@@ -59,8 +82,11 @@ def reduce(function: Any, array: Any, axis: Any, dtype: Any, out: Any, keepdims:
     options = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims, "where": where}
     if initial is not np._NoValue:
         options["initial"] = initial
-    if overrides(array):
-        return wrap(function._np.reduce(array, **export(options)))
+    if overrides(array) or overrides(out) or overrides(where):
+        return ask_ufunc(function, "reduce", (array,), said(options))
+    given = forward(array)
+    if type(given) is Forwarder and hasattr(given, "__array_wrap__"):
+        return written_through(wrap(function._np.reduce(given, **export(options))), options)
     own = as_array(array)
     wanted = None if dtype is None else np.dtype(dtype)
     if _is_memory(own):
@@ -68,89 +94,60 @@ def reduce(function: Any, array: Any, axis: Any, dtype: Any, out: Any, keepdims:
         return written_through(wrap(result), options)
     spec_dtype = own.dtype
     target = out[0] if type(out) is tuple and len(out) == 1 else out
-    if target is not None and wanted is None and type(target) is ndarray and target.dtype in COMPILED:
-        wanted = function._np.resolve_dtypes((target.dtype, spec_dtype, None), reduction=True, casting="unsafe")[0]
-        if wanted != target.dtype:
-            name = None  # NumPy converts partial results between its buffers and the output
     if (
         name is None
-        or initial is None
-        or (target is not None and (type(target) is not ndarray or target.dtype not in COMPILED))
-        or (wanted is not None and wanted not in COMPILED)
-        or (name in ("any", "all") and wanted not in (None, np.dtype(bool)))
-        or (name[0] == "b" and spec_dtype.kind not in "biu")
-        or (where is not True and initial is np._NoValue and name in _ORDERED_ONLY)
-        or (name in _ORDERED_ONLY and spec_dtype.kind == "c")
+        or (out is not None and target is None)
+        or (name[0] == "b" and (wanted or spec_dtype).kind not in "biu")
+        or (name in _ORDERED_ONLY and (wanted or spec_dtype).kind == "c")
     ):
         return call_numpy(f"{function.__name__}.reduce", function._np.reduce, (own,), options)
-    shape = own.shape
-    axes = tuple(range(len(shape))) if axis is None else normalize_axis_tuple(axis, len(shape))
-    mask = None
-    if where is not True:
-        mask = as_operand(where)
-        if type(mask) is not Node:
-            mask = value(as_array(np.asarray(mask, bool)))
-    start = None if initial is np._NoValue else as_operand(initial)
-    node = reduce_(name, value(own), axes, mask, start, wanted)
-    return finish(node, shape, axes, keepdims, out)
-
-
-def finish(node: Node, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool, out: Any) -> Any:
-    """A reduction's node as NumPy hands it out."""
-    if keepdims:
-        node = reshape_(node, tuple([1 if axis in axes else extent for axis, extent in enumerate(shape)]))
-    if out is None:
-        return from_node(node) if node.key.spec.shape else scalar_from_node(node)
-    if type(out) is tuple:
-        (out,) = out
-    if out.shape != node.key.spec.shape:
-        raise ValueError(
-            f"output parameter for reduction operation has the wrong number of dimensions: Found {len(out.shape)} "
-            f"but expected {len(node.key.spec.shape)}"
-            if len(out.shape) != len(node.key.spec.shape)
-            else "output parameter for reduction operation has the wrong shape"
-        )
-    if not np.can_cast(node.key.spec.dtype, out.dtype, "same_kind"):
-        np.add.reduce(np.empty(1, node.key.spec.dtype), out=np.empty((), out.dtype))
-    assign(out, from_node(cast_(node, out.dtype)))
-    return out
+    try:
+        return reductions.reduce(name, own, axis, dtype, target, keepdims, initial, where)
+    except Foreign:
+        return written_through(wrap(function._np.reduce(*export((own,)), **export(options))), options)
+    except (Uncompiled, *REFUSALS):
+        return call_numpy(f"{function.__name__}.reduce", function._np.reduce, (own,), options)
 
 
 def accumulate(function: Any, array: Any, axis: Any, dtype: Any, out: Any) -> Any:
     """`ufunc.accumulate`."""
     options = {"axis": axis, "dtype": dtype, "out": out}
-    if overrides(array):
-        return wrap(function._np.accumulate(array, **export(options)))
+    if overrides(array) or overrides(out):
+        return ask_ufunc(function, "accumulate", (array,), said(options))
     own = as_array(array)
     name = SCANNED.get(function.__name__)
     wanted = None if dtype is None else np.dtype(dtype)
     small = _is_memory(own)
     target = out[0] if type(out) is tuple and len(out) == 1 else out
-    foreign = target is not None and (type(target) is not ndarray or target.dtype not in COMPILED)
+    # Of another dtype than the operand's, NumPy converts between partial results.
+    foreign = out is not None and (type(target) is not ndarray or target.dtype != (wanted or own.dtype))
     if small or name is None or not own.shape or foreign or (wanted is not None and wanted not in COMPILED):
         run = function.numpy_method("accumulate", (own.dtype, wanted, getattr(target, "dtype", None)))
         if not small:
             return call_numpy(f"{function.__name__}.accumulate", run, (own,), options)
         result = run(*export((own,)), **export(options))
         return written_through(wrap(result), options)
-    if type(out) is tuple:
-        (out,) = out
-    if wanted is None and out is not None:
-        wanted = out.dtype
-    node = scan_(name, value(own), normalize_axis_index(axis, len(own.shape)), wanted)
-    if out is None:
-        return from_node(node)
-    assign(out, from_node(cast_(node, out.dtype)), casting="same_kind")
-    return out
+    try:
+        found = (reductions.cumsum if name == "sum" else reductions.cumprod)(own, operator.index(axis), wanted)
+        if target is not None:
+            if target.shape != found.shape or target.dtype != found.dtype:
+                raise Uncompiled
+            assign(target, found)
+            return target
+    except (Uncompiled, *REFUSALS):
+        return call_numpy(f"{function.__name__}.accumulate", function._np.accumulate, (own,), options)
+    return found
 
 
 def outer(function: Any, a: Any, b: Any, options: dict[str, Any]) -> Any:
     """`ufunc.outer`: the call on views that broadcast."""
-    if any(type(item) not in BUILTIN and overrides(item) for item in (a, b)):
-        return wrap(function._np.outer(*export((a, b)), **export(options)))
+    if any(type(item) not in BUILTIN and overrides(item) for item in (a, b, options.get("out"))):
+        return ask_ufunc(function, "outer", (a, b), options)
     if function.signature is not None:
         return function._np.outer(*export((a, b)), **export(options))  # NumPy's error
     left, right = as_array(a), as_array(b)
+    if left.dtype not in COMPILED or right.dtype not in COMPILED:
+        return call_numpy(f"{function.__name__}.outer", function._np.outer, (left, right), options)
     own = map_of(left)
     count = len(right.shape)
     wide = view_of(left, IndexMap(own.offset, own.shape + (1,) * count, own.strides + (0,) * count))

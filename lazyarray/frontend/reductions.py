@@ -63,6 +63,8 @@ def axes_of(axis: Any, ndim: int, lenient: bool = True) -> tuple[int, ...]:
     if type(axis) is int and -ndim <= axis < ndim:
         return (axis % ndim,)
     given = axis if isinstance(axis, tuple) else (axis,)
+    if any(isinstance(a, bool) for a in given):
+        raise Uncompiled
     try:
         axes = tuple([operator.index(a) + (ndim if operator.index(a) < 0 else 0) for a in given])
     except TypeError:
@@ -118,7 +120,9 @@ def arrange(x: ndarray, axes: tuple[int, ...], ordered: bool = True) -> Problem:
 def finish(node: Node, problem: Problem, keepdims: Any) -> Any:
     """The reduction's node as the array or scalar that NumPy returns."""
     perm, axes = problem.perm, problem.given
-    if keepdims is not NO_VALUE and keepdims:
+    if not problem.shape:
+        return scalar_from_node(node)  # whatever `keepdims` says
+    if keepdims is not NO_VALUE and operator.index(keepdims):
         node = reshape_(node, kept_shape(problem.node.shape, problem.axes))
         return from_node(node) if perm is None else from_node_as(node, perm)
     if len(axes) == len(problem.shape):
@@ -142,6 +146,8 @@ def deliver(node: Node, out: Any, problem: Problem, keepdims: Any) -> Any:
 
 def accept_out(out: Any, shape: Shape, axes: tuple[int, ...], keepdims: Any) -> None:
     """Lets an `out` through that the result fits exactly; NumPy says what it thinks of others."""
+    if keepdims is not NO_VALUE:
+        operator.index(keepdims)  # what NumPy takes it for; its error
     if out is None:
         return
     if keepdims is not NO_VALUE and keepdims:
@@ -270,7 +276,7 @@ def _truth(name: str) -> Callable[..., Any]:
 def _position(name: str) -> Callable[..., Any]:
     def call(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
         x = operand(a)
-        if axis is not None and not isinstance(axis, int | np.integer):
+        if axis is not None and (not isinstance(axis, int | np.integer) or isinstance(axis, bool)):
             raise Uncompiled
         shape = x.shape
         if axis is not None and not (-x.ndim <= int(axis) < x.ndim):
@@ -305,6 +311,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any
     if out is not None:
         raise Uncompiled
     x = operand(a)
+    accept_out(out, x.shape, (), keepdims)
     problem = arrange(x, axes_of(axis, x.ndim), ordered=False)
     high, low = (reduction(name, problem.node, problem.axes) for name in ("max", "min"))
     if x.dtype == BOOL:
@@ -326,9 +333,9 @@ def _running(name: str) -> Callable[..., Any]:
             wanted = INTP
         if axis is None or x.ndim == 0:
             if axis is not None:
-                axes_of(axis, 1)
+                axes_of(operator.index(axis), 1)
             return from_node(scan_(name, reshape_(value(x), (x.size,)), 0, wanted))
-        if isinstance(axis, tuple):
+        if isinstance(axis, tuple | bool):
             raise Uncompiled
         problem = arrange(x, axes_of(axis, x.ndim), ordered=False)
         node = scan_(name, problem.node, problem.axes[0], wanted)

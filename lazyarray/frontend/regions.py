@@ -294,6 +294,9 @@ def _put_picked(array: Any, key: Any, new: Any, limit: int) -> bool:
     index = picked(key, whole)
     if index is None:
         return False
+    if array._np is not None:  # small, and the key itself: `picked` has made it plain
+        array._np[index] = source_of(new)
+        return True
     del whole  # references are counted now
     if not take(core.share(array)):
         return False

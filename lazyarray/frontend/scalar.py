@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
+from lazyarray.frontend.sequence_slot import stop_iteration
 from lazyarray.ir.node import Node
 from lazyarray.runtime import evaluate as boundary
 
@@ -20,8 +22,11 @@ class LazyScalar:
     _node: Node
     _value: Any
 
+    __array_priority__ = -1000000.0  # NumPy's, of its scalars
+
     def __new__(cls, *args: Any) -> Any:
-        raise TypeError("a lazy scalar comes from an expression")
+        # `type(x)(value)` makes what `type` of most scalars would; lazy ones come from expressions only.
+        return np.float64(*args)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -141,14 +146,26 @@ class LazyScalar:
     def __round__(self, ndigits: Any = None) -> Any:
         return round(self.evaluate()) if ndigits is None else round(self.evaluate(), ndigits)
 
+    # Through the functions: not all of NumPy's scalars have the methods.
+
     def __trunc__(self) -> Any:
-        return self.evaluate().__trunc__()
+        return math.trunc(self.evaluate())
 
     def __floor__(self) -> Any:
-        return self.evaluate().__floor__()
+        return math.floor(self.evaluate())
 
     def __ceil__(self) -> Any:
-        return self.evaluate().__ceil__()
+        return math.ceil(self.evaluate())
+
+    def __bytes__(self) -> bytes:
+        return bytes(self.evaluate())
+
+    def __conform__(self, protocol: Any) -> Any:
+        """What `sqlite3` stores."""
+        return self.evaluate()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise TypeError(f"'numpy.{self.dtype.type.__name__}' object does not support item assignment")
 
     def __getitem__(self, key: Any) -> Any:
         if key == ():
@@ -228,9 +245,23 @@ def install() -> None:
             setattr(LazyScalar, f"__r{stem}__", _reflected(name, python))
     for stem, name, compute in _UNARY:
         setattr(LazyScalar, f"__{stem}__", _unary(name, compute))
-    setattr(LazyScalar, "__divmod__", lambda self, other: (self // other, self % other))  # noqa: B010
-    setattr(LazyScalar, "__rdivmod__", lambda self, other: (other // self, other % self))  # noqa: B010
+    setattr(LazyScalar, "__divmod__", _divmod)  # noqa: B010
+    setattr(LazyScalar, "__rdivmod__", lambda self, other: divmod(other, self.evaluate()))  # noqa: B010
+    setattr(LazyScalar, "__matmul__", lambda self, other: self.evaluate() @ settled(other))  # noqa: B010
+    setattr(LazyScalar, "__rmatmul__", lambda self, other: other @ self.evaluate())  # noqa: B010
     LazyScalar.__hash__ = _hash  # type: ignore[method-assign]
+    stop_iteration(LazyScalar)
+
+
+def settled(obj: Any) -> Any:
+    """NumPy's scalar for a lazy one; anything else as it is."""
+    return obj.evaluate() if type(obj) is LazyScalar else obj
+
+
+def _divmod(self: LazyScalar, other: Any) -> Any:
+    if _records(self, other) and self.dtype.kind in "fiu":
+        return self // other, self % other
+    return divmod(self.evaluate(), settled(other))
 
 
 def _hash(self: LazyScalar) -> int:

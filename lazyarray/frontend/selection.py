@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +14,7 @@ from lazyarray.frontend.array import (
     assign,
     from_node,
     from_node_as,
+    in_order,
     map_of,
     ndarray,
     order_of,
@@ -22,25 +23,18 @@ from lazyarray.frontend.array import (
     wrap,
 )
 from lazyarray.frontend.dispatch import Uncompiled, is_compiled
+from lazyarray.frontend.elementwise import common_order
 from lazyarray.frontend.layout import value_in_order
 from lazyarray.frontend.manipulation import ravel, reshape
 from lazyarray.frontend.rebase import rebase
 from lazyarray.frontend.record import WEAK, broadcast_shape, cast_, compress_, iota_, map_
 from lazyarray.frontend.reductions import operand
+from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.node import Node
 from lazyarray.runtime import evaluate as boundary
 
 BOOL: Final = np.dtype(bool)
 INTP: Final = np.dtype(np.intp)
-
-
-def _order(operands: Sequence[Any]) -> tuple[int, ...] | None:
-    """The axis order that all operands share, which NumPy's result keeps; None for C order."""
-    arrays = [x for x in operands if type(x) is ndarray and x.ndim > 0]
-    if not arrays or len({x.ndim for x in arrays}) != 1:
-        return None
-    orders = {order_of(x) for x in arrays}
-    return orders.pop() if len(orders) == 1 else None
 
 
 _ABSENT: Final = object()
@@ -52,23 +46,24 @@ def where(condition: Any, x: Any = _ABSENT, y: Any = _ABSENT, /) -> Any:
     if x is None or y is None or y is _ABSENT:
         raise Uncompiled
     operands = [operand(condition), *[c if type(c) in WEAK else operand(c) for c in (x, y)]]
-    perm = _order(operands)
+    perm = common_order(tuple(operands))
     nodes: list[Any] = [
-        o if type(o) is not ndarray else value(o) if perm is None or o.ndim == 0 else value_in_order(o, perm)
+        o if type(o) is not ndarray else value(o) if perm is None or o.ndim == 0 else in_order(o, perm)
         for o in operands
     ]
     mask, choices = cast_(nodes[0], BOOL), nodes[1:]
     node = map_("where", (mask, *choices))
     if node.dtype.kind in "iu" and any(type(c) is int for c in choices):
-        # NumPy casts the numbers to the result's dtype as `astype` does.
-        strong = [np.array(c).astype(node.dtype)[()] if type(c) is int else c for c in choices]
+        # NumPy casts the numbers to the result's dtype as `astype` does, or (from 2.5 on) refuses those out of range.
+        like = np.zeros((), node.dtype)
+        strong = [np.where(True, c, like)[()] if type(c) is int else c for c in choices]
         node = map_("where", (mask, *strong))
     return from_node(node) if perm is None else from_node_as(node, perm)
 
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    if type(dst) is not ndarray:
-        raise Uncompiled
+    if type(dst) is not ndarray or (dst._np is None and dst._node is None and dst._fixed):
+        raise Uncompiled  # NumPy refuses read-only arrays, but not what is copied to itself
     if where is True:
         assign(dst, src, None, casting)
         return
@@ -159,12 +154,12 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     if type(a) is not ndarray or a._np is not None or mode != "raise" or a.size == 0:
         raise Uncompiled
     view = reshape_in_place(a)
-    values = as_array(v)
+    values = as_array(v if isinstance(v, ndarray | np.ndarray | LazyScalar) else np.asarray(v, a.dtype))
     if index.size == 0:
         return
     if values.size != 1 and values.size < index.size:
         raise Uncompiled
-    if not np.can_cast(values.dtype, a.dtype, "unsafe") or not is_compiled(values.dtype):
+    if not is_compiled(values.dtype) or (values.dtype.kind == "c" and a.dtype.kind != "c"):
         raise Uncompiled
     flat = ravel(values)
     view[ravel(index)] = flat if values.size == 1 else flat[: index.size]
@@ -184,6 +179,8 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
     if type(a) is not ndarray or chosen.shape != a.shape or chosen.dtype.kind not in "biuf":
         raise Uncompiled
     if (new.ndim != 0 and new.shape != a.shape) or not is_compiled(new.dtype):
+        raise Uncompiled
+    if not np.can_cast(new.dtype, a.dtype, "safe"):
         raise Uncompiled
     if chosen.dtype != BOOL:
         chosen = chosen.astype(BOOL)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -10,16 +9,16 @@ import numpy as np
 
 from lazyarray.frontend.array import (
     as_array,
+    copied_order,
     from_node,
     from_node_as,
     ndarray,
-    order_of,
     scalar_from_node,
     value,
 )
 from lazyarray.frontend.dispatch import Uncompiled, is_compiled
 from lazyarray.frontend.layout import value_in_order
-from lazyarray.frontend.rebase import user_level
+from lazyarray.frontend.rebase import Warnings
 from lazyarray.frontend.record import broadcast_, cast_, map_, reshape_
 from lazyarray.frontend.reductions import (
     NO_VALUE,
@@ -47,7 +46,7 @@ INTP: Final = np.dtype(np.intp)
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, RuntimeWarning, stacklevel=user_level())
+    Warnings.warn(message, RuntimeWarning)
 
 
 def _counts(shape: Shape, axes: tuple[int, ...], mask: Node | None) -> Any:
@@ -109,6 +108,14 @@ def _problem(x: ndarray, axes: tuple[int, ...], mean: Any) -> Problem:
     return arrange(x, axes) if mean is NO_VALUE else Problem(value(x), axes, None, x.shape, axes)
 
 
+def _given_mean(mean: Any, dtype: DType) -> Node:
+    """The node of a `mean=` of the dtype that the mean of the data would have."""
+    average = as_array(mean)
+    if average.dtype != dtype:
+        raise Uncompiled
+    return value(average)
+
+
 def _variance(x: ndarray, problem: Problem, dtype: Any, ddof: Any, where: Any, mean: Any, out: Any) -> Node:
     node, axes, shape = problem.node, problem.axes, problem.node.shape
     accumulator = _accumulator(x.dtype, dtype, F2)
@@ -118,13 +125,13 @@ def _variance(x: ndarray, problem: Problem, dtype: Any, ddof: Any, where: Any, m
         raise Uncompiled
     mask = problem.masked(mask_of(where, problem.shape))
     count = _counts(shape, axes, mask)
-    if (ddof >= count) if mask is None else is_any(map_("less_equal", (count, ddof))):
-        _warn("Degrees of freedom <= 0 for slice")
     if mean is NO_VALUE:
         total = reduction("sum", node, axes, mask, None, accumulator)
         average = reshape_(_divided(total, count), kept_shape(shape, axes))
     else:
-        average = value(as_array(mean))
+        average = _given_mean(mean, accumulator)
+    if (ddof >= count) if mask is None else is_any(map_("less_equal", (count, ddof))):
+        _warn("Degrees of freedom <= 0 for slice")
     deviation = map_("subtract", (node, average))
     if deviation.shape != shape:
         raise Uncompiled
@@ -207,7 +214,7 @@ def replace_nan(a: Any, val: Any) -> tuple[Any, Any]:
     x = operand(a)
     if x.dtype.kind not in "fc":
         return x, None
-    perm = order_of(x)
+    perm = copied_order(x)
     node = value(x) if perm is None else value_in_order(x, perm)
     mask = map_("isnan", (node,))
     filled = map_("where", (mask, x.dtype.type(val), node))
@@ -249,7 +256,7 @@ def nanvar_node(x: ndarray, problem: Problem, dtype: Any, ddof: Any, where: Any,
         average = _divided(reduction("sum", filled, axes, chosen, None, accumulator), count)
         average = reshape_(average, kept_shape(shape, axes))
     else:
-        average = value(as_array(mean))
+        average = _given_mean(mean, x.dtype)
     deviation = cast_(map_("subtract", (filled, average)), x.dtype)
     if deviation.shape != shape:
         raise Uncompiled
@@ -289,6 +296,7 @@ def _nan_spread(root: bool) -> Callable[..., Any]:
         ddof = corrected(ddof, correction)
         if type(ddof) not in (int, float) or out is not None:
             raise Uncompiled
+        accept_out(out, x.shape, (), keepdims)
         problem = _problem(x, axes_of(axis, x.ndim), mean)
         node = nanvar_node(x, problem, dtype, ddof, where, mean)
         return finish(map_("sqrt", (node,)) if root else node, problem, keepdims)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyarray.frontend.naming import Named
+from lazyarray.frontend.naming import Named, describe_as
 
 _nparray: Final = np.ndarray
 
@@ -33,18 +33,76 @@ class ArrayType(Named):
         return type.__subclasscheck__(cls, subclass) or issubclass(subclass, _nparray)
 
 
+def _named_for_numpy(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    given = [_nparray if type(item) is ArrayType else item for item in args]
+    return given, {name: _nparray if type(item) is ArrayType else item for name, item in options.items()}
+
+
+def teach(kind: Any) -> None:
+    """Lets `x.view(np.ndarray)` of one of NumPy's own subclasses mean `ndarray`; all else is as it was.
+
+    NumPy takes a class that it does not know for a dtype.
+    """
+    view = kind.view
+    if hasattr(view, "knows_ndarray"):
+        return
+
+    def knowing(self: Any, *args: Any, **options: Any) -> Any:
+        if not any([type(item) is ArrayType for item in (*args, *options.values())]):
+            return view(self, *args, **options)
+        from lazyarray.frontend.array import wrap
+
+        given, named = _named_for_numpy(args, options)
+        return wrap(view(self, *given, **named))
+
+    knowing.__name__ = "view"
+    knowing.knows_ndarray = True  # type: ignore[attr-defined]
+    describe_as(knowing, view)
+    kind.view = knowing
+
+
+def _wrapped(name: str) -> Any:
+    method = getattr(_nparray, name)
+
+    def call(self: Any, *args: Any, **options: Any) -> Any:
+        from lazyarray.frontend.array import wrap
+
+        above: Any = super(Views, self)
+        return wrap(getattr(above, name)(*args, **options))
+
+    call.__name__ = name
+    describe_as(call, method)
+    return call
+
+
 class Views:
-    """`view(np.ndarray)` of such a subclass: NumPy takes a class that it does not know for a dtype."""
+    """What NumPy's own methods of such a subclass cannot know: `ndarray` as a class, and as an array."""
 
     __slots__ = ()
 
     def view(self: Any, *args: Any, **options: Any) -> Any:
         from lazyarray.frontend.array import wrap
 
-        given = [_nparray if type(item) is ArrayType else item for item in args]
-        named = {name: _nparray if type(item) is ArrayType else item for name, item in options.items()}
-        made: Any = super()
-        return wrap(made.view(*given, **named))
+        given, named = _named_for_numpy(args, options)
+        above: Any = super()
+        return wrap(above.view(*given, **named))
+
+    def __array_wrap__(self: Any, array: Any, context: Any = None, return_scalar: Any = False, /) -> Any:
+        above: Any = super()
+        return above.__array_wrap__(_export(array), context, return_scalar)
+
+    # The methods whose results may be NumPy's own arrays.
+    astype = _wrapped("astype")
+    nonzero = _wrapped("nonzero")
+    searchsorted = _wrapped("searchsorted")
+
+    @property
+    def base(self: Any) -> Any:
+        from lazyarray.frontend.owners import array_over
+
+        above: Any = super()
+        memory = above.base
+        return array_over(memory) if type(memory) is _nparray else memory
 
 
 def _export(item: Any) -> Any:
@@ -72,10 +130,11 @@ class Functions:
 
     def __array_function__(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         from lazyarray.frontend.array import wrap
+        from lazyarray.frontend.overrides import SOURCES
 
         known = [_nparray if type(item) is ArrayType else item for item in types]
         above: Any = super()
-        return wrap(above.__array_function__(func, known, _export(args), _export(kwargs)))
+        return wrap(above.__array_function__(SOURCES.get(func, func), known, _export(args), _export(kwargs)))
 
 
 # In the subclasses that define these: NumPy takes any other definition than its own for an override.

@@ -12,13 +12,15 @@ from lazyarray.frontend.array import BUILTIN, as_array, ndarray, read_only, wrap
 from lazyarray.frontend.elementwise import call_numpy, eager, elementwise, export, overrides, written_through
 from lazyarray.frontend.keywords import call
 from lazyarray.frontend.naming import Named, name_as_in_c
+from lazyarray.frontend.overrides import SOURCES, ask_ufunc, numpys_answer
 from lazyarray.frontend.record import COMPILED, NUMBERS
 from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.frontend.subclass import Views
 from lazyarray.ir.ops import OPS, SPLIT
 from lazyarray.runtime.ledger import ledger
 
 _nparray: Final = np.ndarray
-_MISSING: Final[Any] = object()
+MISSING: Final[Any] = object()
 
 
 # ---- the objects
@@ -27,8 +29,26 @@ _MISSING: Final[Any] = object()
 class _UfuncType(Named):
     """Makes NumPy's ufuncs (those of `frompyfunc` and of other packages) instances of `ufunc`."""
 
+    @property
+    def __doc__(cls) -> Any:  # type: ignore[override]
+        return np.ufunc.__doc__
+
     def __instancecheck__(cls, instance: Any) -> bool:
         return type.__instancecheck__(cls, instance) or isinstance(instance, np.ufunc)
+
+
+class _OfEach:
+    """An attribute that objects of the class have, and the class has not."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, own: Any, kind: type | None = None) -> Any:
+        if own is None:
+            raise AttributeError(f"type object 'numpy.ufunc' has no attribute {self._name!r}")
+        return getattr(own._np, self._name)
 
 
 class ufunc(metaclass=_UfuncType):
@@ -66,9 +86,9 @@ class ufunc(metaclass=_UfuncType):
         self._binary: Callable[[Any, Any], Any] | None = None  # for an array and anything, or None
         self._transcendental = any(OPS[op].transcendental for op in self._ops)
 
-    def __call__(self, x1: Any = _MISSING, x2: Any = _MISSING, /, *more: Any, **options: Any) -> Any:
+    def __call__(self, x1: Any = MISSING, x2: Any = MISSING, /, *more: Any, **options: Any) -> Any:
         if type(x1) is ndarray and not more and not options:
-            if x2 is _MISSING:
+            if x2 is MISSING:
                 unary = self._unary
                 if unary is not None:
                     return unary(x1)
@@ -76,18 +96,17 @@ class ufunc(metaclass=_UfuncType):
                 binary = self._binary
                 if binary is not None:
                     return binary(x1, x2)
-        args: Any = () if x1 is _MISSING else (x1,) if x2 is _MISSING else (x1, x2, *more)
+        args: Any = () if x1 is MISSING else (x1,) if x2 is MISSING else (x1, x2, *more)
         if not options and len(args) == self.nin:
             return _positional(self, *args)
         out = options.get("out")
         if out is ...:
             # Arrays even where scalars are usual.
-            result = self(*args, **{name: item for name, item in options.items() if name != "out"})
+            result = self(*args, **{**options, "out": None})
             return tuple([as_array(item) for item in result]) if type(result) is tuple else as_array(result)
         for arg in (*args, *(out if type(out) is tuple else (out,)), options.get("where")):
             if type(arg) not in BUILTIN and overrides(arg):
-                result = self._np(*export(args), **export(options))
-                return written_through(wrap(result), options) if type(result) is _nparray else wrap(result)
+                return ask_ufunc(self, "__call__", args, options)
         if self._np.signature is not None:
             return _call_core(self, args, options)
         return call(self, args, options)
@@ -112,32 +131,83 @@ class ufunc(metaclass=_UfuncType):
     def signature(self) -> str | None:
         return self._np.signature
 
+    __signature__ = _OfEach("__signature__")
+
     def resolve_dtypes(self, *args: Any, **options: Any) -> Any:
         return self._np.resolve_dtypes(*args, **options)
 
+    def _resolve_dtypes_and_context(self, *args: Any, **options: Any) -> Any:
+        return self._np._resolve_dtypes_and_context(*args, **options)  # type: ignore[attr-defined]
+
+    def _get_strided_loop(self, *args: Any, **options: Any) -> Any:
+        return self._np._get_strided_loop(*args, **options)  # type: ignore[attr-defined]
+
+    # `more` is what follows `dtype` by position: NumPy tells `out=...` from the same given so.
+
     def reduce(
         self,
-        array: Any,
+        array: Any = MISSING,
         axis: Any = 0,
         dtype: Any = None,
+        *more: Any,
         out: Any = None,
-        keepdims: bool = False,
+        keepdims: Any = False,
         initial: Any = np._NoValue,
         where: Any = True,
+        **unknown: Any,
     ) -> Any:
         from lazyarray.frontend import reduce_methods
 
+        if more or unknown or array is MISSING:
+            named = {"out": out, "keepdims": keepdims, "initial": initial, "where": where}
+            rest = reduce_methods.by_position(self, "reduce", (array, axis, dtype), more, named, unknown)
+            return self.reduce(array, axis, dtype, **rest)
         return reduce_methods.reduce(self, array, axis, dtype, out, keepdims, initial, where)
 
-    def accumulate(self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+    def accumulate(
+        self,
+        array: Any = MISSING,
+        axis: Any = 0,
+        dtype: Any = None,
+        *more: Any,
+        out: Any = None,
+        **unknown: Any,
+    ) -> Any:
         from lazyarray.frontend import reduce_methods
 
+        if more or unknown or array is MISSING:
+            rest = reduce_methods.by_position(self, "accumulate", (array, axis, dtype), more, {"out": out}, unknown)
+            return self.accumulate(array, axis, dtype, **rest)
         return reduce_methods.accumulate(self, array, axis, dtype, out)
 
-    def outer(self, A: Any, B: Any, /, **options: Any) -> Any:
+    def reduceat(
+        self,
+        array: Any = MISSING,
+        indices: Any = MISSING,
+        axis: Any = 0,
+        dtype: Any = None,
+        *more: Any,
+        out: Any = None,
+        **unknown: Any,
+    ) -> Any:
         from lazyarray.frontend import reduce_methods
 
-        return reduce_methods.outer(self, A, B, options)
+        if more or unknown or indices is MISSING:
+            given = (array, indices, axis, dtype)
+            rest = reduce_methods.by_position(self, "reduceat", given, more, {"out": out}, unknown)
+            return self.reduceat(array, indices, axis, dtype, **rest)
+        options = {"axis": axis, "dtype": dtype, "out": out}
+        if overrides(array) or overrides(out):
+            return ask_ufunc(self, "reduceat", (array, indices), reduce_methods.said(options))
+        run = self.numpy_method("reduceat", (getattr(array, "dtype", None),))
+        return call_numpy(f"{self.__name__}.reduceat", run, (array, indices), options)
+
+    def outer(self, *args: Any, **options: Any) -> Any:
+        from lazyarray.frontend import reduce_methods
+
+        if len(args) != 2 or self.nin != 2:
+            return self._np.outer(*export(args), **export(options))  # NumPy's error
+        return reduce_methods.outer(self, *args, options)
 
     def numpy_method(self, name: str, dtypes: tuple[Any, ...]) -> Any:
         """The method of the ufunc whose bits are those of calls with these dtypes."""
@@ -147,15 +217,13 @@ class ufunc(metaclass=_UfuncType):
                 return found
         return getattr(self._np, name)
 
-    def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
-        args = (a, indices) if b is None else (a, indices, b)
+    def at(self, *args: Any) -> None:
+        a, b = (args[0], args[-1]) if len(args) > 1 else (None, None)
+        if overrides(a) or overrides(b):
+            ask_ufunc(self, "at", args, {})
+            return
         run = self.numpy_method("at", tuple([getattr(x, "dtype", None) for x in (a, b)]))
         call_numpy(f"{self.__name__}.at", run, args, {})
-
-    def reduceat(self, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
-        options = {"axis": axis, "dtype": dtype, "out": out}
-        run = self.numpy_method("reduceat", (getattr(array, "dtype", None),))
-        return call_numpy(f"{self.__name__}.reduceat", run, (array, indices), options)
 
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}'>"
@@ -186,7 +254,7 @@ def _positional(function: ufunc, *args: Any) -> Any:
         if kind is ndarray or kind in NUMBERS or kind is LazyScalar:
             continue
         if overrides(arg):
-            return wrap(function._np(*export(args)))
+            return ask_ufunc(function, "__call__", args, {})
     if function._np.signature is not None:
         return _call_core(function, args, {})
     return elementwise(function, args)
@@ -238,6 +306,11 @@ UFUNCS: Final[dict[str, ufunc]] = _all_ufuncs()
 _BY_NUMPY: Final[dict[int, ufunc]] = {id(own._np): own for own in UFUNCS.values()}
 
 
+def own_of(function: Any) -> Any:
+    """The namespace's ufunc for one of NumPy's; another package's as it is."""
+    return _BY_NUMPY.get(id(function), function)
+
+
 # ---- NumPy's dispatch
 
 
@@ -263,14 +336,33 @@ def dispatch(function: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
     return getattr(own, method)(*inputs, **options)
 
 
+def is_numpys(function: Any) -> bool:
+    """Whether the function is NumPy's or ours, not one that another package made overridable."""
+    package = str(function.__module__).partition(".")[0]
+    return package in ("numpy", "lazyarray") or not hasattr(function, "_implementation")
+
+
 def dispatch_function(function: Any, types: Any, args: Any, options: dict[str, Any]) -> Any:
     """`ndarray.__array_function__`: NumPy's functions on our arrays are ours where we have them."""
+    if not isinstance(args, tuple) or not isinstance(options, dict):
+        return np.empty(0).__array_function__(np.sum, (), args, options)  # NumPy's error
+    overridden = False
     for kind in types:
-        if kind in BUILTIN or issubclass(kind, _nparray):
+        if kind in BUILTIN:
             continue
         override = getattr(kind, "__array_function__", None)
-        if override not in (None, ndarray.__array_function__, LazyScalar.__array_function__):
+        if override in (None, _nparray.__array_function__, ndarray.__array_function__, LazyScalar.__array_function__):
+            continue
+        if not issubclass(kind, _nparray):
             return NotImplemented
+        overridden = True
+    if overridden:
+        return numpys_answer(SOURCES.get(function, function), types, args, options)
+    if not is_numpys(function):
+        return function._implementation(*args, **options)  # another package's
+    if any([issubclass(kind, _nparray) and kind is not _nparray and not issubclass(kind, Views) for kind in types]):
+        # NumPy's code for a subclass of its own: it knows what to do with NumPy's arrays.
+        return function(*export(args), **export(options))
     space: Any = sys.modules.get("lazyarray")
     for part in function.__module__.split(".")[1:]:
         space = getattr(space, part, None)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from typing import Any, Final, NoReturn
 
 import numpy as np
@@ -128,6 +126,11 @@ def to_memory(values: Any) -> Any:
     return forward(values)
 
 
+def checked(new: scalar.LazyScalar, dtype: DType) -> Any:
+    """The scalar, evaluated where it might not fit: NumPy's assignments of scalars refuse what does not."""
+    return new if np.can_cast(new.dtype, dtype, "same_kind") else new.evaluate()
+
+
 def write(array: core.ndarray, new: Any, mask: Node | None = None) -> None:
     """Replaces a managed array's values by a node or a number, converting as assignment does."""
     dtype = array.dtype
@@ -191,14 +194,9 @@ def _write_memory(array: core.ndarray, new: Any, mask: Node | None) -> None:
 
 def warn_complex() -> None:
     """NumPy's warning for a complex value written into real memory, at the user's line."""
-    frame, depth = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("lazyarray."):
-        frame, depth = frame.f_back, depth + 1
-    warnings.warn(
-        "Casting complex values to real discards the imaginary part",
-        np.exceptions.ComplexWarning,
-        stacklevel=depth - 1,
-    )
+    from lazyarray.frontend.rebase import Warnings
+
+    Warnings.warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning)
 
 
 from lazyarray.frontend import array as core  # noqa: E402  (either module may be imported first)

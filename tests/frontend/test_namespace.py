@@ -56,6 +56,7 @@ def test_every_public_name_of_numpy_is_there() -> None:
     assert public <= set(dir(lazyarray))
 
 
+@pytest.mark.filterwarnings("ignore:The chararray class is deprecated:DeprecationWarning")  # NumPy 2.5 has it so
 @pytest.mark.parametrize("name", SUBMODULES)
 def test_every_public_name_of_a_submodule_is_there(name: str) -> None:
     theirs = importlib.import_module(f"numpy.{name}") if name != "emath" else numpy.emath

@@ -130,6 +130,7 @@ def test_scalars_where_python_and_numpy_want_numbers(eager_below: int) -> None:
     agree(program, eager_below)
 
 
-def test_no_scalar_without_an_expression() -> None:
-    with pytest.raises(TypeError):
-        LazyScalar(1.0)
+def test_calling_the_class_of_a_scalar_makes_numpys_scalar() -> None:
+    made = LazyScalar(1.5)
+    assert type(made) is numpy.float64
+    assert made == 1.5

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, Protocol, TypeVar
 
 import numpy
+from hypothesis import strategies as st
 
 from tests.property.programs import EVALUATE, Program, Step
 from tests.property.shadow import Shadow, admit, program_of
@@ -51,13 +53,35 @@ class SeededChooser:
         return self.random.randrange(limit)
 
 
-class Builder:
-    """Adds one drawn step at a time to a shadow."""
+class HypothesisChooser:
+    """Choices that Hypothesis draws and shrinks."""
+
+    def __init__(self, draw: Callable[[st.SearchStrategy[int]], int]) -> None:
+        self.draw = draw
+
+    def pick(self, options: Sequence[T]) -> T:
+        return options[self.below(len(options))]
+
+    def below(self, limit: int) -> int:
+        return self.draw(_below(limit))
+
+
+@cache
+def _below(limit: int) -> st.SearchStrategy[int]:
+    return st.integers(0, limit - 1)
+
+
+class Names:
+    """Picks among the live arrays of a program, looking at NumPy's twin of each."""
 
     def __init__(self, chooser: Chooser) -> None:
         self.chooser = chooser
-        self.shadow = Shadow()
         self.count = 0
+
+    @property
+    def env(self) -> Mapping[str, Any]:
+        """NumPy's value of every live name."""
+        raise NotImplementedError
 
     def chance(self, one_in: int) -> bool:
         return self.chooser.below(one_in) == one_in - 1
@@ -66,49 +90,21 @@ class Builder:
         self.count += 1
         return f"v{self.count - 1}"
 
-    def add(self, source: str, rule: str, reads: tuple[str, ...], writes: str | None, scale: float = 0.0) -> None:
-        self.shadow, _ = admit(self.shadow, Step(source, rule, reads, writes, scale))
-
-    def assign(self, expression: str, rule: str, *reads: str, scale: float = 0.0) -> None:
-        name = self.fresh()
-        self.add(f"{name} = {expression}", rule, reads, name, scale)
-
     def names(self, wanted: Callable[[Any], bool] = lambda value: True) -> list[str]:
-        return [n for n, v in self.shadow.env.items() if wanted(v)]
+        return [n for n, v in self.env.items() if wanted(v)]
 
     def name(self, wanted: Callable[[Any], bool] = lambda value: True) -> str:
         """A live array, one that fits `wanted` where there is one; mostly the newer ones."""
         names = self.names(wanted) or self.names()
         return self.chooser.pick(names[-4:] if self.chance(2) else names)
 
-    def exact_name(self) -> str:
-        """A live array without error, where there is one."""
-        names = [n for n in self.shadow.env if self.shadow.is_exact(n)] or self.names()
-        return self.chooser.pick(names)
-
     def integer_name(self, otherwise: str) -> str:
         """An integer or bool array for the functions that take no other, mostly."""
         names = self.names(lambda v: v.dtype.kind in "biu")
         return otherwise if not names or self.chance(12) else self.chooser.pick(names)
 
-    def operand(self, rule: str) -> str:
-        exact = rule in ("exact", "extremum", "sign of nan", "product", "variance") or self.chance(2)
-        return self.exact_name() if exact else self.name()
-
     def value(self, name: str) -> Any:
-        return self.shadow.env[name]
-
-    def partner(self, name: str, rule: str = "move") -> str:
-        """An array that broadcasts with `name`, mostly; a new one when there is none."""
-        shape = numpy.shape(self.value(name))
-        fitting = self.names(lambda v: broadcasts(numpy.shape(v), shape))
-        if fitting == [name] and self.chance(2):
-            dtype, seed = self.chooser.pick(COMMON_DTYPES), self.chooser.below(1000)
-            self.assign(f"np.array(values({shape}, {dtype!r}, {seed}))", "exact")
-            return next(reversed(self.shadow.env))
-        if rule == "exact":
-            fitting = [n for n in fitting if self.shadow.is_exact(n)] or fitting
-        return self.name() if not fitting or self.chance(16) else self.chooser.pick(fitting)
+        return self.env[name]
 
     def mask(self, shape: tuple[int, ...]) -> str | None:
         """A bool array that broadcasts to `shape`, if there is one."""
@@ -132,6 +128,46 @@ class Builder:
             first = self.chooser.below(ndim)
             return f"({first}, {(first + 1 + self.chooser.below(ndim - 1)) % ndim})"
         return self.axis(ndim)
+
+
+class Builder(Names):
+    """Adds one drawn step at a time to a shadow."""
+
+    def __init__(self, chooser: Chooser) -> None:
+        super().__init__(chooser)
+        self.shadow = Shadow()
+
+    @property
+    def env(self) -> Mapping[str, Any]:
+        return self.shadow.env
+
+    def add(self, source: str, rule: str, reads: tuple[str, ...], writes: str | None, scale: float = 0.0) -> None:
+        self.shadow, _ = admit(self.shadow, Step(source, rule, reads, writes, scale))
+
+    def assign(self, expression: str, rule: str, *reads: str, scale: float = 0.0) -> None:
+        name = self.fresh()
+        self.add(f"{name} = {expression}", rule, reads, name, scale)
+
+    def exact_name(self) -> str:
+        """A live array without error, where there is one."""
+        names = [n for n in self.shadow.env if self.shadow.is_exact(n)] or self.names()
+        return self.chooser.pick(names)
+
+    def operand(self, rule: str) -> str:
+        exact = rule in ("exact", "extremum", "sign of nan", "product", "variance") or self.chance(2)
+        return self.exact_name() if exact else self.name()
+
+    def partner(self, name: str, rule: str = "move") -> str:
+        """An array that broadcasts with `name`, mostly; a new one when there is none."""
+        shape = numpy.shape(self.value(name))
+        fitting = self.names(lambda v: broadcasts(numpy.shape(v), shape))
+        if fitting == [name] and self.chance(2):
+            dtype, seed = self.chooser.pick(COMMON_DTYPES), self.chooser.below(1000)
+            self.assign(f"np.array(values({shape}, {dtype!r}, {seed}))", "exact")
+            return next(reversed(self.shadow.env))
+        if rule == "exact":
+            fitting = [n for n in fitting if self.shadow.is_exact(n)] or fitting
+        return self.name() if not fitting or self.chance(16) else self.chooser.pick(fitting)
 
 
 def broadcasts(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
@@ -246,7 +282,7 @@ def draw_cast(b: Builder) -> None:
     b.assign(f"{x}.astype({b.chooser.pick(DTYPES)!r})", "move", x)
 
 
-def slice_of(b: Builder, size: int) -> str:
+def slice_of(b: Names, size: int) -> str:
     step = b.chooser.pick(("", "", ":2", ":-1", ":-2", ":3"))
     start, stop = b.chooser.below(3), b.chooser.below(3)
     if step.startswith(":-"):
@@ -254,7 +290,7 @@ def slice_of(b: Builder, size: int) -> str:
     return f"{start or ''}:{-stop if stop and size > stop else ''}{step}"
 
 
-def index_of(b: Builder, shape: tuple[int, ...]) -> str:
+def index_of(b: Names, shape: tuple[int, ...]) -> str:
     """A basic index: slices, integers, a new axis, an ellipsis."""
     parts = []
     for size in shape:
@@ -281,8 +317,8 @@ def factorised(size: int) -> tuple[int, ...]:
     return (size,)
 
 
-def draw_view(b: Builder) -> None:
-    x = b.name(lambda v: numpy.ndim(v) > 0)
+def view_forms(b: Names, x: str) -> list[str]:
+    """Expressions that are views of `x`, or copies where its layout allows no view."""
     value = b.value(x)
     shape, ndim = numpy.shape(value), numpy.ndim(value)
     forms = [f"{x}[{index_of(b, shape)}]"] * 4
@@ -292,7 +328,12 @@ def draw_view(b: Builder) -> None:
     if ndim > 1:
         forms += [f"{x}.swapaxes(0, -1)", f"np.moveaxis({x}, 0, -1)", f"np.flip({x}, {b.axis(ndim)})"]
         forms += [f"np.diagonal({x})", f"np.rot90({x})", f"np.transpose({x}, {tuple(reversed(range(ndim)))})"]
-    b.assign(b.chooser.pick(forms), "move", x)
+    return forms
+
+
+def draw_view(b: Builder) -> None:
+    x = b.name(lambda v: numpy.ndim(v) > 0)
+    b.assign(b.chooser.pick(view_forms(b, x)), "move", x)
 
 
 def draw_augmented(b: Builder) -> None:
@@ -391,7 +432,9 @@ def draw_read(b: Builder) -> None:
     size = shape[0] if shape else 1
     places = [b.chooser.below(2 * size + 1) - size for _ in range(4)] if size else [0]
     mask = b.mask(shape)
-    forms = [f"{x}[{places}]", f"np.take({x}, {places})", f"np.take({x}, {places}, axis=0, mode='wrap')"]
+    forms = [f"{x}[{places}]", f"np.take({x}, {places})"]
+    if size:  # NumPy never returns from wrapping an index into no elements
+        forms.append(f"np.take({x}, {places}, axis=0, mode='wrap')")
     forms += [f"np.take_along_axis({x}, np.argsort(np.zeros({shape})), axis=-1)", f"{x}[{places}, ...]"]
     if len(shape) > 1:
         forms += [f"{x}[{places}, 0]", f"{x}[:, [0, -1]]", f"{x}[0, 1:]"]

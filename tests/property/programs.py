@@ -117,7 +117,7 @@ def run(program: Program, xp: Any, policy: Policy = "never") -> Trace:
 def execute(step: Step, xp: Any, env: dict[str, Any]) -> tuple[str, str] | None:
     """Run one statement; the error's class name and message if it raised."""
     try:
-        exec(compile_statement(step.source), {"np": xp, "values": values}, env)
+        exec(compile_statement(step.source), {"np": xp, "numpy": numpy, "values": values}, env)
     except Exception as error:
         return type(error).__name__, str(error)
     return None

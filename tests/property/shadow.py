@@ -40,6 +40,7 @@ class Operand:
         self.kind = self.array.dtype.kind
         self.dtype = self.array.dtype
         magnitude = numpy.abs(self.array.astype("c16" if self.kind == "c" else "f8"))
+        magnitude = magnitude[~numpy.isnan(magnitude)]  # NaN is compared as NaN
         self.largest = float(magnitude.max(initial=0.0))
         self.smallest = float(magnitude.min(initial=numpy.inf))
 
@@ -127,6 +128,8 @@ class Shadow:
             raise Refused("too large to be quick")
         out = Operand(result, EXACT)
         bound = EXACT if out.kind not in "fc" else result_bound(step, operands, out)
+        if math.isnan(bound.absolute):
+            raise Refused("an error bound that says nothing")
         if out.kind not in "fc" and any(not o.bound.is_exact for o in operands):
             raise Refused("an inexact value becomes an exact one")
         root = root_of(result)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy
 import pytest
@@ -13,11 +12,10 @@ from hypothesis import strategies as st
 
 import lazyarray
 from lazyarray.config import config
-from tests.property.draw import build_program
+from tests.property.draw import HypothesisChooser, build_program
 from tests.property.programs import Policy, Program, Trace, compare, run, to_script
 from tests.property.shadow import Shadow
 
-T = TypeVar("T")
 POLICIES: tuple[Policy, ...] = ("never", "each", "drawn")
 SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
 SETTINGS = settings(
@@ -28,19 +26,6 @@ SETTINGS = settings(
     suppress_health_check=list(HealthCheck),
     print_blob=SOAK,
 )
-
-
-class HypothesisChooser:
-    """Choices that Hypothesis draws and shrinks."""
-
-    def __init__(self, draw: st.DrawFn) -> None:
-        self.draw = draw
-
-    def pick(self, options: Sequence[T]) -> T:
-        return self.draw(st.sampled_from(options))
-
-    def below(self, limit: int) -> int:
-        return self.draw(st.integers(0, limit - 1))
 
 
 @st.composite

@@ -1,0 +1,90 @@
+"""What the aliasing machine found: each claim is the smallest program that showed the fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+from tests.property.aliasing_twins import SETTINGS, replay
+from tests.property.programs import Step
+
+FOUND = {
+    "resize counts the names of an array": "x = np.arange(30); y = x; x.resize(32)",
+    "resize to the same size keeps sharing memory": "x = np.arange(12.0); y = x[::-1]; x.resize((3, 4)); x[0] = 7",
+    "a read-only array stays so when it is resized": "x = np.arange(25.0); x.setflags(write=False); x.resize((2, 12))",
+    "resize after a shape was set owns the memory": "x = np.arange(30.0); x.T; x.shape = (5, 6); x.resize(32)",
+    "an array in Fortran order is resized": "x = np.ones((5, 6), order='F'); x.resize((2, 12))",
+    "the real part of a real array is the array": "x = np.arange(30.0); y = x.real; y.shape = (5, 6)",
+    "what nothing is squeezed out of is the array": "x = np.arange(30.0); y = x.squeeze(); y.shape = (5, 6)",
+    "what needs no broadcasting is the array": "x = np.ones(4); y = np.broadcast_arrays(x, 1)[0]; y.shape = (2, 2)",
+    "an output that does not fit is refused in NumPy's words": (
+        "x = np.arange(30.0); np.negative(x, out=np.ones((2, 3))); np.negative(x, out=np.ones(3)); "
+        "np.add(x, 1, out=x, where=np.ones(3, bool)); np.modf(x, x, np.ones(4))"
+    ),
+    "an output of the transposed shape is refused": (
+        "x = np.ones((3, 4)); y = x.T; np.add(y, y, out=x); np.logical_or(y, y, out=x)"
+    ),
+    "copying a read-only array to itself is nothing": "x = np.arange(30.0); x.setflags(write=False); np.copyto(x, x)",
+    "a view of a read-only array stays so": (
+        "x = np.arange(30.0); y = np.flip(x); x.setflags(write=False); y.flags.writeable = True; x = 0; "
+        "y.flags.writeable = True"
+    ),
+    "a view that was made writeable is still a view": (
+        "x = np.arange(30.0); y = x.view(); y.flags.writeable = True; x.flags.writeable = False; "
+        "y.flags.writeable = True"
+    ),
+    "a view of the imaginary part of real numbers stays read-only": (
+        "x = np.arange(30.0); y = x.imag.T; y.flags.writeable = True; z = x.imag; z.flags.writeable = True; z += 1"
+    ),
+    "what a read-only array is read for stays when it is writeable again": (
+        "x = np.arange(30); x.flags.writeable = False; v = x[1:]; y = x | 1; x.flags.writeable = True; x *= x"
+    ),
+    "an iterator over what became read-only writes nothing": (
+        "x = np.ones((5, 6), order='F'); h = x.flat; x.setflags(write=False); h[0] = 2; "
+        "i = x.flat; x.setflags(write=True); i[:] = 3"
+    ),
+    "errors of index arrays count the array's axes": (
+        "x = np.zeros((5, 6)); x[0, [9]]; x[0, [9]] += 1; x[None, [9]]; x[..., 0, [9]]"
+    ),
+    "a small mask selects in itself": "x = np.arange(36).reshape(6, 6); y = np.take(x > 40, [3, 2], 0); y[y] = 0.5",
+    "stacks of Fortran order keep it": (
+        "x = np.ones((5, 6), order='F'); y = np.stack((x, x)); z = np.stack((x, x), -1); np.stack((y, y.T))"
+    ),
+    "stacks of what is broadcast run along it": (
+        "x = np.arange(30).reshape(2, 3, 5); y = np.broadcast_to(x, (2, 2, 3, 5)); z = np.stack((y, y))"
+    ),
+    "what is indexed first keeps the order of the axes behind": (
+        "x = np.array(np.arange(24.0).reshape(2, 3, 4), order='F'); y = x[[0, 1, 0]]; z = x[[[0, 1]], [1, 2]]; "
+        "w = x.T[[3, 0]]; v = x[[0, 1], None]"
+    ),
+    "what index arrays alone make keeps their order": (
+        "x = np.arange(30); i = np.array([[0, 1, 2], [3, 4, 5]], order='F'); y = x[i]; z = x.reshape(5, 6)[i % 5, i]; "
+        "w = x.reshape(5, 6)[i % 5, i.copy()]; v = x[i.T]"
+    ),
+    "more index arrays than NumPy iterates over are refused": (
+        "x = np.ones((1,) * 64); x[(np.array([0]),) * 64]; x[(np.array([0]),) * 64] = 2; x[(np.array([0]),) * 33]"
+    ),
+    "clip keeps the sign of zero": (
+        "x = -np.zeros(30); y = np.clip(x, 0, 3); np.clip(x, -1.0, 0, out=x); z = np.clip(np.zeros(30), -0.0, 3)"
+    ),
+}
+
+
+@pytest.mark.parametrize("settings", ["default", "near", "recorded", "interpreted"])
+@pytest.mark.parametrize("claim", FOUND)
+def test_it_is_as_in_numpy(claim: str, settings: str) -> None:
+    assert replay(program_of(FOUND[claim]), **SETTINGS[settings]) is None
+
+
+def program_of(text: str) -> tuple[Step, ...]:
+    return tuple(Step(statement.strip()) for statement in text.split(";"))
+
+
+def test_the_programs_show_something() -> None:
+    """A program all of whose statements fail would pass on anything."""
+    for claim, text in FOUND.items():
+        env: dict[str, Any] = {"np": numpy}
+        exec(text.split(";")[0], env)
+        assert "x" in env, claim
