@@ -1,8 +1,8 @@
 """Owns lazyarray's submodules: `lazyarray.linalg`, `.fft`, `.random`, `.lib.stride_tricks`, ... over NumPy's.
 
 Each is a module object that resolves names when first asked: a public object of NumPy's namespace is lazyarray's
-own, a function is wrapped (arguments exported, results wrapped), everything else is NumPy's.  A finder at the end
-of `sys.meta_path` makes them importable under their names; files of the package come before it.
+own, a function is wrapped (arguments exported, results wrapped), everything else is NumPy's.  A finder on
+`sys.meta_path` makes them importable under their names; modules of the package come before them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Sequence
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any, Final
 
@@ -94,6 +94,10 @@ class NamesakeFinder:
         head, _, tail = fullname.partition(".")
         if head != PACKAGE or not tail:
             return None
+        own = PathFinder.find_spec(fullname, path, target)
+        if own is not None and own.loader is not None:
+            return own
+        # Otherwise nothing is there, or a folder of stubs, which Python would take for a namespace package.
         from importlib.util import find_spec
 
         try:
@@ -118,4 +122,4 @@ class NamesakeFinder:
 def install() -> None:
     """Makes the submodules importable."""
     if not any(isinstance(finder, NamesakeFinder) for finder in sys.meta_path):
-        sys.meta_path.append(NamesakeFinder())
+        sys.meta_path.insert(0, NamesakeFinder())

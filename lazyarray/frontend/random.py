@@ -113,7 +113,7 @@ def state_of(bit_generator: Any = "MT19937") -> Any:
 
 
 def _made(name: str, bit_generator: Any) -> Any:
-    import lazyarray.random as module  # type: ignore[import-not-found]  # layer: the module made of this one
+    import lazyarray.random as module  # layer: the module made of this one
 
     bits = getattr(np.random, bit_generator)() if isinstance(bit_generator, str) else bit_generator
     return getattr(module, name)(bits)

@@ -74,7 +74,8 @@ class ufunc(metaclass=_UfuncType):
         self.nin = function.nin
         self.nout = function.nout
         self.__name__ = name
-        self.__qualname__ = name
+        if hasattr(function, "__qualname__"):  # not before NumPy 2.2
+            self.__qualname__ = name
         self.__doc__ = function.__doc__
         if name in SPLIT:
             self._ops: tuple[str, ...] = SPLIT[name]
@@ -241,6 +242,9 @@ class ufunc(metaclass=_UfuncType):
 
 
 name_as_in_c(ufunc)
+_called: Any = ufunc.__call__
+# Where ufuncs have no signature of their own, `inspect` reads `__call__`'s: it is told what NumPy's tells.
+_called.__wrapped__ = np.ufunc.__call__ if hasattr(np.add, "__signature__") else np.add
 
 
 def _find(name: str) -> ufunc:

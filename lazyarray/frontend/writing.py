@@ -161,6 +161,8 @@ def _write_shared(array: core.ndarray, new: Any, mask: Node | None) -> None:
         return
     view = array._map
     if array._part is not None:
+        if type(new) is not Node:
+            new = np.asarray(new).astype(array.dtype)[()]  # a Python number says nothing about the other part's dtype
         old = root if view is None else view_(root, view)
         other = map_("imag" if array._part == "real" else "real", (old,))
         pair = (new, other) if array._part == "real" else (other, new)

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 
 from lazyarray.ir.node import Site
@@ -29,6 +30,7 @@ class _Place(threading.local):
 
 
 _place: Final = _Place()
+_forgotten: Final[set[str]] = set()  # files of lazyarray's that remember nothing
 
 
 def line_of(site: Site) -> int:
@@ -41,11 +43,13 @@ def warn_at(site: Site | None, message: Any, category: type[Warning]) -> None:
     """Warns as if the site's line had."""
     if site is None:
         warnings.warn(message, category, stacklevel=2)
-        return
-    space = site[2]
+    else:
+        _warn(message, category, site[0].co_filename, line_of(site), site[2])
+
+
+def _warn(message: Any, category: type[Warning], file: str, line: int, space: dict[str, Any]) -> None:
     registry = space.setdefault("__warningregistry__", {})
-    module = space.get("__name__") or "<unknown>"
-    warnings.warn_explicit(message, category, site[0].co_filename, line_of(site), module, registry, space)
+    warnings.warn_explicit(message, category, file, line, space.get("__name__") or "<unknown>", registry, space)
 
 
 @contextmanager
@@ -59,12 +63,12 @@ def at(site: Site | None) -> Iterator[None]:
         _place.site = before
 
 
-def _user_site() -> Site | None:
-    frame = sys._getframe(2)
+def _user_frame() -> FrameType | None:
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         if not frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_globals.get("__name__") != "warnings":
-            return frame.f_code, frame.f_lasti, frame.f_globals
-        frame = frame.f_back  # type: ignore[assignment]
+            return frame
+        frame = frame.f_back
     return None
 
 
@@ -73,10 +77,14 @@ def _sent_on(show: Callable[[Any], None]) -> Callable[[Any], None]:
 
     def show_at_user(message: Any) -> None:
         if str(message.filename).startswith(_PACKAGE):
-            site = _place.site or _user_site()
-            if site is not None:
-                _forget(message.filename)
-                warn_at(site, message.message, message.category)
+            _forget(message.filename)
+            if _place.site is not None:
+                warn_at(_place.site, message.message, message.category)
+                return
+            frame = _user_frame()
+            if frame is not None:
+                file, line = frame.f_code.co_filename, frame.f_lineno
+                _warn(message.message, message.category, file, line, frame.f_globals)
                 return
         show(message)
 
@@ -85,6 +93,9 @@ def _sent_on(show: Callable[[Any], None]) -> Callable[[Any], None]:
 
 def _forget(filename: str) -> None:
     """Lets the module at `filename` warn again: C code takes a registry of None for one that remembers nothing."""
+    if filename in _forgotten:
+        return
+    _forgotten.add(filename)
     for module in list(sys.modules.values()):
         if getattr(module, "__file__", None) == filename:
             module.__dict__["__warningregistry__"] = None

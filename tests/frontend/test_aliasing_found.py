@@ -66,6 +66,9 @@ FOUND = {
     "more index arrays than NumPy iterates over are refused": (
         "x = np.ones((1,) * 64); x[(np.array([0]),) * 64]; x[(np.array([0]),) * 64] = 2; x[(np.array([0]),) * 33]"
     ),
+    "a number written into a part keeps the dtype": (
+        "x = np.ones(30, 'c8'); y = x * 2; y.imag = 7; z = x / 1j; z.real = 0.5; w = z + y; w.imag[::2] = 3"
+    ),
     "clip keeps the sign of zero": (
         "x = -np.zeros(30); y = np.clip(x, 0, 3); np.clip(x, -1.0, 0, out=x); z = np.clip(np.zeros(30), -0.0, 3)"
     ),

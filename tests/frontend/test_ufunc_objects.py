@@ -23,12 +23,21 @@ NAMES = sorted({u.__name__ for u in UFUNCS.values()})
 ATTRIBUTES = "nin nout nargs ntypes types identity signature __name__ __qualname__ __module__ __doc__".split()
 
 
+def signature_of(function: Any) -> Any:
+    try:
+        return inspect.signature(function)
+    except ValueError:  # before NumPy 2.4, in Pythons before 3.13
+        return ValueError
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_ufuncs_describe_themselves_as_numpys(name: str) -> None:
     theirs, ours = getattr(numpy, name), getattr(lazyarray, name)
     for attribute in ATTRIBUTES:
-        assert getattr(ours, attribute) == getattr(theirs, attribute)
-    assert inspect.signature(ours) == inspect.signature(theirs)
+        if hasattr(theirs, attribute):
+            assert getattr(ours, attribute) == getattr(theirs, attribute)
+    assert hasattr(ours, "__qualname__") == hasattr(theirs, "__qualname__")
+    assert signature_of(ours) == signature_of(theirs)
     assert (repr(ours), str(ours)) == (repr(theirs), str(theirs))
     assert pickle.loads(pickle.dumps(ours)) is copy.copy(ours) is copy.deepcopy(ours) is ours
     # An override that is handed NumPy's finds it among ours.
@@ -36,7 +45,7 @@ def test_ufuncs_describe_themselves_as_numpys(name: str) -> None:
 
 
 def test_the_class_of_ufuncs_has_no_signature_attribute_of_its_own() -> None:
-    assert inspect.signature(lazyarray.ufunc) == inspect.signature(numpy.ufunc)
+    assert signature_of(lazyarray.ufunc) == signature_of(numpy.ufunc)
     assert lazyarray.ufunc.__doc__ == numpy.ufunc.__doc__
 
 

@@ -15,7 +15,7 @@ from tests.property.aliasing_twins import LOOK, SHARES, WAYS, Twins, shown_by
 from tests.property.draw import Chooser, Names, broadcasts, index_of, view_forms
 from tests.property.programs import EVALUATE, Step
 
-DTYPES = ("f8", "f8", "f4", "i8", "i4", "b1", "u1", "c16", "f2")
+DTYPES = ("f8", "f8", "f4", "i8", "i4", "b1", "u1", "c16", "c8", "f2")
 SMALL = ((), (1,), (5,), (6,), (3, 4), (4, 4), (2, 3, 2), (0,), (1, 4))
 NEAR = (*SMALL, (23,), (25,), (5, 6), (30,), (6, 6), (2, 3, 5), (40,))
 LARGE = (*SMALL, (4095,), (4200,), (65, 65), (70, 60), (3, 40, 40))

@@ -89,7 +89,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found_and_shown_in_few_steps(fault: str) -> None:
-    found = run_machine(("near",), 400, FAULTS[fault])
+    found = run_machine(("near",), 2000, FAULTS[fault])
     assert found
     assert len(shortest(found[0], FAULTS[fault]).program) <= 5
 

@@ -1,0 +1,1 @@
+"""The Triton backend: kernel records to Triton source and launch plans for NVIDIA GPUs."""

@@ -1,0 +1,248 @@
+"""Owns the values of a kernel in one function: instructions to lines, loads and stores at the current tile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from lazyarray.schedule.kernel import Instruction, Kernel, Store
+from lazyarray_triton.codes import PARTS, VALUE, class_of, in_units, itemsize, literal, part, unit, words
+from lazyarray_triton.table import find_rule
+from lazyarray_triton.tiles import Tiles, mask_of, offset
+from lazyarray_triton.writer import NONE, Axes, Value, Writer
+
+_UNIFORM = frozenset(("const", "scalar"))
+
+
+class Axial:
+    """The tile axes that every value of a kernel varies along."""
+
+    def __init__(self, kernel: Kernel, tiles: Tiles) -> None:
+        self.kernel, self.tiles = kernel, tiles
+        self.axes: dict[int, Axes] = {}
+        for stage in kernel.stages:
+            row = stage.level == "row"
+            for instruction in stage.body:
+                self.axes[instruction.target] = self._of(instruction, row)
+            for reduction in stage.reductions:
+                self.axes[reduction.target] = tiles.kept
+            if stage.scan is not None:
+                self.axes[stage.scan.target] = tiles.full
+            for instruction in stage.after:
+                self.axes[instruction.target] = self._of(instruction, row)
+
+    def _of(self, instruction: Instruction, row: bool) -> Axes:
+        attr = instruction.attr
+        found = NONE.union(*(self.axes[a] for a in instruction.args))
+        if instruction.op in ("load", "gather"):
+            assert isinstance(attr, int)
+            found |= offset(self.kernel, self.tiles, attr, row=row)[1]
+        elif instruction.op == "index":
+            assert isinstance(attr, int)
+            found |= self.tiles.axes_of(attr)
+        elif instruction.op in ("recall", "expand"):
+            found = self.tiles.full
+        return found
+
+
+class Body:
+    """The values known at a place of a function."""
+
+    def __init__(self, w: Writer, kernel: Kernel, tiles: Tiles) -> None:
+        self.w, self.kernel, self.tiles = w, kernel, tiles
+        self.values: dict[int, Value] = {}
+        # What was loaded since the last store, by access and level: stages that load the same element share it.
+        self.loaded: dict[tuple[int, bool], Value] = {}
+        # What `expand` reads: for each mask value, the place among the true elements.
+        self.places: Mapping[int, str] = {}
+
+    def compute(self, instructions: Iterable[Instruction], *, row: bool = False) -> None:
+        """Writes instructions; those that are known already are not written again."""
+        for instruction in instructions:
+            if instruction.target not in self.values:
+                self.values[instruction.target] = self._compute(instruction, row)
+
+    def _compute(self, instruction: Instruction, row: bool) -> Value:
+        w, op, code, attr = self.w, instruction.op, instruction.code, instruction.attr
+        name = f"v{instruction.target}"
+        args = [self.values[a] for a in instruction.args]
+        if op == "const":
+            return self._constant(name, attr or 0, code)
+        if op == "scalar":
+            return self._scalar(name, int(attr or 0), code)
+        if op == "index":
+            assert isinstance(attr, int)
+            return w.define(name, "i8", self.tiles.axes_of(attr), self._index(attr))
+        if op in ("load", "gather", "expand"):
+            assert isinstance(attr, int)
+            return self._load(name, instruction, args, row)
+        if op == "cast":
+            return cast(w, name, args[0], code)
+        return lower(w, name, op, args, code)
+
+    def _index(self, axis: int) -> str:
+        # A loop over steps of a tile axis may hold its index as a Python number under the interpreter.
+        return f"i{axis}.to(tl.int64)"
+
+    def _constant(self, name: str, value: complex, code: str) -> Value:
+        if code in PARTS:
+            number = complex(value)
+            both = f"{literal(number.real, PARTS[code])}, {literal(number.imag, PARTS[code])}"
+            return self.w.define(name, code, NONE, both)
+        return self.w.define(name, code, NONE, literal(value, code))
+
+    def _scalar(self, name: str, number: int, code: str) -> Value:
+        if code in PARTS:
+            kind = VALUE[PARTS[code]]
+            both = ", ".join(f"tl.full([], s{number}{p}, {kind})" for p in "ri")
+            return self.w.define(name, code, NONE, both)
+        if code == "b1":
+            return self.w.define(name, code, NONE, f"tl.full([], s{number}, tl.int32) != 0")
+        if code in ("i1", "i2", "u1", "u2"):
+            between = "tl.int32" if code[0] == "i" else "tl.uint32"
+            return self.w.define(name, code, NONE, f"tl.full([], s{number}, {between}).to({VALUE[code]})")
+        return self.w.define(name, code, NONE, f"tl.full([], s{number}, {VALUE[code]})")
+
+    # -- memory -------------------------------------------------------------------------------------------------
+    def _load(self, name: str, instruction: Instruction, args: list[Value], row: bool) -> Value:
+        access = int(instruction.attr or 0)
+        known = self.loaded.get((access, row)) if instruction.op == "load" else None
+        if known is not None:
+            return known
+        code = self.kernel.accesses[access].code
+        where, axes = offset(self.kernel, self.tiles, access, row=row)
+        mask: str | None = None
+        if instruction.op == "gather":
+            where = plus(where, shifted(args[0], code))
+            axes |= args[0].axes
+        elif instruction.op == "expand":
+            place = self.places[instruction.args[0]]
+            where, axes = in_units(place, code), args[0].axes
+            mask = f"{mask_of(axes)} & {args[0].ref}" if axes else args[0].ref
+        made = load(self.w, name, f"a{access}", code, where, axes, mask or self.mask(axes, row))
+        if instruction.op == "load":
+            self.loaded[access, row] = made
+        return made
+
+    def mask(self, axes: Axes, row: bool) -> str | None:
+        """The mask of a load. Where there is nothing to reduce, the body of a full stage reads nothing."""
+        found = mask_of(axes)
+        if not row and self.tiles.reduced and not self.tiles.reduced & axes:
+            return f"{found} & present" if found else "present"
+        return found
+
+    def store(self, store: Store, *, row: bool = False) -> None:
+        """Writes a value through an access, at the current tile or row."""
+        access, value = store.access, self.values[store.value]
+        code = self.kernel.accesses[access].code
+        where, axes = offset(self.kernel, self.tiles, access, row=row)
+        wanted = self.tiles.kept if row else self.tiles.full
+        if store.offset is not None:
+            given = self.values[store.offset]
+            where, axes = plus(where, shifted(given, code)), axes | given.axes
+        mask = mask_of(wanted)
+        if store.mask is not None:
+            mask = f"{mask} & {self.values[store.mask].ref}"
+        self.loaded.clear()
+        write(self.w, f"a{access}", code, spread(where, axes, wanted), value, mask)
+
+
+def plus(first: str, second: str) -> str:
+    return f"{first} + {second}" if first else second
+
+
+def spread(where: str, axes: Axes, wanted: Axes) -> str:
+    """An offset with the shape of the tile axes in `wanted`."""
+    for axis in sorted(wanted - axes):
+        where = plus(where, f"{axis} * 0")
+    return where
+
+
+def shifted(value: Value, code: str) -> str:
+    """An offset in bytes as one in units of a pointer."""
+    size = unit(code)
+    return f"({value.ref} >> {size.bit_length() - 1}).to(INDEX)" if size > 1 else f"{value.ref}.to(INDEX)"
+
+
+def load(w: Writer, name: str, pointer: str, code: str, where: str, axes: Axes, mask: str | None) -> Value:
+    """Reads elements at an offset from a pointer."""
+    guard = f", mask={mask}" if mask else ""
+    if words(code) > 1:
+        both = [f"tl.load({pointer} + ({plus(where, str(k)) if k or not where else where}){guard})" for k in (0, 1)]
+        return w.define(name, code, axes, ", ".join(both))
+    place = f"{pointer} + ({where})" if where else pointer
+    found = f"tl.load({place}{guard})"
+    if code in PARTS:
+        return w.define(name, code, axes, w.call("complexes.unpacked", found))
+    return w.define(name, code, axes, f"{found} != 0" if code == "b1" else found)
+
+
+def write(w: Writer, pointer: str, code: str, where: str, value: Value, mask: str | None) -> None:
+    """Writes a value at an offset from a pointer."""
+    guard = f", mask={mask}" if mask else ""
+    if words(code) > 1:
+        for k, ref in enumerate(value.refs):
+            w.line(f"tl.store({pointer} + ({plus(where, str(k)) if k or not where else where}), {ref}{guard})")
+        return
+    place = f"{pointer} + ({where})" if where else pointer
+    if code in PARTS:
+        stored = w.call("complexes.packed", *value.refs)
+    else:
+        stored = f"{value.ref}.to(tl.uint8)" if code == "b1" else value.ref
+    w.line(f"tl.store({place}, {stored}{guard})")
+
+
+# -- operations ------------------------------------------------------------------------------------------------------
+def lower(w: Writer, name: str, op: str, args: list[Value], code: str) -> Value:
+    """Writes an op of the table."""
+    found = find_rule(op, tuple(a.code for a in args))
+    if found is None:
+        raise NotImplementedError(f"no lowering of {op} for {', '.join(a.code for a in args)}")
+    rule, widened = found
+    refs = [ref for a in args for ref in a.refs]
+    if widened:
+        refs = [f"{a.ref}.to(tl.float32)" if a.code == "f2" else a.ref for a in args]
+    if rule[0].isalpha() and "(" not in rule:
+        text = w.call(rule, *refs)
+    else:
+        text = rule.format(*refs)
+        if rule[0] == "(":
+            text = text[1:-1]
+    if widened and code == "f2":
+        text = f"({text}).to(tl.float16)"
+    return w.define(name, code, NONE.union(*(a.axes for a in args)), text)
+
+
+def cast(w: Writer, name: str, value: Value, code: str) -> Value:
+    """NumPy's `value.astype(code)`."""
+    if code in PARTS:
+        target = PARTS[code]
+        real = cast_text(w, value.refs[0], part(value.code), target)
+        imag = cast_text(w, value.refs[1], part(value.code), target) if len(value.refs) > 1 else literal(0, target)
+        return w.define(name, code, value.axes, f"{real}, {imag}")
+    if value.code in PARTS and code == "b1":
+        return w.define(name, code, value.axes, w.call("complexes.truth", *value.refs))
+    return w.define(name, code, value.axes, cast_text(w, value.refs[0], part(value.code), code))
+
+
+def cast_text(w: Writer, ref: str, source: str, code: str) -> str:
+    """A cast between real dtypes, as an expression."""
+    if source == code:
+        return ref
+    if code == "b1":
+        return f"{ref} != 0"
+    if class_of(source) in ("half", "float") and class_of(code) == "integer":
+        return _float_to_integer(w, ref, source, code)
+    if code == "f2" and source != "f8":
+        # NumPy converts integers to half floats through float32.
+        return f"{ref}.to(tl.float32).to(tl.float16)" if source != "f4" else f"{ref}.to(tl.float16)"
+    return f"{ref}.to({VALUE[code]})"
+
+
+def _float_to_integer(w: Writer, ref: str, source: str, code: str) -> str:
+    if source == "f2":
+        ref = f"{ref}.to(tl.float32)"
+        if code == "u4":
+            return w.call("casts.single_to_uint32", ref)
+    if itemsize(code) < 4:
+        return f"{w.call('casts.to_int32', ref)}.to({VALUE[code]})"
+    return w.call("casts.to_" + VALUE[code].removeprefix("tl."), ref)

@@ -1,0 +1,162 @@
+"""Owns the way from a kernel record to Triton source: one function, or the phases of a kernel that several share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lazyarray.schedule.kernel import Access, Instruction, Kernel, Stage
+from lazyarray.schedule.printer import format_kernel
+from lazyarray_triton import reductions, scans
+from lazyarray_triton.ordered import emit_packed, emit_scattered, needed
+from lazyarray_triton.passes import Pass, Works, missing
+from lazyarray_triton.source import Form, Function, TritonSource, Work, function, module_text
+from lazyarray_triton.tiles import Tiles, flat_tiles, tiles_of
+from lazyarray_triton.writer import Y
+
+
+def normalise(kernel: Kernel) -> Kernel:
+    """The same kernel with at least one axis."""
+    if kernel.roles:
+        return kernel
+    accesses = tuple(Access(a.code, ("0",)) for a in kernel.accesses)
+    return replace(kernel, roles=("p",), accesses=accesses)
+
+
+def forms(kernel: Kernel) -> tuple[Form, ...]:
+    """The forms that a kernel can be emitted in."""
+    if kernel.packs:
+        return ("packed",)
+    if kernel.scatters:
+        return ("scattered",)
+    if not kernel.reduces:
+        return ("tile",)
+    if any(s.scan is not None for s in kernel.stages) and tiles_of(kernel).kind == "columns":
+        # Columns are scanned element by element.
+        return ("loop", "split")
+    return ("tile", "loop", "split")
+
+
+def describe(kernel: Kernel) -> str:
+    """The header of a module: what each argument is, and the loop nest."""
+    lines = [f"a{k}: {a.code}, steps {' '.join(a.steps)}" for k, a in enumerate(kernel.accesses)]
+    lines += [f"s{k}: {code}" for k, code in enumerate(kernel.scalars)]
+    return "\n".join([*lines, format_kernel(kernel)])
+
+
+def emit(kernel: Kernel, form: Form) -> TritonSource:
+    """The module of a kernel in one form."""
+    kernel = normalise(kernel)
+    assert form in forms(kernel), f"{form} is no form of this kernel"
+    if form == "packed":
+        functions, works, modules = emit_packed(kernel)
+        tiles = flat_tiles(kernel)
+    elif form == "scattered":
+        functions, works, modules = emit_scattered(kernel)
+        tiles = tiles_of(kernel)
+    else:
+        tiles = tiles_of(kernel)
+        functions, works, modules = _split(kernel, tiles) if form == "split" else _whole(kernel, tiles, form)
+    text = module_text(describe(kernel), modules, functions)
+    return TritonSource(kernel, form, tiles, tuple(functions), tuple(works), text)
+
+
+def _whole(kernel: Kernel, tiles: Tiles, form: Form) -> tuple[list[Function], list[Work], set[str]]:
+    """One function in which a program has whole rows (or columns)."""
+    works = Works()
+    one = Pass(kernel, tiles, form, works)
+    one.open()
+    for stage in kernel.stages:
+        if stage.level == "row":
+            one.row(stage)
+        else:
+            one.finish(stage, one.full(stage, stores=stage.stores, scan="whole"))
+    return [function(kernel, works.records, one.w, "kernel", one.grid)], works.records, one.w.modules
+
+
+def _split(kernel: Kernel, tiles: Tiles) -> tuple[list[Function], list[Work], set[str]]:
+    """A row is cut into segments, one program each; after each stage its results are put together."""
+    works = Works()
+    stages = kernel.stages
+    made: list[tuple[Pass, str]] = []
+    number = 0
+    while number < len(stages):
+        stage = stages[number]
+        following = number + 1 if stage.level == "full" else number
+        while following < len(stages) and stages[following].level == "row":
+            following += 1
+        rows = stages[number + 1 : following] if stage.level == "full" else stages[number:following]
+        if stage.level == "full":
+            made += _stage_functions(kernel, tiles, works, stage, number)
+        if rows or stage.reductions:
+            made.append((_together(kernel, tiles, works, stage, rows, following), f"together{number}"))
+        number = following
+    modules = set().union(*(p.w.modules for p, _ in made))
+    functions = [function(kernel, works.records, p.w, name, p.grid) for p, name in made]
+    return functions, works.records, modules
+
+
+def _stage_functions(kernel: Kernel, tiles: Tiles, works: Works, stage: Stage, number: int) -> list[tuple[Pass, str]]:
+    """The functions that run a full stage over segments."""
+    made = []
+    if stage.scan is not None:
+        total = Pass(kernel, tiles, "split", works)
+        total.open(split=True)
+        total.restore(missing(kernel, [replace(stage, after=(), stores=())]))
+        scanned = replace(stage, reductions=(), stores=(), after=(), kept=())
+        parts = total.full(scanned, scan="total")
+        scans.save_totals(total, stage.scan, parts[stage.scan.target])
+        made.append((total, f"totals{number}"))
+        before = Pass(kernel, tiles, "tile", works)
+        before.open(segments=True)
+        scans.write_prefixes(before, stage.scan)
+        made.append((before, f"before{number}"))
+    part = Pass(kernel, tiles, "split", works)
+    part.open(split=True)
+    part.restore(missing(kernel, [stage]))
+    parts = part.full(stage, stores=stage.stores, scan="segment")
+    mask = "y_in" if tiles.kept == Y else "x_in"
+    for r in stage.reductions:
+        folding = reductions.fold(r.op, part.codes[r.value])
+        for k, (name, code) in enumerate(zip(parts[r.target], folding.codes, strict=True)):
+            work = works.name(("partial", r.target, k), Work(code, "partials"))
+            part.w.line(f"tl.store({work} + (segment * cells + cell), {name}, mask={mask})")
+    made.append((part, f"stage{number}"))
+    return made
+
+
+def _together(
+    kernel: Kernel, tiles: Tiles, works: Works, stage: Stage, rows: tuple[Stage, ...], following: int
+) -> Pass:
+    """The function that puts the segments' results together, and runs the row stages that follow."""
+    one = Pass(kernel, tiles, "tile", works)
+    one.open(segments=True)
+    axis = "y" if tiles.reduced == Y else "x"
+    reduces = stage.level == "full"
+    starts = _starts(stage) if reduces else []
+    here = [*([Stage("row", tuple(starts))] if starts else []), *rows]
+    targets = [r.target for r in stage.reductions] if reduces else []
+    one.restore(missing(kernel, here, targets))
+    one.body.compute(starts, row=True)
+    parts: dict[int, list[str]] = {}
+    for r in stage.reductions if reduces else ():
+        folding = reductions.fold(r.op, one.codes[r.value])
+        loaded = []
+        for k, (code, identity) in enumerate(zip(folding.codes, folding.identities, strict=True)):
+            work = works.name(("partial", r.target, k), Work(code, "partials"))
+            name = f"e{r.target}_{k}"
+            found = f"tl.load({work} + ({axis} * cells + cell), mask=inside)"
+            one.w.line(f"{name} = tl.where(inside, {found}, {identity})")
+            loaded.append(name)
+        parts[r.target] = reductions.collapse(one.w, tiles, folding, loaded, f"r{r.target}")
+    if reduces:
+        one.finish(stage, parts)
+    for row in rows:
+        one.row(row)
+    made = {*targets, *(i.target for row in rows for i in row.body if i.op not in ("const", "scalar"))}
+    one.save(v for v in missing(kernel, kernel.stages[following:]) if v in made)
+    return one
+
+
+def _starts(stage: Stage) -> list[Instruction]:
+    """The instructions of a stage that its reductions' initial values need."""
+    return needed(stage.body, [r.start for r in stage.reductions if r.start is not None])

@@ -1,0 +1,193 @@
+"""Owns launches on a device: variants compiled and loaded once, arguments packed, functions launched on a stream.
+
+The driver is CuPy's; PyTorch is not needed. Pointers of bindings are device addresses here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from lazyarray.runtime.ledger import ledger
+from lazyarray.schedule.kernel import Binding, Kernel
+from lazyarray_triton import launch, model
+from lazyarray_triton.compiler import Binary, compile_variant, load_functions
+from lazyarray_triton.cubins import Cubins
+from lazyarray_triton.emit import emit, normalise
+from lazyarray_triton.source import Form, TritonSource, Work
+
+_STATIC_SHARED = 48 << 10  # more than this has to be asked for
+
+
+class Driver(Protocol):
+    """What launches need of a device."""
+
+    capability: int
+    multiprocessors: int
+    launch_kernel: Callable[..., None]  # cuLaunchKernel, for launches that are prepared
+
+    def load(self, binary: Binary) -> int:
+        """The handle of a compiled function."""
+        ...
+
+    def allocate(self, size: int, fill: int | None) -> Any:
+        """Memory of `size` bytes, alive as long as the object; its address is `int(memory)`."""
+        ...
+
+    def launch(self, handle: int, grid: int, threads: int, shared: int, arguments: int) -> None:
+        """Launches on the current stream; `arguments` is the address of an array of pointers to the arguments."""
+        ...
+
+    def stream(self) -> int:
+        """The address of the current stream."""
+        ...
+
+
+class DeviceMemory:
+    """An allocation of CuPy's pool."""
+
+    def __init__(self, pointer: Any) -> None:
+        self.pointer = pointer
+
+    def __int__(self) -> int:
+        return int(self.pointer.ptr)
+
+
+class CupyDriver:
+    """The current device through CuPy."""
+
+    def __init__(self) -> None:
+        import cupy
+        from cupy.cuda import driver, function
+
+        self._cupy, self._driver, self._module = cupy, driver, function.Module
+        self._current = cupy.cuda.get_current_stream
+        self.launch_kernel = driver.launchKernel
+        attributes = cupy.cuda.Device().attributes
+        self.capability = int(cupy.cuda.Device().compute_capability)
+        self.multiprocessors = int(attributes["MultiProcessorCount"])
+        self._modules: list[Any] = []  # a handle is valid as long as its module
+
+    def load(self, binary: Binary) -> int:
+        module = self._module()
+        module.load(binary.cubin)
+        self._modules.append(module)
+        handle = int(module.get_function(binary.name).ptr)
+        if binary.shared > _STATIC_SHARED:
+            attribute = self._driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            self._driver.funcSetAttribute(handle, attribute, binary.shared)
+        return handle
+
+    def allocate(self, size: int, fill: int | None) -> DeviceMemory:
+        pointer = self._cupy.cuda.alloc(max(size, 1))
+        if fill is not None:
+            pointer.memset_async(fill, size, self._cupy.cuda.get_current_stream())
+        return DeviceMemory(pointer)
+
+    def launch(self, handle: int, grid: int, threads: int, shared: int, arguments: int) -> None:
+        self.launch_kernel(handle, grid, 1, 1, threads, 1, 1, shared, self.stream(), arguments, 0)
+
+    def stream(self) -> int:
+        return int(self._current().ptr)
+
+
+@dataclass(slots=True)
+class Ready:
+    """A loaded variant, with the slots that its arguments are packed into."""
+
+    handle: int
+    threads: int
+    shared: int
+    packer: struct.Struct
+
+
+class Launcher:
+    """Kernels on one device, in launches that do not wait for it; compiled ones are kept in `cubins`, if given."""
+
+    def __init__(self, driver: Driver, cubins: Cubins | None = None) -> None:
+        self.driver = driver
+        self._cubins = cubins
+        self._sources: dict[tuple[Kernel, Form], TritonSource] = {}
+        self._functions: dict[tuple[Kernel, Form], dict[str, Any]] = {}
+        self._ready: dict[tuple[Kernel, Form, launch.Variant], Ready] = {}
+
+    def run(
+        self,
+        kernel: Kernel,
+        binding: Binding,
+        guess: model.Guess | None = None,
+        origins: launch.Origins | None = None,
+    ) -> TritonSource | None:
+        """Launches a kernel once; None where an extent is 0 and nothing is to be done."""
+        if any(n == 0 for n, role in zip(binding.extents, kernel.roles, strict=True) if role == "p"):
+            return None
+        if guess is None:
+            guess = model.guess(kernel, binding.extents, self.driver.multiprocessors)
+        source = self.source(kernel, guess.form)
+        plan = launch.plan_launches(source, binding.extents, guess)
+        works = [
+            self.driver.allocate(size if size >= 0 else self.target_bytes(source, work, origins), work.fill)
+            for work, size in zip(source.works, plan.works, strict=True)
+        ]
+        addresses = [int(w) for w in works]
+        index = launch.choose_index(plan, binding)
+        for step in plan.steps:
+            values = launch.arguments(plan, step, binding, addresses, origins)
+            made = launch.variant(step, index, values)
+            self._launch(self.variant(source, made), step.grid, values)
+        return source
+
+    def source(self, kernel: Kernel, form: Form) -> TritonSource:
+        """The module of a kernel, emitted once."""
+        found = self._sources.get((kernel, form))
+        if found is None:
+            found = self._sources[kernel, form] = emit(kernel, form)
+        return found
+
+    def target_bytes(self, source: TritonSource, work: Work, origins: launch.Origins | None) -> int:
+        """The size of work memory that has 8 bytes for each element of the memory behind an access."""
+        assert origins is not None, "a scatter has to know the memory that it writes"
+        code = normalise(source.kernel).accesses[work.access].code
+        return origins[work.access][1] // int(code[1:]) * 8
+
+    def variant(self, source: TritonSource, made: launch.Variant) -> Ready:
+        """A variant, loaded: from memory, from disk, or compiled."""
+        key = (source.kernel, source.form, made)
+        found = self._ready.get(key)
+        if found is None:
+            binary = self._binary(source, made)
+            if any(binary.scratch):
+                raise NotImplementedError(f"{binary.name} asks for scratch memory of {binary.scratch} bytes a program")
+            handle = self.driver.load(binary)
+            found = self._ready[key] = Ready(handle, binary.threads, binary.shared, launch.packer(made))
+        return found
+
+    def _binary(self, source: TritonSource, made: launch.Variant) -> Binary:
+        capability = self.driver.capability
+        start = time.perf_counter()
+        if self._cubins is not None:
+            stored = self._cubins.load(source, made, capability)
+            if stored is not None:
+                ledger.disk_hit(time.perf_counter() - start, start)
+                return stored
+        functions = self._functions.get((source.kernel, source.form))
+        if functions is None:
+            functions = self._functions[source.kernel, source.form] = load_functions(source)
+        binary = compile_variant(functions, source, made, capability)
+        ledger.compiled(time.perf_counter() - start, start)
+        if self._cubins is not None:
+            self._cubins.store(source, made, capability, binary)
+        return binary
+
+    def _launch(self, ready: Ready, grid: int, values: Sequence[int | float]) -> None:
+        block = ctypes.create_string_buffer(ready.packer.size)
+        ready.packer.pack_into(block, 0, *values, 0, 0)
+        base = ctypes.addressof(block)
+        count = len(values) + 2
+        pointers = (ctypes.c_void_p * count)(*[base + 8 * k for k in range(count)])
+        # The driver has read the arguments when it returns.
+        self.driver.launch(ready.handle, grid, ready.threads, ready.shared, ctypes.addressof(pointers))

@@ -1,0 +1,178 @@
+"""Owns the first guess of how a kernel runs at given extents: its form, block shapes, warps, segments.
+
+The rules follow from what was measured on an H200 for activations, row softmax and column sums; autotuning may replace
+each choice later, and only has to give another `Guess`. A guess depends on the kernel, the extents and the number of
+multiprocessors only, so sums have the same bits in every run on one GPU model.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from lazyarray.ir.ops import OPS
+from lazyarray.schedule.kernel import Kernel
+from lazyarray_triton.codes import PARTS, itemsize, part
+from lazyarray_triton.emit import forms, normalise
+from lazyarray_triton.source import Form
+from lazyarray_triton.tiles import Tiles, tiles_of
+
+MULTIPROCESSORS: Final = 132
+_TILE: Final = 1024  # elements of an elementwise tile
+_SQUARE: Final = 32  # sides of a tile that some array is walked across
+_COLUMNS: Final = 128
+_HELD_BYTES: Final = 1 << 17  # a tile that is kept between stages may fill half of the registers
+_MANY_LOADS: Final = 3  # of whole tiles, besides which a kept tile may fill a quarter
+_ONE_PASS: Final = 4096  # a row that is read once anyway is held up to here, and looped through beyond
+_WAVES: Final = 4  # programs per multiprocessor of a split launch
+_MOST_SEGMENTS: Final = 1024  # results of segments are put together in one tile
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The tile of one function, and the warps that a program has."""
+
+    x: int
+    y: int
+    warps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """How a kernel runs: `blocks` are those of its passes, `together` those of the functions between them."""
+
+    form: Form
+    blocks: Blocks
+    together: Blocks
+    segments: int = 1
+    length: int = 0  # reduced elements of a segment
+
+
+def power_of_two(n: int) -> int:
+    """The smallest power of two that is not below n."""
+    return 1 << max(n - 1, 0).bit_length()
+
+
+def widest(kernel: Kernel) -> int:
+    """Bytes of the widest element that a tile holds."""
+    codes = [i.code for s in kernel.stages for i in (*s.body, *s.after)] + [a.code for a in kernel.accesses]
+    return max((itemsize(part(c)) * (2 if c in PARTS else 1) for c in codes), default=4)
+
+
+def guess(kernel: Kernel, extents: tuple[int, ...], multiprocessors: int = MULTIPROCESSORS) -> Guess:
+    """The first guess for a launch."""
+    kernel = normalise(kernel)
+    extents = extents or (1,)
+    possible = forms(kernel)
+    if "packed" in possible:
+        return Guess("packed", _line(kernel, math.prod(extents)), Blocks(1, _TILE, 4))
+    tiles = tiles_of(kernel)
+    if tiles.kind == "line":
+        blocks = _line(kernel, extents[0])
+        return Guess(possible[0], blocks, blocks)
+    if tiles.kind == "elementwise":
+        blocks = _elementwise(kernel, tiles, extents)
+        return Guess(possible[0], blocks, blocks)
+    if tiles.kind == "rows":
+        return _rows(kernel, tiles, extents, multiprocessors)
+    return _columns(kernel, tiles, extents, multiprocessors)
+
+
+def _tile(kernel: Kernel) -> int:
+    """Elements of an elementwise tile: eight a thread, four wide ones, two where each takes many registers.
+
+    With these the compiler leaves 32 to 72 registers a thread (float32 and float64 activation, sm_90), with eight
+    float64 elements 184.
+    """
+    if widest(kernel) <= 4:
+        return _TILE
+    slow = any(i.op in OPS and OPS[i.op].transcendental for s in kernel.stages for i in (*s.body, *s.after))
+    return _TILE // 4 if slow else _TILE // 2
+
+
+def _line(kernel: Kernel, n: int) -> Blocks:
+    y = min(max(power_of_two(n), 32), _tile(kernel))
+    return Blocks(1, y, max(1, min(4, y // 64)))
+
+
+def _elementwise(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...]) -> Blocks:
+    rows, last = math.prod(extents[a] for a in tiles.x), extents[tiles.y[0]]
+    # An array whose neighbours in memory are neighbours along another axis is read in squares.
+    crossed = any("1" in a.steps[:-1] and a.steps[-1] not in ("0", "1") for a in kernel.accesses)
+    tile = _tile(kernel)
+    y = min(power_of_two(last), _SQUARE if crossed and rows >= _SQUARE else tile)
+    x = min(power_of_two(rows), max(1, tile // y))
+    return Blocks(x, y, max(1, min(4, x * y // 64)))
+
+
+def _warps(elements: int, size: int) -> int:
+    """Sixteen 4-byte elements a thread, between 1 and 32 warps."""
+    return min(32, max(1, elements * max(size, 4) // 4 // 512))
+
+
+def _rows(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiprocessors: int) -> Guess:
+    size = widest(kernel)
+    rows, reduced = math.prod(extents[a] for a in tiles.x), math.prod(extents[a] for a in tiles.y)
+    y = power_of_two(max(reduced, 1))
+    passes = sum(s.level == "full" for s in kernel.stages)
+    held = _fits(kernel, tiles, y) if passes > 1 else y <= _ONE_PASS
+    if held:
+        x = min(power_of_two(rows), max(1, _TILE // y))
+        blocks = Blocks(x, y, _warps(x * y, size))
+        return Guess("tile", blocks, blocks)
+    y = 2048 if size <= 4 else 1024
+    blocks = Blocks(1, y, _warps(y, size))
+    wanted = _WAVES * multiprocessors // max(rows, 1)
+    segments, length = cut_segments(reduced, wanted, y)
+    if segments > 1:
+        return Guess("split", blocks, _together_rows(rows, segments), segments, length)
+    return Guess("loop", blocks, blocks)
+
+
+def _fits(kernel: Kernel, tiles: Tiles, elements: int) -> bool:
+    """Can a row stay in registers between stages: limits up to which the compiler spills none (sm_90, 32 warps)."""
+    size = widest(kernel)
+    whole = [a for a in kernel.accesses if any(a.steps[axis] != "0" for axis in tiles.reduced_axes)]
+    loaded = {i.attr for s in kernel.stages for i in s.body if i.op == "load"}
+    loads = sum(a in whole for k, a in enumerate(kernel.accesses) if k in loaded)
+    room = _HELD_BYTES // (2 if size > 4 else 1) // (2 if loads >= _MANY_LOADS else 1)
+    return elements * max(size, 4) <= room
+
+
+def _together_rows(rows: int, segments: int) -> Blocks:
+    y = power_of_two(segments)
+    x = min(power_of_two(rows), max(1, _TILE // y))
+    return Blocks(x, y, max(1, min(4, x * y // 256)))
+
+
+def _columns(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiprocessors: int) -> Guess:
+    size = widest(kernel)
+    last, outer = extents[tiles.y[0]], math.prod(extents[a] for a in tiles.outer)
+    reduced = math.prod(extents[a] for a in tiles.x)
+    y = min(power_of_two(last), _COLUMNS)
+    scanned = any(s.scan is not None for s in kernel.stages)
+    passes = sum(s.level == "full" for s in kernel.stages)
+    x = power_of_two(max(reduced, 1))
+    held = x * y * max(size, 4) <= _HELD_BYTES // 4 if passes > 1 else x * y <= _ONE_PASS
+    if held and not scanned:
+        blocks = Blocks(x, y, _warps(x * y, size))
+        return Guess("tile", blocks, blocks)
+    x = 1 if scanned else max(1, (4096 if size <= 4 else 2048) // y)
+    blocks = Blocks(x, y, _warps(x * y, size))
+    wanted = _WAVES * multiprocessors // max(outer * -(-last // y), 1)
+    segments, length = cut_segments(reduced, wanted, max(x, 64))
+    if segments > 1:
+        together = Blocks(power_of_two(segments), min(y, max(1, 4096 // power_of_two(segments))), 4)
+        return Guess("split", blocks, together, segments, length)
+    return Guess("loop", blocks, blocks)
+
+
+def cut_segments(reduced: int, wanted: int, step: int) -> tuple[int, int]:
+    """Segments of equal length, a multiple of `step`, at least four steps long; about `wanted`."""
+    wanted = min(wanted, reduced // (4 * step), _MOST_SEGMENTS)
+    if wanted < 2:
+        return 1, reduced
+    length = -(-reduced // wanted)
+    length = -(-length // step) * step
+    return -(-reduced // length), length

@@ -1,0 +1,351 @@
+"""Owns one pass over a kernel's points in one function: its programs, its loop, the stages that run in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+
+from lazyarray.schedule.kernel import Instruction, Kernel, Stage, Store
+from lazyarray_triton import reductions, scans
+from lazyarray_triton.body import Axial, Body, load, write
+from lazyarray_triton.codes import in_units
+from lazyarray_triton.source import Form, Work
+from lazyarray_triton.tiles import Tiles, lanes, product, write_indices
+from lazyarray_triton.writer import Writer, X, Y
+
+Key = tuple[str, int, int]  # what a work buffer holds: ("partial" | "value" | "kept" | "total", value, part)
+
+
+class Works:
+    """The work buffers of a module, by what they hold."""
+
+    def __init__(self) -> None:
+        self.records: list[Work] = []
+        self._numbers: dict[Key, int] = {}
+
+    def name(self, key: Key, work: Work) -> str:
+        if key not in self._numbers:
+            self._numbers[key] = len(self.records)
+            self.records.append(work)
+        return f"w{self._numbers[key]}"
+
+    def has(self, key: Key) -> bool:
+        return key in self._numbers
+
+
+class Pass:
+    """Writes one function that walks all points of a kernel or of its rows."""
+
+    def __init__(self, kernel: Kernel, tiles: Tiles, form: Form, works: Works) -> None:
+        self.kernel, self.tiles, self.form, self.works = kernel, tiles, form, works
+        self.w = Writer()
+        self.body = Body(self.w, kernel, tiles)
+        self.axial = Axial(kernel, tiles)
+        self.grid: tuple[str, ...] = ()
+
+    # -- programs -----------------------------------------------------------------------------------------------
+    def open(self, *, split: bool = False, segments: bool = False) -> None:
+        """The part of the nest that this program has. `segments`: the reduced axis is that of partial results."""
+        {
+            "line": self._open_line,
+            "elementwise": self._open_elementwise,
+            "rows": self._open_rows,
+            "columns": self._open_columns,
+        }[self.tiles.kind](split)
+        if not self.tiles.reduced:
+            return
+        if segments:
+            self.open_reduced("segments")
+            self.w.line("present = segments > 0")
+            return
+        self.w.line(f"reduced = {product(self.tiles.reduced_axes)}")
+        self.w.line("present = reduced > 0")
+        if split:
+            self.w.line("low = segment * length")
+            self.w.line("high = tl.minimum(low + length, reduced)")
+        if self.form == "tile":
+            self.open_reduced("reduced")
+            self.indices()
+
+    def _open_line(self, split: bool) -> None:
+        self.grid = ("yblocks",)
+        self.w.line(f"y = tl.program_id(0).to(INDEX) * YBLOCK + {lanes(self.tiles, 'y')}")
+        self.w.line("y_in = y < n0")
+        write_indices(self.w, self.tiles.y, "y")
+
+    def _open_elementwise(self, split: bool) -> None:
+        self.grid = ("yblocks", "xblocks")
+        (last,) = self.tiles.y
+        self._columns_of(last)
+        self.w.line(f"x = program // yblocks * XBLOCK + {lanes(self.tiles, 'x')}")
+        self.w.line(f"x_in = x < {product(self.tiles.x)}")
+        self.w.line("inside = x_in & y_in")
+        write_indices(self.w, self.tiles.x, "x")
+
+    def _columns_of(self, last: int) -> None:
+        self.w.line("program = tl.program_id(0).to(INDEX)")
+        self.w.line(f"yblocks = (n{last} + YBLOCK - 1) // YBLOCK")
+        self.w.line(f"y = program % yblocks * YBLOCK + {lanes(self.tiles, 'y')}")
+        self.w.line(f"y_in = y < n{last}")
+        write_indices(self.w, self.tiles.y, "y")
+
+    def _open_rows(self, split: bool) -> None:
+        self.w.line("program = tl.program_id(0).to(INDEX)")
+        place = "program"
+        self.grid = ("xblocks",)
+        if split:
+            self.grid = ("segments", "xblocks")
+            self.w.line("segment = program % segments")
+            place = "program // segments"
+        self.w.line(f"x = {place} * XBLOCK + {lanes(self.tiles, 'x')}")
+        self.w.line(f"cells = {product(self.tiles.x)}")
+        self.w.line("x_in = x < cells")
+        self.w.line("cell = x")
+        write_indices(self.w, self.tiles.x, "x")
+
+    def _open_columns(self, split: bool) -> None:
+        (last,) = self.tiles.y
+        self._columns_of(last)
+        self.grid = ("yblocks", "outer")
+        self.w.line("outer = program // yblocks")
+        if split:
+            self.grid = ("yblocks", "segments", "outer")
+            self.w.line("segment = outer % segments")
+            self.w.line("outer = outer // segments")
+        self.w.line(f"cells = {product((*self.tiles.outer, last))}")
+        self.w.line(f"cell = outer * n{last} + y")
+        write_indices(self.w, self.tiles.outer, "outer")
+
+    def open_reduced(self, end: str, begin: str = "") -> None:
+        """The lanes along the reduced axis that begin at `begin` and exist before `end`."""
+        axis = "y" if self.tiles.reduced == Y else "x"
+        at = f"{begin} + " if begin else ""
+        self.w.line(f"{axis} = {at}{lanes(self.tiles, axis)}")
+        self.w.line(f"{axis}_in = {axis} < {end}")
+        self.w.line("inside = x_in & y_in")
+
+    def indices(self) -> None:
+        """The loop indices of the reduction axes."""
+        write_indices(self.w, self.tiles.reduced_axes, "y" if self.tiles.reduced == Y else "x")
+
+    def loop(self) -> AbstractContextManager[None]:
+        """The loop over the reduced axis; nothing where a tile holds all of it."""
+        if self.form == "tile" or not self.tiles.reduced:
+            return nullcontext()
+        low, high = ("low", "high") if self.form == "split" else ("0", "reduced")
+        return self.w.block(f"for at in range({low}, {high}, {'YBLOCK' if self.tiles.reduced == Y else 'XBLOCK'}):")
+
+    def step(self) -> None:
+        """The start of a turn of the loop."""
+        if self.form != "tile" and self.tiles.reduced:
+            self.open_reduced("high" if self.form == "split" else "reduced", "at")
+            self.indices()
+
+    # -- stages -------------------------------------------------------------------------------------------------
+    def row(self, stage: Stage) -> None:
+        self.body.compute(stage.body, row=True)
+        for store in stage.stores:
+            self.body.store(store, row=True)
+        self.settle(stage)
+
+    def settle(self, stage: Stage) -> None:
+        """What the threads of a program have stored is seen by those that load it in a later stage."""
+        later = self.kernel.stages[self.kernel.stages.index(stage) + 1 :]
+        loads = any(i.op in ("load", "gather", "recall") for s in later for i in (*s.body, *s.after))
+        held = self.form == "tile" or not self.tiles.reduced
+        if loads and (stage.stores or (stage.kept and not held)):
+            self.w.line("tl.debug_barrier()")
+
+    def full(self, stage: Stage, *, stores: Sequence[Store] = (), scan: str = "") -> dict[int, list[str]]:
+        """The body of a full stage at every point. Gives the collapsed parts of its reductions.
+
+        scan: "" without one, "whole" for a running value from the start, "segment" to begin with what the segments
+        before leave, "total" to reduce what would be scanned.
+        """
+        w, body, looped = self.w, self.body, self.form != "tile" and bool(self.tiles.reduced)
+        instructions = [*self._recalls(stage), *stage.body]
+        if looped:
+            self.body.compute(i for i in instructions if self._uniform(i))
+        before, loaded = dict(body.values), dict(body.loaded)
+        folds = {r.target: reductions.fold(r.op, self._code(r.value)) for r in stage.reductions}
+        carried = {
+            r.target: reductions.accumulators(w, self.tiles, r, folds[r.target]) for r in stage.reductions if looped
+        }
+        runner = scans.Runner(self, stage.scan, scan) if stage.scan is not None and scan else None
+        if runner is not None:
+            runner.begin()
+        with self.loop():
+            self.step()
+            for instruction in instructions:
+                self._point(instruction)
+            for kept in stage.kept:
+                self._keep(kept, stage)
+            index = "(y + x * 0).to(tl.int64)" if self.tiles.reduced == Y else "(x + y * 0).to(tl.int64)"
+            for r in stage.reductions:
+                where = None if r.where is None else body.values[r.where]
+                added = reductions.elements(w, self.tiles, r, folds[r.target], body.values[r.value], where, index)
+                if looped:
+                    reductions.accumulate(w, folds[r.target], carried[r.target], added)
+                else:
+                    carried[r.target] = added
+            if runner is not None:
+                runner.turn()
+                if scan != "total":
+                    body.compute(stage.after)
+            for store in stores:
+                body.store(store)
+        found = {
+            r.target: reductions.collapse(w, self.tiles, folds[r.target], carried[r.target], f"r{r.target}")
+            for r in stage.reductions
+        }
+        if runner is not None:
+            found |= runner.end()
+        if looped:
+            body.values, body.loaded = before, {} if stores else loaded
+        if scan != "total":
+            self.settle(stage)
+        return found
+
+    def finish(self, stage: Stage, parts: dict[int, list[str]]) -> None:
+        """The values of a stage's reductions."""
+        for r in stage.reductions:
+            folding = reductions.fold(r.op, self._code(r.value))
+            start = None if r.start is None else self.body.values[r.start]
+            self.body.values[r.target] = reductions.finish(self.w, self.tiles, r, folding, parts[r.target], start)
+
+    def _code(self, value: int) -> str:
+        return self.codes[value]
+
+    @property
+    def codes(self) -> dict[int, str]:
+        return codes_of(self.kernel)
+
+    def _uniform(self, instruction: Instruction) -> bool:
+        """Is an instruction outside the loop: known, and not moving along the reduced axis."""
+        axes = self.axial.axes.get(instruction.target)
+        return (
+            axes is not None
+            and not axes & self.tiles.reduced
+            and all(a in self.body.values or not self.axial.axes[a] & self.tiles.reduced for a in instruction.args)
+        )
+
+    # -- kept values --------------------------------------------------------------------------------------------
+    def _recalls(self, stage: Stage) -> list[Instruction]:
+        """What a stage must compute again for values that an earlier one computed, where that is allowed."""
+        if self.form == "tile":
+            return []
+        found: dict[int, Instruction] = {}
+        for instruction in stage.body:
+            if instruction.op == "recall":
+                for again in recomputed(self.kernel, stage, int(instruction.attr or 0)) or ():
+                    found.setdefault(again.target, again)
+        return list(found.values())
+
+    def _point(self, instruction: Instruction) -> None:
+        if instruction.op != "recall":
+            self.body.compute((instruction,))
+            return
+        kept = int(instruction.attr or 0)
+        value = self.body.values.get(kept)
+        if value is None:
+            code = instruction.code
+            name = self.works.name(("kept", kept, 0), Work(code, "full"))
+            value = load(self.w, f"v{instruction.target}", name, code, self._place(code), X | Y, "inside")
+        self.body.values[instruction.target] = value
+
+    def _keep(self, kept: int, stage: Stage) -> None:
+        """Writes a kept value to memory, if some later stage can not compute it again."""
+        if self.form == "tile":
+            return
+        later = self.kernel.stages[self.kernel.stages.index(stage) + 1 :]
+        asked = [s for s in later if any(i.op == "recall" and i.attr == kept for i in s.body)]
+        if any(recomputed(self.kernel, s, kept) is None for s in asked):
+            value = self.body.values[kept]
+            name = self.works.name(("kept", kept, 0), Work(value.code, "full"))
+            write(self.w, name, value.code, self._place(value.code), value, "inside")
+
+    def _place(self, code: str) -> str:
+        """The current point among all points."""
+        if self.tiles.reduced == Y:
+            place = "x * reduced + y"
+        else:
+            place = f"(outer * reduced + x) * n{self.tiles.y[0]} + y"
+        return in_units(place, code)
+
+    # -- values of rows in memory -------------------------------------------------------------------------------
+    def save(self, values: Iterable[int]) -> None:
+        """Writes values of rows for later functions."""
+        for number in values:
+            value = self.body.values[number]
+            name = self.works.name(("value", number, 0), Work(value.code, "cells"))
+            place = in_units("cell", value.code)
+            mask = "x_in" if self.tiles.kept == X else "y_in"
+            write(self.w, name, value.code, place, value, mask)
+
+    def restore(self, values: Iterable[int]) -> None:
+        """Reads what `save` of an earlier function wrote; computes what any function can compute."""
+        made = {i.target: i for s in self.kernel.stages for i in (*s.body, *s.after)}
+        for number in values:
+            if number in made and made[number].op in ("const", "scalar"):
+                self.body.compute((made[number],))
+                continue
+            code = self._code(number)
+            name = self.works.name(("value", number, 0), Work(code, "cells"))
+            place = in_units("cell", code)
+            mask = "x_in" if self.tiles.kept == X else "y_in"
+            self.body.values[number] = load(self.w, f"v{number}", name, code, place, self.tiles.kept, mask)
+
+
+def codes_of(kernel: Kernel) -> dict[int, str]:
+    """The dtype of every value of a kernel."""
+    found: dict[int, str] = {}
+    for stage in kernel.stages:
+        found |= {i.target: i.code for i in (*stage.body, *stage.after)}
+        found |= {r.target: r.code for r in stage.reductions}
+        if stage.scan is not None:
+            found[stage.scan.target] = stage.scan.code
+    return found
+
+
+def recomputed(kernel: Kernel, stage: Stage, kept: int) -> list[Instruction] | None:
+    """The instructions that compute a kept value again in a later stage; None where stores came between."""
+    last = kernel.stages.index(stage)
+    made: dict[int, tuple[int, Instruction]] = {}
+    for number, earlier in enumerate(kernel.stages[:last]):
+        if earlier.level == "full":
+            made |= {i.target: (number, i) for i in earlier.body}
+    found: dict[int, Instruction] = {}
+    pending, first = [kept], last
+    while pending:
+        value = pending.pop()
+        if value in found or value not in made:
+            continue
+        number, instruction = made[value]
+        first = min(first, number)
+        found[value] = instruction
+        pending += [int(instruction.attr or 0)] if instruction.op == "recall" else instruction.args
+    if kept not in found or any(s.stores for s in kernel.stages[first:last]):
+        return None
+    order = [i.target for s in kernel.stages for i in s.body]
+    return [found[v] for v in sorted(found, key=order.index)]
+
+
+def missing(kernel: Kernel, stages: Sequence[Stage], defined: Iterable[int] = ()) -> list[int]:
+    """The values of rows that stages use and earlier ones define."""
+    known: set[int] = set(defined)
+    found: dict[int, None] = {}
+    for stage in stages:
+        again = [i for r in stage.body if r.op == "recall" for i in recomputed(kernel, stage, int(r.attr or 0)) or ()]
+        inside = {i.target for i in (*again, *stage.body, *stage.after)}
+        used = [a for i in (*again, *stage.body, *stage.after) for a in i.args]
+        used += [v for r in stage.reductions for v in (r.value, r.where, r.start) if v is not None]
+        used += [v for s in stage.stores for v in (s.value, s.mask, s.offset) if v is not None]
+        used += [stage.scan.value] if stage.scan is not None else []
+        mine = (
+            inside | {r.target for r in stage.reductions} | ({stage.scan.target} if stage.scan is not None else set())
+        )
+        found |= {v: None for v in used if v not in mine and v not in known}
+        if stage.level == "row":
+            known |= inside
+        known |= {r.target for r in stage.reductions}
+    return list(found)

@@ -1,0 +1,118 @@
+"""Owns launches that are made again: everything but addresses and scalars is packed once, for least host time."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from lazyarray.schedule.kernel import Binding, Kernel
+from lazyarray_triton import launch, model
+from lazyarray_triton.launcher import Driver, Launcher
+
+
+class _Step(NamedTuple):
+    """One function: how its addresses are packed, and what the driver is given."""
+
+    pack: Callable[..., None]
+    block: Any
+    pointers: tuple[int, ...]  # accesses whose addresses come first
+    works: tuple[int, ...]  # then work memory
+    fixed: tuple[int, int, int, int, int, int, int, int]  # handle, grid, block of threads, shared bytes
+    slots: int  # address of the array of pointers to the arguments
+
+
+class Prepared:
+    """A kernel at fixed extents, strides and alignments, to be launched any number of times with other memory.
+
+    A launch returns before the GPU has run it. Whoever calls holds the memory until then; CuPy's pool gives freed
+    memory to later work of the same stream only, so it may be freed as soon as the call has returned.
+    """
+
+    __slots__ = ("_aligned", "_driver", "_keeps", "_launch_kernel", "_lock", "_scalars", "_steps", "_works", "source")
+
+    def __init__(
+        self,
+        launcher: Launcher,
+        kernel: Kernel,
+        binding: Binding,
+        guess: model.Guess | None = None,
+        origins: launch.Origins | None = None,
+    ) -> None:
+        driver: Driver = launcher.driver
+        chosen = guess or model.guess(kernel, binding.extents, driver.multiprocessors)
+        self.source = source = launcher.source(kernel, chosen.form)
+        plan = launch.plan_launches(source, binding.extents, chosen)
+        index = launch.choose_index(plan, binding)
+        self._driver = driver
+        self._launch_kernel = driver.launch_kernel
+        self._works = tuple(
+            (size if size >= 0 else launcher.target_bytes(source, work, origins), work.fill)
+            for work, size in zip(source.works, plan.works, strict=True)
+        )
+        self._lock = threading.Lock()  # the driver releases the interpreter's lock while it reads the slots
+        self._keeps: list[Any] = []
+        self._scalars: list[tuple[struct.Struct, Any, int, int, tuple[int, ...]]] = []
+        aligned: set[int] = set()
+        steps = []
+        empty = any(n == 0 for n, role in zip(binding.extents, kernel.roles, strict=True) if role == "p")
+        # The pool aligns what it hands out to 512 bytes.
+        addresses = [512] * len(self._works)
+        for step in () if empty else plan.steps:
+            values = launch.arguments(plan, step, binding, addresses, origins)
+            made = launch.variant(step, index, values)
+            ready = launcher.variant(source, made)
+            block = ctypes.create_string_buffer(ready.packer.size)
+            ready.packer.pack_into(block, 0, *values, 0, 0)
+            base, count = ctypes.addressof(block), len(values) + 2
+            slots = (ctypes.c_void_p * count)(*[base + 8 * k for k in range(count)])
+            self._keeps += [block, slots, ready]
+            arguments = step.function.arguments
+            pointers = tuple(a.which[0] for a in arguments if a.kind == "pointer")
+            works = tuple(a.which[0] for a in arguments if a.kind == "work")
+            assert [a.kind for a in arguments[: len(pointers) + len(works)]] == ["pointer"] * len(pointers) + [
+                "work"
+            ] * len(works)
+            known = {k for k, power in made.aligned if power == 16}
+            aligned |= {a.which[0] for k, a in enumerate(arguments) if a.kind == "pointer" and k in known}
+            for k, a in enumerate(arguments):
+                if a.kind == "scalar":
+                    one = launch.packer(launch.Variant("", index, (), 1, (made.types[k],), ()))
+                    self._scalars.append((struct.Struct(one.format[:-2]), block, 8 * k, a.which[0], a.which[1:]))
+            pack = struct.Struct(f"<{len(pointers) + len(works)}Q").pack_into
+            fixed = (ready.handle, step.grid, 1, 1, ready.threads, 1, 1, ready.shared)
+            steps.append(_Step(pack, block, pointers, works, fixed, ctypes.addressof(slots)))
+        self._steps = tuple(steps)
+        self._aligned = tuple(sorted(aligned))
+
+    def set_scalars(self, scalars: Sequence[complex]) -> None:
+        """Other scalars for the launches that follow."""
+        codes = self.source.kernel.scalars
+        with self._lock:
+            for packer, block, place, number, part_of in self._scalars:
+                packer.pack_into(block, place, launch.scalar(codes[number], scalars[number], part_of))
+
+    def launch(self, pointers: Sequence[int], stream: int | None = None) -> None:
+        """Launches on the current stream, whose address may be given; `pointers` as in a binding."""
+        together = 0
+        for k in self._aligned:
+            together |= pointers[k]
+        if together & 15:
+            raise ValueError("this launch was prepared for memory that is aligned to 16 bytes")
+        if stream is None:
+            stream = self._driver.stream()
+        launch_kernel = self._launch_kernel
+        if not self._works:
+            with self._lock:
+                for pack, block, which, _, fixed, slots in self._steps:
+                    pack(block, 0, *[pointers[k] for k in which])
+                    launch_kernel(*fixed, stream, slots, 0)
+            return
+        memory = [self._driver.allocate(size, fill) for size, fill in self._works]
+        addresses = [int(m) for m in memory]
+        with self._lock:
+            for pack, block, which, works, fixed, slots in self._steps:
+                pack(block, 0, *[pointers[k] for k in which], *[addresses[k] for k in works])
+                launch_kernel(*fixed, stream, slots, 0)

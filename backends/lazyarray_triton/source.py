@@ -1,0 +1,123 @@
+"""Owns the record of an emitted kernel: its functions in the order of their launches, and the memory between them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from lazyarray.schedule.kernel import Kernel
+from lazyarray_triton.codes import PARTS, POINTER, SCALAR
+from lazyarray_triton.tiles import Tiles
+from lazyarray_triton.writer import Writer
+
+# tile: a program holds what it reduces; loop: it goes through it; split: several programs share it, in phases;
+# packed, scattered: places depend on data, in phases.
+Form: TypeAlias = Literal["tile", "loop", "split", "packed", "scattered"]
+ArgumentKind: TypeAlias = Literal["pointer", "extent", "stride", "scalar", "work", "origin", "number"]
+# How many elements: one per row (or column) left by a reduction; for each and each segment; all; one per program and
+# one more; one per element of the memory behind an access (at most its size over the itemsize).
+WorkSize: TypeAlias = Literal["cells", "partials", "full", "programs", "target"]
+CONSTANTS = ("XBLOCK", "YBLOCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One runtime argument: `type` is Triton's name, or "index", the integer type that a launch chooses.
+
+    which: access; axis; (access, axis); scalar number and part; work buffer number; access.
+    """
+
+    name: str
+    kind: ArgumentKind
+    type: str
+    which: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Memory that the functions of one launch share; `fill` is the byte it is filled with beforehand, if any."""
+
+    code: str
+    size: WorkSize
+    access: int = -1
+    fill: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One function of a module: its grid is the product of the factors, the first of which runs fastest."""
+
+    name: str
+    grid: tuple[str, ...]
+    arguments: tuple[Argument, ...]
+    constants: tuple[str, ...]  # compile-time arguments, after the others; INDEX is the last
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TritonSource:
+    """A kernel in one form, as a module of Triton functions that are launched one after another."""
+
+    kernel: Kernel
+    form: Form
+    tiles: Tiles
+    functions: tuple[Function, ...]
+    works: tuple[Work, ...]
+    text: str
+
+
+_NAME = re.compile(r"\b[A-Za-z_][A-Za-z_0-9]*\b")
+_ASSIGNED = re.compile(r"^ +([A-Za-z_][A-Za-z_0-9]*) = ")
+
+
+def drop_unused(lines: Sequence[str]) -> list[str]:
+    """The lines without assignments of single names that nothing reads."""
+    kept = list(lines)
+    while True:
+        counts: dict[str, int] = {}
+        for line in kept:
+            for name in set(_NAME.findall(line.partition("#")[0])):
+                counts[name] = counts.get(name, 0) + 1
+        left = [s for s in kept if not ((m := _ASSIGNED.match(s)) and counts[m[1]] == 1)]
+        if len(left) == len(kept):
+            return left
+        kept = left
+
+
+def arguments_of(kernel: Kernel, works: Sequence[Work]) -> list[Argument]:
+    """Every argument that a function of the kernel can take, in their order."""
+    found = [Argument(f"a{k}", "pointer", POINTER[a.code], (k,)) for k, a in enumerate(kernel.accesses)]
+    found += [Argument(f"w{k}", "work", POINTER[w.code], (k,)) for k, w in enumerate(works)]
+    found += [Argument(f"n{axis}", "extent", "index", (axis,)) for axis in range(len(kernel.roles))]
+    for k, access in enumerate(kernel.accesses):
+        found += [Argument(f"t{k}_{a}", "stride", "index", (k, a)) for a, s in enumerate(access.steps) if s == "s"]
+    for k, code in enumerate(kernel.scalars):
+        if code in PARTS:
+            found += [Argument(f"s{k}{p}", "scalar", SCALAR[PARTS[code]], (k, n)) for n, p in enumerate("ri")]
+        else:
+            found.append(Argument(f"s{k}", "scalar", SCALAR[code], (k,)))
+    found += [Argument(f"origin{k}", "origin", "i64", (k,)) for k in range(len(kernel.accesses))]
+    found += [Argument(name, "number", "index") for name in ("segments", "length", "programs")]
+    return found
+
+
+def function(kernel: Kernel, works: Sequence[Work], w: Writer, name: str, grid: tuple[str, ...]) -> Function:
+    """The function made of the lines of a writer; it takes what they name."""
+    lines = drop_unused(w.lines)
+    used = {found for line in lines for found in _NAME.findall(line)}
+    arguments = tuple(a for a in arguments_of(kernel, works) if a.name in used)
+    constants = (*(c for c in CONSTANTS if c in used), "INDEX")
+    given = [*(a.name for a in arguments), *(f"{c}: tl.constexpr" for c in constants)]
+    head = f"@triton.jit\ndef {name}({', '.join(given)}):"
+    return Function(name, grid, arguments, constants, "\n".join([head, *lines, ""]))
+
+
+def module_text(header: str, modules: set[str], functions: Sequence[Function]) -> str:
+    """The text of the module: header, imports, functions."""
+    comment = "\n".join(f"# {line}".rstrip() for line in header.splitlines())
+    imports = ["import triton", "import triton.language as tl"]
+    if modules:
+        imports += ["", f"from lazyarray_triton.device import {', '.join(sorted(modules))}"]
+    return "\n".join([comment, *imports, "", "", "\n\n".join(f.text for f in functions)])

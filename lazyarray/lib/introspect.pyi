@@ -1,0 +1,4 @@
+from numpy.lib.introspect import *
+from numpy.lib.introspect import (
+    opt_func_info as opt_func_info,
+)

@@ -1,0 +1,4 @@
+from numpy.lib.mixins import *
+from numpy.lib.mixins import (
+    NDArrayOperatorsMixin as NDArrayOperatorsMixin,
+)

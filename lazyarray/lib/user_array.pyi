@@ -1,0 +1,4 @@
+from numpy.lib.user_array import *
+from numpy.lib.user_array import (
+    container as container,
+)

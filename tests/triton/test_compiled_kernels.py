@@ -1,0 +1,46 @@
+"""Kernels of every class compiled to cubins for three generations of GPUs, without one, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+if find_spec("triton") is None:
+    pytest.skip("needs the optional dependency triton", allow_module_level=True)
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def compile_share(share: str, capabilities: str, cache: Path) -> list[dict[str, Any]]:
+    """What `compile_kernels.py` reports. The interpreter's setting of this process must not reach it."""
+    settings = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
+    settings |= {"TRITON_CACHE_DIR": str(cache), "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "backends")))}
+    settings["TRITON_DISABLE_LINE_INFO"] = "1"
+    command = [sys.executable, str(ROOT / "tests/triton/compile_kernels.py"), share, capabilities]
+    done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stderr[-3000:]
+    report: list[dict[str, Any]] = json.loads(done.stdout)
+    return report
+
+
+@pytest.mark.parametrize("share", ["usual", "table", "others"])
+def test_kernels_compile_and_approximate_nothing(share: str, tmp_path: Path) -> None:
+    report = compile_share(share, "90" if share == "usual" else "80,90,100", tmp_path)
+    assert all(row["bytes"] > 0 for row in report)
+    assert [row for row in report if row["inexact"]] == []
+    if share != "usual":
+        assert {row["capability"] for row in report} == {80, 90, 100}
+        return
+    memory = {(row["name"], row["function"]): row["memory"] for row in report}
+    for name in ("activation f4", "softmax rows", "layer norm"):
+        assert {"ld.global.v4.b32", "st.global.v4.b32"} <= set(memory[name, "kernel"]), name
+    assert "ld.global.v4.b32" in memory["argmax rows", "kernel"]  # rows of 1000 elements, no multiple of 16
+    assert "ld.global.v4.b32" in memory["column sum", "stage0"]
+    assert {"ld.global.v2.b64", "st.global.v2.b64"} <= set(memory["activation f8", "kernel"])

@@ -1,0 +1,114 @@
+"""What is emitted, without Triton: texts that name what exists, are the same every time, and take what they use."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import lazyarray_triton
+from lazyarray.ir.ops import OPS
+from lazyarray.schedule.kernel import Kernel
+from lazyarray_triton.codes import class_of
+from lazyarray_triton.emit import emit, forms
+from lazyarray_triton.source import TritonSource
+from lazyarray_triton.table import RULES
+from tests.backends.test_random_kernels import Draw
+from tests.triton import cases
+
+DEVICE = Path(lazyarray_triton.__file__).parent / "device"
+KERNELS: dict[str, Kernel] = {
+    "activation": cases.activation("f4"),
+    "four axes": cases.mixed_elementwise(4),
+    "softmax": cases.softmax("f4", "pr", keep=True),
+    "softmax of columns": cases.softmax("f2", "rp", keep=True, in_place=True),
+    "layer norm": cases.layer_norm("f8"),
+    "several": cases.several("prp"),
+    "scan": cases.scan("prod", "c8", "pr"),
+    "pack": cases.pack("c16", 2),
+    "put": cases.put("b1", masked=True),
+}
+
+
+def functions_of_devices() -> set[str]:
+    found = set()
+    for file in DEVICE.glob("*.py"):
+        tree = ast.parse(file.read_text())
+        found |= {f"{file.stem}.{node.name}" for node in tree.body if isinstance(node, ast.FunctionDef)}
+    return found
+
+
+def sources() -> list[TritonSource]:
+    drawn = {f"random {seed}": Draw(seed).kernel for seed in range(40)}
+    return [emit(kernel, form) for kernel in (KERNELS | drawn).values() for form in forms(kernel)]
+
+
+def called(tree: ast.AST) -> set[str]:
+    """The `module.name` of every attribute of a name."""
+    return {
+        f"{node.value.id}.{node.attr}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    }
+
+
+def test_emitted_modules_name_device_functions_that_exist() -> None:
+    known, modules = functions_of_devices(), {file.stem for file in DEVICE.glob("*.py")}
+    for source in sources():
+        named = {name for name in called(ast.parse(source.text)) if name.partition(".")[0] in modules}
+        assert named <= known
+
+
+def test_the_table_names_device_functions_that_exist() -> None:
+    known = functions_of_devices()
+    rules = {rule for table in RULES.values() for rule in table.values() if rule[0].isalpha() and "(" not in rule}
+    assert rules <= known
+
+
+def test_every_op_of_the_table_has_a_rule_for_some_dtype() -> None:
+    ruled = {op for table in RULES.values() for op in table}
+    assert set(OPS) - ruled == {"cast"}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_functions_take_what_they_use(name: str) -> None:
+    for form in forms(KERNELS[name]):
+        source = emit(KERNELS[name], form)
+        tree = ast.parse(source.text)
+        defined = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        assert [node.name for node in defined] == [f.name for f in source.functions]
+        for node, record in zip(defined, source.functions, strict=True):
+            given = [a.arg for a in node.args.args]
+            assert given == [*(a.name for a in record.arguments), *record.constants]
+            loaded = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+            stored = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            imported = {n.name for i in tree.body if isinstance(i, ast.ImportFrom) for n in i.names}
+            imported |= {"tl", "triton", "float", "range"}
+            assert loaded <= stored | set(given) | imported
+            assert set(given) - {"INDEX"} <= loaded
+
+
+def test_equal_kernels_are_equal_texts_whatever_was_emitted_before() -> None:
+    texts = [emit(cases.layer_norm("f4"), "split").text for _ in range(2)]
+    emit(cases.several("pr"), "split")
+    assert {*texts, emit(cases.layer_norm("f4"), "split").text} == {texts[0]}
+
+
+def test_a_row_softmax_is_one_function_that_reads_its_input_once_when_it_is_held() -> None:
+    kernel = cases.softmax("f4", "pr", keep=True)
+    (function,) = emit(kernel, "tile").functions
+    assert function.text.count("elementary.exp") == 1
+    (looped,) = emit(kernel, "loop").functions
+    assert looped.text.count("elementary.exp") == 2  # it is computed again rather than kept in memory
+    assert emit(kernel, "loop").works == ()
+
+
+def test_what_an_earlier_stage_overwrote_is_kept_in_memory() -> None:
+    source = emit(cases.softmax("f4", "pr", keep=True, in_place=True), "loop")
+    assert [w.size for w in source.works] == ["full"]
+    assert "tl.debug_barrier()" in source.text
+
+
+def test_classes_of_dtypes() -> None:
+    assert [class_of(c) for c in ("b1", "u4", "f2", "f8", "c8")] == ["bool", "integer", "half", "float", "complex"]

@@ -1,0 +1,224 @@
+"""Launch plans as plain data: grids that cover, arguments in their slots, variants; read back as a driver does."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+
+import numpy as np
+import pytest
+
+from lazyarray.schedule.kernel import Binding, Kernel
+from lazyarray_triton import launch, launcher, model
+from lazyarray_triton.compiler import Binary
+from lazyarray_triton.emit import emit
+from lazyarray_triton.launch import Plan, Step, Variant
+from lazyarray_triton.model import Blocks, Guess
+from tests.triton import cases
+
+_C = {
+    "i32": ctypes.c_int32, "u32": ctypes.c_uint32, "i64": ctypes.c_int64, "u64": ctypes.c_uint64,
+    "fp32": ctypes.c_float, "fp64": ctypes.c_double,
+}  # fmt: skip
+
+
+class FakeDriver:
+    """Takes a launch as cuLaunchKernel does: an array of pointers to the arguments, read at their own sizes."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, int, int, list[int | float]]] = []
+
+    def launch_kernel(self, made: Variant, grid: int, pointers: ctypes.Array) -> None:  # type: ignore[type-arg]
+        read: list[int | float] = []
+        for address, kind in zip(pointers, (*made.types, "*scratch", "*profile"), strict=True):
+            slot = _C.get(kind, ctypes.c_uint64)
+            assert address is not None
+            read.append(slot.from_address(address).value)
+        self.calls.append((made.function, grid, 32 * made.warps, read))
+
+
+class FakeDevice:
+    """A device for `Launcher`: hands out addresses, notes what is launched, and reads the arguments."""
+
+    capability = 90
+    multiprocessors = 132
+
+    def __init__(self) -> None:
+        self.sizes: list[tuple[int, int | None]] = []
+        self.loaded: list[Binary] = []
+        self.launched: list[tuple[int, int, int, list[int]]] = []
+
+    def load(self, binary: Binary) -> int:
+        self.loaded.append(binary)
+        return len(self.loaded)
+
+    def allocate(self, size: int, fill: int | None) -> int:
+        self.sizes.append((size, fill))
+        return len(self.sizes) << 40
+
+    def launch(self, handle: int, grid: int, threads: int, shared: int, arguments: int) -> None:
+        first = ctypes.c_void_p.from_address(arguments).value
+        assert first is not None
+        words = [ctypes.c_uint64.from_address(first + 8 * k).value for k in range(5)]
+        self.launched.append((handle, grid, threads, words))
+
+
+def planned(kernel: Kernel, extents: tuple[int, ...], guess: Guess | None = None) -> Plan:
+    chosen = guess or model.guess(kernel, extents)
+    return launch.plan_launches(emit(kernel, chosen.form), extents, chosen)
+
+
+def run(driver: FakeDriver, plan: Plan, binding: Binding) -> None:
+    """What a torch-free launcher does for every step, on a fixed block of slots."""
+    works = [1 << 40 | k << 12 for k in range(len(plan.works))]
+    index = launch.choose_index(plan, binding)
+    for step in plan.steps:
+        values = launch.arguments(plan, step, binding, works)
+        made = launch.variant(step, index, values)
+        slots = launch.packer(made)
+        block = ctypes.create_string_buffer(slots.size)
+        slots.pack_into(block, 0, *values, 0, 0)
+        base = ctypes.addressof(block)
+        pointers = (ctypes.c_void_p * (len(values) + 2))(*[base + 8 * k for k in range(len(values) + 2)])
+        driver.launch_kernel(made, step.grid, pointers)
+
+
+def named(step: Step, read: list[int | float]) -> dict[str, int | float]:
+    return dict(zip([a.name for a in step.function.arguments], read, strict=False))
+
+
+def test_a_launcher_compiles_a_variant_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def compiled(functions: object, source: object, made: Variant, capability: int) -> Binary:
+        return Binary(b"", made.function, 64 << 10, 32 * made.warps, (0, 0), "")
+
+    monkeypatch.setattr(launcher, "compile_variant", compiled)
+    monkeypatch.setattr(launcher, "load_functions", lambda source: {})
+    device = FakeDevice()
+    started = launcher.Launcher(device)
+    kernel = cases.reduction("sum", "f4", "pr")
+    for rows in (2, 2, 3):
+        binding = Binding((rows, 1 << 22), (1 << 20, 1 << 30), ((1 << 24, 4), (4, 0)), ())
+        assert started.run(kernel, binding) is not None
+    assert started.run(kernel, Binding((0, 4), (0, 0), ((16, 4), (4, 0)), ())) is None
+    names = [b.name for b in device.loaded]
+    # Two rows and three differ in how many segments each is cut into, whose results are one tile.
+    assert names.count("stage0") == 1
+    assert len(device.launched) == 6
+    first, second = device.launched[0][3], device.launched[1][3]
+    assert first[:2] == [1 << 20, 1 << 40]  # the array, then work memory
+    assert second[:2] == [1 << 30, 1 << 40]
+    assert device.sizes[0] == (2 * 4 * planned(kernel, (2, 1 << 22)).numbers["segments"], None)
+
+
+def test_arguments_reach_the_driver_in_their_types() -> None:
+    kernel = cases.mixed_elementwise(2)
+    extents = (30, 1000)
+    pointers = (0x10000, 0x20000, 0x30000, 0x40000, 0x7FFF_0000_0000)
+    strides = ((8000, 8), (0, 4), (4, 0), (-40000, 40), (8000, 8))
+    driver, plan = FakeDriver(), planned(kernel, extents)
+    run(driver, plan, Binding(extents, pointers, strides, (0.1,)))
+    ((name, grid, threads, read),) = driver.calls
+    got = named(plan.steps[0], read)
+    assert (name, threads) == ("kernel", 32 * plan.steps[0].blocks.warps)
+    assert grid * plan.steps[0].blocks.x * plan.steps[0].blocks.y >= math.prod(extents)
+    assert [got[f"a{k}"] for k in range(5)] == list(pointers)
+    assert (got["n0"], got["n1"], got["s0"]) == (30, 1000, 0.1)
+    # Strides count elements.
+    assert (got["t0_0"], got["t2_0"], got["t3_0"], got["t3_1"]) == (1000, 1, -5000, 5)
+    assert read[-2:] == [0, 0]  # Triton's scratch pointers
+
+
+def test_scalars_are_rounded_and_wrapped_as_their_dtypes() -> None:
+    assert launch.scalar("f4", 0.1, ()) == float(np.float32(0.1))
+    assert launch.scalar("f2", 0.1, ()) == float(np.float16(0.1))
+    assert launch.scalar("f4", 1e300, ()) == math.inf
+    assert launch.scalar("f2", -1e9, ()) == -math.inf
+    assert launch.scalar("u1", -1, ()) == 255
+    assert launch.scalar("i1", 200, ()) == -56
+    assert launch.scalar("u8", -1, ()) == 2**64 - 1
+    assert launch.scalar("c8", 0.1 - 0.3j, (1,)) == float(np.float32(-0.3))
+    assert launch.scalar("b1", 2, ()) == 1
+
+
+def test_the_index_type_grows_with_the_memory() -> None:
+    kernel = cases.activation("f4")
+    for n, index in ((1 << 20, "i32"), (1 << 31, "i64")):
+        binding = Binding((n,), (0,) * 3, ((4,),) * 3, ())
+        assert launch.choose_index(planned(kernel, (n,)), binding) == index
+    far = Binding((4, 4), (0, 0), ((1 << 33, 4), (1 << 33, 0)), ())
+    assert launch.choose_index(planned(cases.reduction("sum", "f4", "pr"), (4, 4)), far) == "i64"
+
+
+def test_variants_differ_by_alignment_and_not_by_size() -> None:
+    kernel = cases.activation("f4")
+
+    def variant(n: int, pointer: int) -> Variant:
+        plan = planned(kernel, (n,))
+        (step,) = plan.steps
+        binding = Binding((n,), (pointer, 256, 256), ((4,),) * 3, ())
+        return launch.variant(step, "i32", launch.arguments(plan, step, binding, ()))
+
+    assert variant(1 << 20, 256) == variant(3 << 18, 512)
+    assert variant(1 << 20, 256) != variant(1 << 20, 260)
+    # The end of a row that is a multiple of 8 only is said too: vectors of four need no more.
+    assert (3, 8) in variant((1 << 20) + 8, 256).aligned
+    assert all(k != 3 for k, _ in variant((1 << 20) + 1, 256).aligned)
+
+
+def test_memory_between_elements_is_refused() -> None:
+    kernel = cases.reduction("sum", "f4", "pr")
+    plan = planned(kernel, (4, 4))
+    with pytest.raises(ValueError, match="no multiple of 4"):
+        launch.arguments(plan, plan.steps[0], Binding((4, 4), (0, 0), ((18, 4), (4, 0)), ()), ())
+    with pytest.raises(ValueError, match="no multiple of 4"):
+        launch.arguments(plan, plan.steps[0], Binding((4, 4), (6, 0), ((16, 4), (4, 0)), ()), ())
+
+
+def test_segments_cover_what_is_reduced_once() -> None:
+    for reduced in (1, 100, 20_000, 1_000_003):
+        for wanted in (1, 5, 132, 5000):
+            for step in (64, 2048):
+                segments, length = model.cut_segments(reduced, wanted, step)
+                assert segments * length >= reduced > (segments - 1) * length
+                assert segments <= 1024
+                assert segments == 1 or length % step == 0
+
+
+def test_few_long_rows_are_split_and_put_together() -> None:
+    kernel, extents = cases.reduction("sum", "f4", "pr"), (2, 1 << 22)
+    plan = planned(kernel, extents)
+    assert [s.function.name for s in plan.steps] == ["stage0", "together0"]
+    segments = plan.numbers["segments"]
+    assert plan.steps[0].grid == 2 * segments
+    assert plan.works == (2 * segments * 4,)
+    assert plan.steps[1].blocks.y >= segments
+
+
+def test_the_model_holds_rows_that_fit_and_loops_beyond() -> None:
+    softmax = cases.softmax("f4", "pr", keep=True)
+    assert model.guess(softmax, (8192, 8192)).form == "tile"
+    assert model.guess(softmax, (8192, 8192)).blocks == Blocks(1, 8192, 16)
+    assert model.guess(softmax, (8192, 100_000)).form == "loop"
+    assert model.guess(softmax, (1, 10_000_000)).form == "split"
+    assert model.guess(cases.reduction("sum", "f4", "rp"), (8192, 8192)).form == "split"
+    assert model.guess(cases.activation("f4"), (20 << 20,)).blocks == Blocks(1, 1024, 4)
+    assert model.guess(cases.activation("f8"), (20 << 20,)).blocks == Blocks(1, 256, 4)
+    norms = [model.guess(cases.layer_norm("f4"), (8192, n)).form for n in (8192, 16384, 32768)]
+    assert norms == ["tile", "tile", "loop"]  # weights and biases take registers beside the row
+    assert model.guess(cases.softmax("f8", "pr", keep=True), (8192, 8192)).form == "tile"
+    assert model.guess(cases.softmax("f8", "pr", keep=True), (8192, 16384)).form == "loop"
+
+
+def test_guesses_depend_on_nothing_but_kernel_extents_and_device() -> None:
+    for seed_kernel, extents in ((cases.several("pr"), (30, 5000)), (cases.several("rp"), (5000, 30))):
+        assert len({model.guess(seed_kernel, extents) for _ in range(5)}) == 1
+
+
+def test_blocks_are_powers_of_two() -> None:
+    for kernel, roles in ((cases.several(r), r) for r in ("r", "pr", "rp", "prp")):
+        for n in (1, 2, 3, 17, 1000, 70_000):
+            found = model.guess(kernel, (n,) * len(roles) if n < 1000 else (3,) * (len(roles) - 1) + (n,))
+            for blocks in (found.blocks, found.together):
+                for number in (blocks.x, blocks.y, blocks.warps):
+                    assert number & (number - 1) == 0
+                    assert number > 0

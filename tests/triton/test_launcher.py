@@ -1,0 +1,215 @@
+"""Launches against a fake driver, which reads the slots as cuLaunchKernel does; cubins kept on disk."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lazyarray.schedule.kernel import Binding, Kernel
+from lazyarray_triton import launcher, model
+from lazyarray_triton.compiler import Binary
+from lazyarray_triton.cubins import Cubins
+from lazyarray_triton.launch import Variant
+from lazyarray_triton.launcher import Launcher
+from lazyarray_triton.prepared import Prepared
+from lazyarray_triton.source import TritonSource
+from tests.triton import cases
+
+ROOT = Path(__file__).resolve().parents[2]
+C_TYPES = {
+    "i32": ctypes.c_int32, "u32": ctypes.c_uint32, "i64": ctypes.c_int64, "u64": ctypes.c_uint64,
+    "fp32": ctypes.c_float, "fp64": ctypes.c_double,
+}  # fmt: skip
+
+
+class FakeDriver:
+    """Hands out addresses and handles, and reads what it is asked to launch at the arguments' own sizes."""
+
+    capability = 90
+    multiprocessors = 132
+
+    def __init__(self) -> None:
+        self.loaded: list[Binary] = []
+        self.types: dict[int, tuple[str, ...]] = {}
+        self.calls: list[tuple[Any, ...]] = []
+        self.allocated: list[tuple[int, int | None]] = []
+
+    def load(self, binary: Binary) -> int:
+        self.loaded.append(binary)
+        return len(self.loaded)
+
+    def allocate(self, size: int, fill: int | None) -> int:
+        self.allocated.append((size, fill))
+        return 1 << 40 | len(self.allocated) << 20
+
+    def stream(self) -> int:
+        return 77
+
+    def launch(self, handle: int, grid: int, threads: int, shared: int, arguments: int) -> None:
+        self.launch_kernel(handle, grid, 1, 1, threads, 1, 1, shared, self.stream(), arguments, 0)
+
+    def launch_kernel(self, handle: int, *given: int) -> None:
+        *dimensions, shared, stream, arguments, extra = given
+        assert extra == 0
+        types = self.loaded[handle - 1].ptx.split()
+        slots = (ctypes.c_void_p * (len(types) + 2)).from_address(arguments)
+        read = [
+            C_TYPES.get(kind, ctypes.c_uint64).from_address(address or 0).value
+            for address, kind in zip(slots, (*types, "*", "*"), strict=True)
+        ]
+        self.calls.append((self.loaded[handle - 1].name, tuple(dimensions), shared, stream, read))
+
+
+class Compiler:
+    """In the place of Triton's: notes what is compiled. The types travel as PTX, for the driver to read by."""
+
+    def __init__(self) -> None:
+        self.made: list[Variant] = []
+
+    def __call__(self, functions: Any, source: TritonSource, made: Variant, capability: int) -> Binary:
+        self.made.append(made)
+        return Binary(b"cubin", made.function, 1 << 16, 32 * made.warps, (0, 0), " ".join(made.types))
+
+
+@pytest.fixture
+def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
+    made = Compiler()
+    monkeypatch.setattr(launcher, "compile_variant", made)
+    monkeypatch.setattr(launcher, "load_functions", lambda source: {})
+    return made
+
+
+def values_of(prepared: Prepared, step: int, read: list[int | float]) -> dict[str, int | float]:
+    return dict(zip([a.name for a in prepared.source.functions[step].arguments], read, strict=False))
+
+
+def test_a_prepared_launch_takes_other_memory_and_scalars(compiler: Compiler) -> None:
+    driver, kernel = FakeDriver(), cases.mixed_elementwise(2)
+    strides = ((8000, 8), (0, 4), (4, 0), (-40000, 40), (8000, 8))
+    first = (0x10000, 0x20000, 0x30000, 0x40000, 0x50000)
+    prepared = Prepared(Launcher(driver), kernel, Binding((30, 1000), first, strides, (0.1,)))
+    assert driver.calls == []
+    prepared.launch(first)
+    prepared.set_scalars((2.5,))
+    second = tuple(0x7FFF_0000_0000 + p for p in first)
+    prepared.launch(second, stream=5)
+    for (name, dimensions, shared, stream, read), pointers, wanted, scalar in zip(
+        driver.calls, (first, second), (77, 5), (0.1, 2.5), strict=True
+    ):
+        got = values_of(prepared, 0, read)
+        assert (name, shared, stream) == ("kernel", 1 << 16, wanted)
+        assert dimensions[1:] == (1, 1, 32 * compiler.made[0].warps, 1, 1)
+        assert [got[f"a{k}"] for k in range(5)] == list(pointers)
+        assert (got["n0"], got["n1"], got["s0"], got["t0_0"], got["t3_0"]) == (30, 1000, scalar, 1000, -5000)
+        assert read[-2:] == [0, 0]
+    assert len(compiler.made) == 1
+
+
+def test_a_prepared_launch_refuses_memory_that_its_loads_cannot_take(compiler: Compiler) -> None:
+    driver, kernel = FakeDriver(), cases.activation("f4")
+    binding = Binding((1000,), (16, 32, 48), ((4,),) * 3, ())
+    prepared = Prepared(Launcher(driver), kernel, binding)
+    with pytest.raises(ValueError, match="aligned to 16 bytes"):
+        prepared.launch((16, 36, 48))
+    assert driver.calls == []
+    # Prepared for memory that is not aligned it takes any.
+    Prepared(Launcher(driver), kernel, binding._replace(pointers=(4, 36, 8))).launch((16, 36, 48))
+    assert driver.calls[0][-1][:3] == [16, 36, 48]
+
+
+def test_work_memory_is_new_in_every_launch_and_shared_by_its_functions(compiler: Compiler) -> None:
+    driver, kernel = FakeDriver(), cases.reduction("sum", "f4", "pr")
+    binding = Binding((2, 1 << 22), (1 << 20, 1 << 30), ((1 << 24, 4), (4, 0)), ())
+    prepared = Prepared(Launcher(driver), kernel, binding)
+    prepared.launch(binding.pointers)
+    prepared.launch((1 << 21, 1 << 31))
+    assert [c[0] for c in driver.calls] == ["stage0", "together0"] * 2
+    works = [values_of(prepared, k % 2, c[-1])["w0"] for k, c in enumerate(driver.calls)]
+    assert works[0] == works[1] != works[2] == works[3]
+    assert len(driver.allocated) == 2
+    assert values_of(prepared, 0, driver.calls[2][-1])["a0"] == 1 << 21
+    assert values_of(prepared, 1, driver.calls[3][-1])["a1"] == 1 << 31
+
+
+def test_a_scatter_fills_memory_as_large_as_what_it_writes(compiler: Compiler) -> None:
+    driver, kernel = FakeDriver(), cases.put("f4", masked=False)
+    binding = Binding((60,), (1 << 20, 1 << 21, 1 << 22, (1 << 23) + 64), ((4,), (8,), (1,), (0,)), ())
+    prepared = Prepared(Launcher(driver), kernel, binding, origins={3: (1 << 23, 400)})
+    prepared.launch(binding.pointers)
+    assert driver.allocated == [(800, prepared.source.works[0].fill)]
+    assert [c[0] for c in driver.calls] == ["claim", "put"]
+
+
+def test_nothing_is_launched_where_a_parallel_extent_is_zero(compiler: Compiler) -> None:
+    driver = FakeDriver()
+    binding = Binding((0, 4), (16, 32), ((16, 4), (4, 0)), ())
+    Prepared(Launcher(driver), cases.reduction("sum", "f4", "pr"), binding).launch((16, 32))
+    assert driver.calls == []
+    assert compiler.made == []
+
+
+def test_a_new_process_finds_its_cubins_on_disk(compiler: Compiler, tmp_path: Path) -> None:
+    kernel, binding = cases.activation("f4"), Binding((1000,), (16, 32, 48), ((4,),) * 3, ())
+    for count in (1, 1, 2):
+        driver = FakeDriver()
+        Launcher(driver, Cubins(tmp_path)).run(kernel, binding._replace(extents=(1000 if count == 1 else 1001,)))
+        assert len(compiler.made) == count
+        (binary,) = driver.loaded
+        assert (binary.cubin, binary.name, binary.shared, binary.threads) == (b"cubin", "kernel", 1 << 16, 128)
+
+
+def test_a_cubin_is_for_one_text_variant_and_target(tmp_path: Path) -> None:
+    def source_and_variant(kernel: Kernel) -> tuple[TritonSource, Variant]:
+        started = Launcher(FakeDriver())
+        source = started.source(kernel, model.guess(kernel, (1000,)).form)
+        return source, Variant("kernel", "i32", (), 4, (), ())
+
+    cubins = Cubins(tmp_path)
+    source, made = source_and_variant(cases.activation("f4"))
+    cubins.store(source, made, 90, Binary(b"x", "kernel", 1, 2, (3, 4), "text"))
+    found = cubins.load(source, made, 90)
+    assert found == Binary(b"x", "kernel", 1, 2, (3, 4), "")
+    assert cubins.load(source, made, 100) is None
+    assert cubins.load(source, Variant("kernel", "i64", (), 4, (), ()), 90) is None
+    assert cubins.load(source_and_variant(cases.activation("f8"))[0], made, 90) is None
+    (entry,) = tmp_path.glob("*.entry")
+    damaged = bytearray(entry.read_bytes())
+    damaged[-1] ^= 1
+    entry.write_bytes(damaged)
+    assert cubins.load(source, made, 90) is None
+    assert not entry.exists()
+
+
+WARM = """
+import sys
+from lazyarray.schedule.kernel import Binding
+from lazyarray_triton import launcher
+from lazyarray_triton.compiler import Binary
+from lazyarray_triton.cubins import Cubins
+from lazyarray_triton.prepared import Prepared
+from tests.triton import cases
+from tests.triton.test_launcher import FakeDriver
+
+if sys.argv[2] == "cold":
+    launcher.load_functions = lambda source: {}
+    launcher.compile_variant = lambda f, s, made, c: Binary(b"cubin", "kernel", 0, 128, (0, 0), "")
+started = launcher.Launcher(FakeDriver(), Cubins(__import__("pathlib").Path(sys.argv[1])))
+Prepared(started, cases.activation("f4"), Binding((1000,), (16, 32, 48), ((4,),) * 3, ()))
+assert "triton" not in sys.modules
+"""
+
+
+def test_a_warm_start_imports_no_triton(tmp_path: Path) -> None:
+    settings = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "backends")))}
+    for state in ("cold", "warm"):
+        command = [sys.executable, "-c", WARM, str(tmp_path), state]
+        done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+    assert np.size(list(tmp_path.glob("*.entry"))) == 1
