@@ -174,6 +174,9 @@ class Interpretation:
             (axis,) = self.axes
             ufunc: Any = REDUCTIONS[stage.scan.op].ufunc
             scope[stage.scan.target] = ufunc.accumulate(self.full(scope[stage.scan.value]), axis=axis)
+            for instruction in stage.after:
+                self.computed = instruction.target
+                scope[instruction.target] = self.compute(instruction, scope)
 
     def store(self, stage: Stage, scope: dict[Any, Any]) -> None:
         for store in stage.stores:
