@@ -141,6 +141,7 @@ def peers(workload: GpuWorkload, sets: list[list[Any]], clock: Clock) -> Iterato
         torch = import_module("torch")
 
         given = [[torch.from_dlpack(a) for a in arrays] for arrays in sets]
+        torch._dynamo.reset()  # one code object may be compiled eight times only
         compiled = torch.compile(lambda *arrays: workload.torch(torch, *arrays), dynamic=False)
         return clock.device_time(lambda turn: compiled(*given[turn % count]))
 
@@ -161,12 +162,14 @@ def peers(workload: GpuWorkload, sets: list[list[Any]], clock: Clock) -> Iterato
         cupy.get_default_memory_pool().free_all_blocks()
 
 
-def neighbours(guess: model.Guess) -> Iterator[model.Guess]:
+def neighbours(guess: model.Guess, line: bool) -> Iterator[model.Guess]:
     """Other blocks, warps and numbers of segments than the model's."""
     b = guess.blocks
     shapes = [(b.x, b.y)]
-    if guess.form == "tile" and b.x == 1 and b.y <= 1024:
-        shapes += [(1, b.y // 2), (1, b.y * 2), (32, 32), (64, 64)]
+    if line and guess.form == "tile" and b.y <= 1024:
+        shapes += [(1, b.y // 2), (1, b.y * 2)]
+    elif guess.form == "tile" and b.y <= 1024:
+        shapes += [(1, 512), (2, 256), (2, 512), (4, 128), (4, 256), (8, 128), (16, 64), (32, 32), (64, 64)]
     elif guess.form != "tile":
         shapes += [(max(1, b.x // 2), b.y), (b.x * 2, b.y), (b.x, b.y * 2), (b.x, max(32, b.y // 2))]
     for x, y in shapes:
@@ -195,7 +198,7 @@ def sweep(recorded: Recorded, launcher: Launcher, sets: list[list[Any]], clock: 
     (step,) = [s for s in recorded.plan.steps if isinstance(s, KernelStep)]
     first = model.guess(step.kernel, step.extents, launcher.driver.multiprocessors)
     found = []
-    for guess in {g: None for g in neighbours(first)}:
+    for guess in {g: None for g in neighbours(first, len(step.extents) == 1)}:
         try:
             plan = DevicePlan(recorded, launcher, cupy, sets, {0: guess})
             found.append((round(1e6 * clock.device_time(plan, 3), 1), str(guess), guess == first))

@@ -12,7 +12,7 @@ from lazyarray.config import config
 from lazyarray.frontend.array import from_node, value
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.expression import capture, expression_of, pending_closure
-from lazyarray.ir.node import leaf
+from lazyarray.ir.node import Node, leaf
 from lazyarray.ir.ops import dtype_of
 from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.plan import ClaimStep, EmptyStep, KernelStep, Plan
@@ -31,19 +31,21 @@ class Recorded:
             leaves = [leaf(numpy.zeros(shape, dtype)) for shape, dtype in inputs]
             results = run(lazyarray, *[from_node(node) for node in leaves])
             nodes = [r._node if type(r) is LazyScalar else value(r) for r in results]
-            signature, self.sources = capture(pending_closure(nodes), nodes)
+            signature, sources = capture(pending_closure(nodes), nodes)
         self.plan: Plan = schedule(expression_of(signature))
+        # Nodes that are still pending would be evaluated when anything warns.
+        self.numbers = {k: s for k, s in enumerate(sources) if type(s) is not Node}
         number = {id(node): k for k, node in enumerate(leaves)}
         self.inputs = {
-            slot: number[id(self.sources[origin])]
+            slot: number[id(sources[origin])]
             for slot, origin in enumerate(self.plan.origins)
-            if origin is not None and id(self.sources[origin]) in number
+            if origin is not None and id(sources[origin]) in number
         }
 
     def number(self, slot: int) -> Any:
         origin = self.plan.origins[slot]
         assert origin is not None
-        source = self.sources[origin]
+        source = self.numbers[origin]
         return source.item() if isinstance(source, numpy.generic) else source
 
 

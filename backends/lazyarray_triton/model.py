@@ -20,12 +20,13 @@ from lazyarray_triton.tiles import Tiles, tiles_of
 
 MULTIPROCESSORS: Final = 132
 _TILE: Final = 1024  # elements of an elementwise tile
-_SQUARE: Final = 32  # sides of a tile that some array is walked across
+_SQUARE: Final = 64  # sides of a tile of 4-byte elements that some array is walked across
+_LOOP_WARPS: Final = 8  # of a program that goes through a row
 _COLUMNS: Final = 128
 _HELD_BYTES: Final = 1 << 17  # a tile that is kept between stages may fill half of the registers
 _MANY_LOADS: Final = 3  # of whole tiles, besides which a kept tile may fill a quarter
 _ONE_PASS: Final = 4096  # a row that is read once anyway is held up to here, and looped through beyond
-_WAVES: Final = 4  # programs per multiprocessor of a split launch
+_WAVES: Final = 8  # programs per multiprocessor of a split launch
 _MOST_SEGMENTS: Final = 1024  # results of segments are put together in one tile
 
 
@@ -55,8 +56,9 @@ def power_of_two(n: int) -> int:
 
 
 def widest(kernel: Kernel) -> int:
-    """Bytes of the widest element that a tile holds."""
-    codes = [i.code for s in kernel.stages for i in (*s.body, *s.after)] + [a.code for a in kernel.accesses]
+    """Bytes of the widest element that a tile holds; what is computed once a row fills none."""
+    codes = [i.code for s in kernel.stages if s.level == "full" for i in (*s.body, *s.after)]
+    codes += [a.code for a in kernel.accesses if any(step != "0" for step in a.steps)]
     return max((itemsize(part(c)) * (2 if c in PARTS else 1) for c in codes), default=4)
 
 
@@ -98,10 +100,12 @@ def _line(kernel: Kernel, n: int) -> Blocks:
 
 def _elementwise(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...]) -> Blocks:
     rows, last = math.prod(extents[a] for a in tiles.x), extents[tiles.y[0]]
-    # An array whose neighbours in memory are neighbours along another axis is read in squares.
-    crossed = any("1" in a.steps[:-1] and a.steps[-1] not in ("0", "1") for a in kernel.accesses)
-    tile = _tile(kernel)
-    y = min(power_of_two(last), _SQUARE if crossed and rows >= _SQUARE else tile)
+    # An array that is walked by a stride known at run time only is probably a transposed one: neighbours in memory
+    # are neighbours along another axis, and squares read whole lines of it.
+    square = _SQUARE if widest(kernel) <= 4 else _SQUARE // 2
+    crossed = rows >= square and any(a.steps[-1] == "s" for a in kernel.accesses)
+    tile = square * square if crossed else _tile(kernel)
+    y = min(power_of_two(last), square if crossed else tile)
     x = min(power_of_two(rows), max(1, tile // y))
     return Blocks(x, y, max(1, min(4, x * y // 64)))
 
@@ -122,7 +126,7 @@ def _rows(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiprocessor
         blocks = Blocks(x, y, _warps(x * y, size))
         return Guess("tile", blocks, blocks)
     y = 2048 if size <= 4 else 1024
-    blocks = Blocks(1, y, _warps(y, size))
+    blocks = Blocks(1, y, _LOOP_WARPS)
     wanted = _WAVES * multiprocessors // max(rows, 1)
     segments, length = cut_segments(reduced, wanted, y)
     if segments > 1:
@@ -158,7 +162,7 @@ def _columns(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiproces
     if held and not scanned:
         blocks = Blocks(x, y, _warps(x * y, size))
         return Guess("tile", blocks, blocks)
-    x = 1 if scanned else max(1, (4096 if size <= 4 else 2048) // y)
+    x = 1 if scanned else max(1, (2048 if size <= 4 else 1024) // y)
     blocks = Blocks(x, y, _warps(x * y, size))
     wanted = _WAVES * multiprocessors // max(outer * -(-last // y), 1)
     segments, length = cut_segments(reduced, wanted, max(x, 64))

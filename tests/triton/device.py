@@ -27,9 +27,10 @@ def placed_by_data(kernel: Kernel) -> set[int]:
 
 def span(code: str, pointer: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
     """First byte and end of the memory that an access walks."""
-    reach = [s * (n - 1) for s, n in zip(strides, extents, strict=True) if n]
+    reach = [s * (n - 1) for s, n in zip(strides, extents, strict=True) if n and pointer]
     low = pointer + sum(min(r, 0) for r in reach)
-    return low, pointer + sum(max(r, 0) for r in reach) + dtype_of(code).itemsize * (0 not in extents)
+    # What is reduced to nothing still writes its result; a pointer of 0 stands for no memory.
+    return low, pointer + sum(max(r, 0) for r in reach) + dtype_of(code).itemsize * (pointer != 0)
 
 
 def merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

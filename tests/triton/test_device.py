@@ -141,7 +141,8 @@ def test_launches_of_the_guessed_blocks_agree_with_the_oracle_and_repeat_their_b
         eps = float(np.finfo(got.dtype).eps)
         scale = float(np.abs(wanted).max())
         summed = max(np.prod([n for n, r in zip(shape, kernel.roles, strict=True) if r == "r"]), 1) ** 0.5
-        np.testing.assert_allclose(got, wanted, 16 * eps, 16 * eps * max(scale, summed))
+        # NumPy adds the elements of a column one by one: that side may be off by as much as n such errors, at random.
+        np.testing.assert_allclose(got, wanted, 16 * eps, eps * max(16, summed) * max(scale, summed))
 
 
 def test_indices_beyond_two_to_the_31() -> None:

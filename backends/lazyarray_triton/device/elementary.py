@@ -54,7 +54,7 @@ def cos(x):
 
 @triton.jit
 def cosh(x):
-    return libdevice.cosh(x)
+    return libdevice.cosh(x.to(tl.float64)).to(x.dtype)
 
 
 @triton.jit
@@ -64,7 +64,7 @@ def tanh(x):
 
 @triton.jit
 def arcsin(x):
-    return libdevice.asin(x)
+    return libdevice.asin(x.to(tl.float64)).to(x.dtype)
 
 
 @triton.jit
@@ -105,7 +105,14 @@ def arccosh(x):
 
 @triton.jit
 def arctanh(x):
-    return libdevice.atanh(x.to(tl.float64)).to(x.dtype)
+    """fdlibm's formula; libdevice's float64 form is off by up to 2.3 ULP."""
+    wide = x.to(tl.float64)
+    a = fabs(wide)
+    twice = a + a
+    # Below 1/2 the exact part of 2a / (1 - a) is kept apart.
+    inner = tl.where(a < 0.5, twice + twice * a / (1 - a), twice / (1 - a))
+    half = 0.5 * libdevice.log1p(inner)
+    return libdevice.copysign(half, wide).to(x.dtype)
 
 
 @triton.jit
@@ -140,7 +147,14 @@ def logaddexp2(x, y):
     a, b = x.to(tl.float64), y.to(tl.float64)
     equal = a == b
     difference = tl.where(equal, tl.full([], 0, tl.float64), a - b)
-    tail = libdevice.log1p(libdevice.exp2(-fabs(difference))) * tl.full([], 1.4426950408889634, tl.float64)
+    e = libdevice.exp2(-fabs(difference))
+    s = 1 + e
+    # What rounding 1 + e lost is added again: log1p(e) / log(2) is off by up to 2.7 ULP.
+    per = tl.full([], 1.4426950408889634, tl.float64)  # 1 / log(2), and what its rounding lost
+    log = libdevice.log(s)
+    high = log * per
+    low = tl.fma(log, per, -high) + log * 2.035527374093103e-17 + (e - (s - 1)) * per / s
+    tail = high + low
     larger = tl.where(difference > 0, a, b)
     total = larger + tl.where(equal, tl.full([], 1, tl.float64), tail)
     return tl.where(difference != difference, difference, total).to(x.dtype)
