@@ -125,7 +125,7 @@ def _rows(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiprocessor
         x = min(power_of_two(rows), max(1, _TILE // y))
         blocks = Blocks(x, y, _warps(x * y, size))
         return Guess("tile", blocks, blocks)
-    y = 2048 if size <= 4 else 1024
+    y = 1024 if size <= 4 else 512
     blocks = Blocks(1, y, _LOOP_WARPS)
     wanted = _WAVES * multiprocessors // max(rows, 1)
     segments, length = cut_segments(reduced, wanted, y)
