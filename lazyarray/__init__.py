@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as _np
 
+from lazyarray import native as _native
 from lazyarray.config import config as config
 from lazyarray.frontend import modules as _modules
 
@@ -33,6 +34,7 @@ __version__ = _np.__version__
 __all__ = [*_np.__all__, *_OWN]
 
 _modules.install()
+_native.install()  # before the modules whose form it chooses
 
 
 def evaluate(*arrays: Any) -> Any:

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from lazyarray.errors import ConfigError
 
@@ -140,6 +140,8 @@ class Config:
     debug: tuple[str, ...]
     dump: str | None  # folder for debug output; None: standard error
 
+    followers: ClassVar[list[Callable[[], None]]] = []  # called when settings have changed
+
     def __init__(self, environment: Mapping[str, str]) -> None:
         for name, default in _DEFAULTS.items():
             setattr(self, name, environment.get("LAZYARRAY_" + name.upper(), default))
@@ -149,6 +151,8 @@ class Config:
         if check is None:
             raise ConfigError(f"lazyarray has no setting {name!r}; it has {', '.join(_CHECKS)}")
         object.__setattr__(self, name, check(name, value))
+        for follow in self.followers:
+            follow()
 
     @contextmanager
     def set(self, **changes: Any) -> Iterator[Config]:
@@ -157,13 +161,17 @@ class Config:
         for name, value in changes.items():
             setattr(checked, name, value)
         before = {name: getattr(self, name) for name in changes}
-        for name in changes:
-            object.__setattr__(self, name, getattr(checked, name))
+        self._take({name: getattr(checked, name) for name in changes})
         try:
             yield self
         finally:
-            for name, value in before.items():
-                object.__setattr__(self, name, value)
+            self._take(before)
+
+    def _take(self, settings: Mapping[str, Any]) -> None:
+        for name, value in settings.items():
+            object.__setattr__(self, name, value)
+        for follow in self.followers:
+            follow()
 
     def __repr__(self) -> str:
         return "Config(" + ", ".join(f"{name}={getattr(self, name)!r}" for name in _CHECKS) + ")"

@@ -25,8 +25,9 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"passes"}),
     frozenset({"ir"}),
     frozenset({"errors", "config"}),
+    frozenset({"native"}),
 )
-FOR_BACKENDS = frozenset({"ir", "schedule", "runtime", "errors", "config"})
+FOR_BACKENDS = frozenset({"ir", "schedule", "runtime", "errors", "config", "native"})
 TOP_LEVEL = frozenset(
     {"pyproject.toml", "README.md", "LICENSE", "lazyarray", "backends", "tests", "benchmarks", "docs"}
 )

@@ -20,9 +20,10 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend.attributes import Attributes, know
 from lazyarray.frontend.foreign import OURS, Forwarder, forward
+from lazyarray.frontend.handle import Handle, serve
 from lazyarray.frontend.methods import Methods
 from lazyarray.frontend.naming import name_as_in_c, refuse_setting
-from lazyarray.frontend.operator_types import Operators
+from lazyarray.frontend.quick import tell
 from lazyarray.frontend.record import (
     COMPILED,
     NUMBERS,
@@ -43,11 +44,18 @@ DType = np.dtype[Any]
 _nparray: Final = np.ndarray
 
 
-class ndarray(Operators, Methods, Attributes, metaclass=ArrayType):
+class ndarray(Handle, Methods, Attributes, metaclass=ArrayType):
     # NumPy's array, whose operations are recorded and compiled.
 
     __doc__ = _nparray.__doc__
-    __slots__ = ("__weakref__", "_base", "_fixed", "_map", "_node", "_np", "_part")
+    __slots__ = ()
+
+    _np: Array | None
+    _node: Node | None
+    _base: Base
+    _map: IndexMap | None
+    _part: str | None
+    _fixed: bool
 
     __module__ = "numpy"  # messages and `repr(type(array))` are NumPy's
     __array_priority__ = 0.0
@@ -64,7 +72,7 @@ class ndarray(Operators, Methods, Attributes, metaclass=ArrayType):
         return GenericAlias(cls, item)
 
 
-_new: Final[Any] = object.__new__
+_new: Final[Any] = Handle.__new__
 
 
 def array_class() -> Any:
@@ -73,6 +81,7 @@ def array_class() -> Any:
 
 
 name_as_in_c(ndarray)
+tell(array=ndarray)
 refuse_setting(Attributes, "numpy.ndarray")
 copyreg.pickle(ArrayType, lambda cls: (array_class, ()))
 
@@ -188,6 +197,9 @@ def take_over(array: ndarray) -> None:
         _adopt(array, data)
 
 
+serve(take_over=take_over)
+
+
 def _adopt(array: ndarray, data: Array) -> Node | None:
     if data.size < config.eager_below or data.dtype not in COMPILED or not data.flags.writeable:
         return None
@@ -286,7 +298,7 @@ def pin(array: ndarray) -> Array:
     data = array._np
     if data is not None:
         # A second reference to the memory: it is then never taken for the array's alone.
-        array._node = data  # type: ignore[assignment]
+        array._base = data  # type: ignore[assignment]
         return data
     data = to_numpy(array)
     array._base.pinned = True
@@ -413,7 +425,7 @@ OURS.update(BUILTIN)
 
 
 # From here on: what needs the class. Any of these modules may be the first that a program imports.
-from lazyarray.frontend import consumers, indexing, regions, scalar, slices  # noqa: E402
+from lazyarray.frontend import consumers, indexing, regions, scalar, slices  # noqa: E402, F401
 from lazyarray.frontend import ufunc as _ufunc  # noqa: E402, F401
 from lazyarray.frontend.copies import (  # noqa: E402
     astype,
@@ -434,7 +446,7 @@ from lazyarray.frontend.writing import (  # noqa: E402
     write,
 )
 
-know(ndarray, regions, slices)
+know(ndarray, regions)
 scalar.install()
 consumers.teach_json()
 

@@ -15,39 +15,34 @@ import numpy as np
 from numpy._core import _internal
 
 from lazyarray.config import config
+from lazyarray.frontend.handle import Handle, dtype_of_array, shape_of
 from lazyarray.frontend.naming import refuse_deleting
 from lazyarray.frontend.record import IMMEDIATE
 from lazyarray.ir.index_map import IndexMap, c_strides, transpose
-from lazyarray.ir.node import Node, Shape
+from lazyarray.ir.node import Node
 from lazyarray.runtime.buffer import Base
 from lazyarray.runtime.pool import LEASE
 
 Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
 _nparray: Final = np.ndarray
-_new: Final[Any] = object.__new__
+_new: Final = Handle.__new__
 
 
 # `ndarray` and two modules, once they are there: a global is found sooner than an attribute of a module.
 _own: Any = None
 _regions: Any = None
-_slices: Any = None
 
 
-def know(own: Any, regions: Any, slices: Any) -> None:
+def know(own: Any, regions: Any) -> None:
     """Tells the class that these are the attributes of, and the modules that serve its usual keys."""
-    global _own, _regions, _slices
+    global _own, _regions
     _own = own
     _regions = regions
-    _slices = slices
     from lazyarray.frontend.array import to_numpy
     from lazyarray.frontend.buffers import install
 
     install(own, to_numpy)
-
-
-def _is_element(key: Any) -> bool:
-    return type(key) is int or all([type(item) is int for item in key])
 
 
 def _iterate(array: Any) -> Iterator[Any]:
@@ -57,7 +52,9 @@ def _iterate(array: Any) -> Iterator[Any]:
     if array._np is not None:
         core.take_over(array)
     if core.settle(array) is None:
-        yield from _slices.rows(array)
+        from lazyarray.frontend.slices import rows
+
+        yield from rows(array)
         return
     for i in range(array.shape[0]):
         yield array[i]
@@ -80,6 +77,18 @@ def _write_part(array: Any, part: str, values: Any) -> None:
     core.assign(core.part_of(array, part), found)
 
 
+def _set_shape(array: Any, shape: Any) -> None:
+    from lazyarray.frontend import reforming
+
+    reforming.set_shape(array, shape)
+
+
+def _set_dtype(array: Any, dtype: Any) -> None:
+    from lazyarray.frontend import reforming
+
+    reforming.set_dtype(array, dtype)
+
+
 class Attributes:
     """The attributes and protocols of `ndarray`."""
 
@@ -95,39 +104,8 @@ class Attributes:
 
     # ---- what it is
 
-    @property
-    def shape(self: Any) -> Shape:
-        data = self._np
-        if data is not None:
-            return data.shape
-        node = self._node
-        if node is not None:
-            return node.key.spec.shape
-        view = self._map
-        return self._base.spec.shape if view is None else view.shape
-
-    @shape.setter
-    def shape(self: Any, shape: Any) -> None:
-        from lazyarray.frontend import reforming
-
-        reforming.set_shape(self, shape)
-
-    @property
-    def dtype(self: Any) -> DType:
-        data = self._np
-        if data is not None:
-            return data.dtype
-        node = self._node
-        if node is not None:
-            return node.key.spec.dtype
-        dtype = self._base.spec.dtype
-        return dtype if self._part is None else np.dtype(f"f{dtype.itemsize // 2}")
-
-    @dtype.setter
-    def dtype(self: Any, dtype: Any) -> None:
-        from lazyarray.frontend import reforming
-
-        reforming.set_dtype(self, dtype)
+    shape = property(shape_of, _set_shape)
+    dtype = property(dtype_of_array, _set_dtype)
 
     @property
     def ndim(self: Any) -> int:
@@ -260,14 +238,6 @@ class Attributes:
 
     # ---- Python's protocols
 
-    def __len__(self: Any) -> int:
-        if self._np is not None:
-            return len(self._np)
-        shape = self.shape
-        if not shape:
-            raise TypeError("len() of unsized object")
-        return shape[0]
-
     def __iter__(self: Any) -> Iterator[Any]:
         data = self._np
         if data is not None and data.ndim == 1:
@@ -275,70 +245,6 @@ class Attributes:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
         return _iterate(self)
-
-    def __getitem__(self: Any, key: Any) -> Any:
-        data = self._np
-        if data is not None:
-            if data.size < config.eager_below and type(key) is not _own:
-                try:
-                    found = data[key]
-                except (IndexError, ValueError):
-                    return core.indexing.get(self, key)  # what NumPy does not know in the key, or the same error
-                if type(found) is _nparray:
-                    result = _new(_own)
-                    result._np = found
-                    return result
-                return found
-        else:
-            kind = type(key)
-            if kind is int:
-                found = _slices.element(self, key)
-                if found is not None:
-                    return found
-            elif kind is slice:
-                found = _slices.slice_at(self, key)
-                if found is not None:
-                    return found
-            elif kind is tuple:
-                found = _slices.view_at(self, key)
-                if found is None and not all([type(item) is int for item in key]):
-                    found = _regions.pick(self, key)
-                if found is not None:
-                    return found
-            elif kind is _own or kind is _nparray or kind is list:
-                found = _regions.pick(self, key)
-                if found is not None:
-                    return found
-        del data
-        return core.indexing.get(self, key)
-
-    def __setitem__(self: Any, key: Any, value: Any) -> None:
-        data = self._np
-        kind = type(key)
-        if (
-            data is not None
-            and type(value) in IMMEDIATE
-            and (kind is int or (kind is not core.ndarray and data.size < config.eager_below))
-        ):
-            try:
-                data[key] = value
-            except IndexError:
-                core.indexing.put(self, key, value)
-            return
-        if data is None and self._node is None and self._map is None and (kind is int or kind is tuple):
-            # A loop over elements: the memory is exported already (see `indexing._is_immediate`).
-            memory = self._base.memory
-            if memory is not None and type(value) in IMMEDIATE and not self._fixed and _is_element(key):
-                memory[key] = value
-                return
-        if data is not None:
-            del data
-            core.take_over(self)
-            data = self._np
-        if data is None and _regions.put(self, key, value):
-            return
-        del data
-        core.indexing.put(self, key, value)
 
     def __bool__(self: Any) -> bool:
         return bool(core.read_only(self))
@@ -428,9 +334,6 @@ class Attributes:
             return data.__sizeof__()
         owned = self._node is not None or self._map is None
         return _nparray.__basicsize__ + 16 * self.ndim + (self.nbytes if owned else 0)
-
-    def __delitem__(self: Any, key: Any) -> None:
-        raise ValueError("cannot delete array elements")
 
     def __dlpack__(self: Any, **options: Any) -> Any:
         return core.to_numpy(self).__dlpack__(**options)

@@ -12,6 +12,7 @@ from lazyarray.config import config
 from lazyarray.frontend.array import as_array, from_node, map_of, ndarray, plain, to_numpy, value, view_of, wrap
 from lazyarray.frontend.dispatch import export, is_compiled, run_numpy
 from lazyarray.frontend.foreign import make_like, serves
+from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.layout import ordered, strides_of
 from lazyarray.frontend.manipulation import broadcast_arrays, fill_parts
 from lazyarray.frontend.overrides import is_foreign
@@ -23,7 +24,7 @@ from lazyarray.ir.node import Node, Shape
 
 DType = np.dtype[Any]
 
-_new: Final[Any] = object.__new__
+_new: Final = Handle.__new__
 HUGE: Final = 1 << 46  # bytes: NumPy says what happens to arrays beyond any memory
 _NUMBERS: Final = frozenset({int, float, complex, bool})
 

@@ -37,6 +37,7 @@ from lazyarray.frontend.dispatch import (
     is_compiled,
     run_numpy,
 )
+from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.record import copy_, empty_, map_, roll_, update_, view_
 from lazyarray.frontend.regions import window
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
@@ -45,7 +46,7 @@ from lazyarray.ir.index_map import IndexMap, broadcast, c_strides, identity, tra
 from lazyarray.ir.node import Node, Shape
 
 DType = np.dtype[Any]
-_new: Final[Any] = object.__new__
+_new: Final = Handle.__new__
 
 # Functions whose result is a view (or a list of views) of their first argument, and nothing else.
 VIEWING: Final = (

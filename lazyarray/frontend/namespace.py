@@ -365,7 +365,7 @@ def _install_methods() -> None:
         for name, lazy in table.items():
             METHODS[name] = compiled_method(name, getattr(np.ndarray, name), lazy)
     METHODS["reshape"] = manipulation.reshape
-    METHODS["matmul"] = UFUNCS["matmul"]._binary = compiled_pair("matmul", np.matmul, linalg.matmul)
+    METHODS["matmul"] = UFUNCS["matmul"]._product = compiled_pair("matmul", np.matmul, linalg.matmul)
     METHODS["dot"] = compiled_pair("ndarray.dot", np.ndarray.dot, linalg.dot)
     for name in ("transpose", "swapaxes", "squeeze", "diagonal"):
         method = getattr(np.ndarray, name)

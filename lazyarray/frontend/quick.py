@@ -1,44 +1,146 @@
-"""Owns the short ways: nodes and values made without a detour, for the steps that most operations take."""
+"""Owns the short ways: usual operands of operators and ufuncs, served without a detour; an `Op` says who serves others.
+
+One of the modules that may run compiled (see `lazyarray/native`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
+import numpy as np
+
 from lazyarray.config import config
-from lazyarray.frontend.record import MEMO_LIMIT, note_errors, view_key
+from lazyarray.frontend.loops import MEMO_LIMIT, NUMBERS, Ranged
 from lazyarray.ir import node as node_module
 from lazyarray.ir.index_map import is_identity
-from lazyarray.ir.node import TAPE, Key, Node
+from lazyarray.ir.node import Key, Node  # cimport
+from lazyarray.native.primitives import create, same_shape, site_here, size_of_memory  # cimport
 from lazyarray.runtime import evaluate as boundary
+from lazyarray.runtime.floating import Last, error_state
 
-next_sequence: Final[Callable[[], int]] = node_module._sequence
-_new: Final[Any] = object.__new__
+_nparray: Final = np.ndarray
+_next_sequence: Final[Callable[[], int]] = node_module._sequence
+_NUMBERS: Final = NUMBERS
+_tape: Final = node_module.TAPE
 
 
-def record_node(key: Key, args: tuple[Any, ...], frame: Any) -> Node:
-    """A new node on the tape, for the place where `frame` stands; `Node.__init__` written out, for speed."""
-    node: Node = _new(Node)
+class Limits:
+    """`config.eager_below`, where it is read fast."""
+
+    __slots__ = ("eager",)
+
+    def __init__(self) -> None:
+        self.eager = 0
+
+
+limits: Final = Limits()
+
+
+def _follow() -> None:
+    limits.eager = min(config.eager_below, 1 << 62)
+
+
+config.followers.append(_follow)
+_follow()
+
+
+class Op:
+    """An operator or ufunc of one or two arguments: what runs on memory, and who serves unusual operands."""
+
+    __slots__ = ("compute", "in_place", "memo", "name", "own", "reads_exponents", "reflected", "slow")
+
+    def __init__(self, name: str, compute: Any, memo: Any, own: Any = None, slow: Any = None) -> None:
+        self.name = name
+        self.compute = compute  # NumPy's ufunc
+        self.memo = memo
+        self.own = own  # finds the ufunc with compiled kernels' bits for the operands, or None: NumPy's has them
+        self.slow = slow
+        self.reads_exponents = name == "power"  # of integers: these go the general way where they are recorded
+        self.reflected: Any = None
+        self.in_place: Any = None
+
+
+class Known:
+    """What is imported after this module, or works on the class that it serves."""
+
+    __slots__ = ("array", "note_errors", "order_of", "scalar", "view_key", "window", "write_now")
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init__(self) -> None:
+        self.array: Any = None
+
+
+known: Final = Known()
+
+
+def tell(**found: Any) -> None:
+    """Fills `known`."""
+    for name, item in found.items():
+        setattr(known, name, item)
+
+
+class Fields:
+    """The fields of an array; `array.py` says what they mean."""
+
+    __slots__ = ("__weakref__", "_base", "_fixed", "_map", "_node", "_np", "_part")
+
+    _np: Any  # np.ndarray | None
+    _node: Any  # Node | None
+    _base: Any  # Base
+    _map: Any  # IndexMap | None
+    _part: Any  # str | None
+    _fixed: Any  # bool
+
+
+# ---- recording
+
+
+def record_node(key: Key, args: tuple[Any, ...], site: Any) -> Node:
+    """A new node on the tape; `Node.__init__` written out, for speed."""
+    node: Node = create(Node)
     node.key = key
     node.args = args
     node.data = None
     node.errors = None
-    node.site = (frame.f_code, frame.f_lasti, frame.f_globals)
-    node.sequence = next_sequence()
+    node.made = None
+    node.site = site
+    node.sequence = _next_sequence()
     node.visits = 0
-    TAPE.append(ref(node))
+    _tape.append(ref(node))
     if key.raises:
-        note_errors(node)
-    if len(TAPE) >= boundary.TAPE_LIMIT:
+        state = error_state()
+        node.errors = state
+        if state is not Last.waits:
+            known.note_errors(node)
+    if len(_tape) >= boundary.TAPE_LIMIT:
         boundary.flush()
     return node
+
+
+def managed(node: Node) -> Any:
+    """An array that is the only one to name the node's value."""
+    array: Fields = create(known.array)
+    array._np = None
+    array._node = node
+    return array
+
+
+def wrapped(data: Any) -> Any:
+    """An array over NumPy's memory."""
+    array: Fields = create(known.array)
+    array._np = data
+    return array
 
 
 _VIEW_KEYS: dict[Any, Key] = {}
 
 
-def node_of(array: Any, frame: Any) -> Node | None:
+def node_of(array: Fields, site: Any) -> Node | None:
     """A managed array's value where it takes no thought: None leaves small, exported and reordered ones to others."""
     node: Node | None = array._node
     if node is None:
@@ -47,23 +149,197 @@ def node_of(array: Any, frame: Any) -> Node | None:
             return None
         view = array._map
         if view is not None:
-            if array._part is not None or node.key.spec.size < config.eager_below:
+            if array._part is not None or node.key.spec.size < limits.eager:
                 return None
             token = (node.key.spec, view)
             key = _VIEW_KEYS.get(token)
             if key is None:
                 if is_identity(view, node.key.spec.shape):
                     return node
-                if order_of(array) is not None:
+                if known.order_of(array) is not None:
                     return None
                 if len(_VIEW_KEYS) >= MEMO_LIMIT:
                     _VIEW_KEYS.clear()
-                key = _VIEW_KEYS[token] = view_key(node.key.spec, view)
-            return record_node(key, (node,), frame)
-    if node.data is not None and node.key.spec.size < config.eager_below:
+                key = _VIEW_KEYS[token] = known.view_key(node.key.spec, view)
+            return record_node(key, (node,), site)
+    if node.data is not None and node.key.spec.size < limits.eager:
         return None
     return node
 
 
-# Last: either module may be imported first.
-from lazyarray.frontend.copies import order_of  # noqa: E402
+def _in_range(key: Any, number: Any) -> Any:
+    """The key of a number in its range; None for others."""
+    if type(key) is Ranged:
+        return key.key if key.low <= number <= key.high else None
+    return key
+
+
+# ---- operators
+
+
+def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
+    """`op` over one array; the user's line is `plain` frames above the caller, `compiled` of them Python's always."""
+    a = self._np
+    if a is None and self._node is None:
+        a = known.window(self)
+    if a is not None:
+        if size_of_memory(a) >= limits.eager:
+            a = None
+            return op.slow(self)
+        compute = op.compute
+        if op.own is not None:
+            compute = op.own(op.name, a) or compute
+        found = compute(a)
+        return wrapped(found) if type(found) is _nparray else found
+    site = site_here(plain + 1, compiled)
+    value = node_of(self, site)
+    if value is None:
+        return op.slow(self)
+    key = op.memo[(value.key.spec,)]
+    if type(key) is not Key or not key.spec.shape:
+        return op.slow(self)
+    return managed(record_node(key, (value,), site))
+
+
+def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
+    """`op` over an array and anything."""
+    a = self._np
+    if a is None and self._node is None:
+        a = known.window(self)
+    if a is None:
+        return _record_binary(op, self, other, plain + 1, compiled)
+    kind = type(other)
+    limit = limits.eager
+    n = size_of_memory(a)
+    if kind is known.array:
+        right: Fields = other
+        b = right._np
+        if b is None:
+            b = known.window(other) if right._node is None else None
+            if b is None:
+                a = None
+                return op.slow(self, other)
+        m = size_of_memory(b)
+        if n >= limit or m >= limit or (n * m >= limit and not same_shape(a, b)):
+            a = b = None
+            return op.slow(self, other)
+    elif n < limit and (kind is float or kind is int or kind in _NUMBERS):
+        b = other
+    else:
+        a = None
+        return op.slow(self, other)
+    if op.own is None:
+        try:
+            found = op.compute(a, b)
+        except TypeError:
+            # No loop: NumPy's `==` and `!=` have an answer for records and for types that do not compare.
+            a = b = None
+            return op.slow(self, other)
+    else:
+        found = (op.own(op.name, a, b) or op.compute)(a, b)
+    return wrapped(found) if type(found) is _nparray else found
+
+
+def _record_binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
+    left = self._node
+    site = site_here(plain + 1, compiled)
+    if left is None or left.data is not None:
+        left = node_of(self, site)
+        if left is None:
+            return op.slow(self, other)
+    kind = type(other)
+    if kind is known.array:
+        second: Fields = other
+        if second._np is not None:
+            return op.slow(self, other)
+        right = second._node
+        if right is None or right.data is not None:
+            right = node_of(second, site)
+            if right is None:
+                return op.slow(self, other)
+        key = op.memo[left.key.spec, right.key.spec]
+        args: Any = (left, right)
+    elif kind is float:
+        key = _in_range(op.memo[left.key.spec, float], other)
+        args = (left, other)
+    elif kind is int and -128 <= other <= 127:
+        key = _in_range(op.memo[left.key.spec, int], other)
+        args = (left, other)
+    elif kind is known.scalar:
+        right = other._node
+        key = op.memo[left.key.spec, right.key.spec]
+        args = (left, right)
+    else:
+        return op.slow(self, other)
+    if type(key) is not Key or not key.spec.shape or (op.reads_exponents and left.key.spec.dtype.kind in "biu"):
+        return op.slow(self, other)
+    return managed(record_node(key, args, site))
+
+
+def reflected(op: Op, self: Fields, other: Any) -> Any:
+    """`op` over a number and an array."""
+    a = self._np
+    kind = type(other)
+    if a is None and self._node is None:
+        a = known.window(self)
+    if a is not None:
+        if (kind is float or kind is int) and size_of_memory(a) < limits.eager:
+            found = op.compute(other, a)
+            return wrapped(found) if type(found) is _nparray else found
+        a = None
+    elif kind is float:
+        site = site_here(2, 0)
+        right = node_of(self, site)
+        if right is not None:
+            key = _in_range(op.memo[float, right.key.spec], other)
+            if type(key) is Key and key.spec.shape:
+                return managed(record_node(key, (other, right), site))
+    return op.reflected(self, other)
+
+
+def in_place(op: Op, self: Fields, other: Any) -> Any:
+    """The augmented assignment of `op`."""
+    a = self._np
+    kind = type(other)
+    if a is not None:
+        limit = limits.eager
+        if size_of_memory(a) < limit:
+            if kind is known.array:
+                second: Fields = other
+                b = second._np
+                if b is not None and size_of_memory(b) < limit:
+                    op.compute(a, b, a)
+                    return self
+            elif kind is float or kind is int:
+                op.compute(a, other, a)
+                return self
+        a = None
+        return op.in_place(self, other)
+    base = None
+    if self._node is None:
+        if self._map is not None or self._fixed:
+            if known.write_now(op.compute, self, other):
+                return self
+            return op.in_place(self, other)
+        base = self._base
+    site = site_here(2, 0)
+    left = node_of(self, site)
+    if left is not None:
+        key = None
+        right: Any = other
+        if kind is known.array:
+            second = other
+            right = None if second._np is not None else node_of(second, site)
+            key = None if right is None else op.memo.get((left.key.spec, right.key.spec))
+        elif kind is float:
+            key = _in_range(op.memo.get((left.key.spec, float)), other)
+        # `get`: what is new goes the general way, whose errors speak of the output. One spec object stands for each
+        # shape and dtype, so here the result fits its place exactly.
+        if type(key) is Key and key.spec is left.key.spec:
+            node = record_node(key, (left, right), site)
+            if base is None:
+                self._node = node
+            else:
+                base.node = node
+            return self
+    return op.in_place(self, other)

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
+from lazyarray.frontend.handle import serve
 from lazyarray.frontend.record import IMMEDIATE
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.index_map import IndexMap, apply, identity, size_of
@@ -381,6 +382,8 @@ def _fill(root: Node, number: Any, writes: list[tuple[IndexMap, Any]]) -> None:
         apply(region, data)[...] = value
     boundary.settle(root, data)
 
+
+serve(pick=pick, put=put)
 
 from lazyarray.frontend import array as core  # noqa: E402  (either module may be imported first)
 from lazyarray.frontend.index_keys import locate  # noqa: E402

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from lazyarray.config import config
+from lazyarray.frontend.handle import Handle, serve
 from lazyarray.frontend.regions import wakes
 from lazyarray.ir.index_map import IndexMap, c_strides
 
-_new: Final[Any] = object.__new__
+_new: Final = Handle.__new__
 _make: Final = tuple.__new__
 
 
@@ -192,5 +193,7 @@ def rows(array: Any) -> Any:
         result._fixed = fixed
         yield result
 
+
+serve(element=element, slice_at=slice_at, view_at=view_at)
 
 from lazyarray.frontend import array as core  # noqa: E402  (either module may be imported first)

@@ -13,6 +13,7 @@ from lazyarray.frontend.elementwise import call_numpy, eager, elementwise, expor
 from lazyarray.frontend.keywords import call
 from lazyarray.frontend.naming import Named, name_as_in_c
 from lazyarray.frontend.overrides import SOURCES, ask_ufunc, numpys_answer
+from lazyarray.frontend.quick import Op, binary, unary
 from lazyarray.frontend.record import COMPILED, NUMBERS
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.subclass import Views
@@ -59,11 +60,11 @@ class ufunc(metaclass=_UfuncType):
         "__doc__",
         "__name__",
         "__qualname__",
-        "_binary",
         "_np",
+        "_op",
         "_ops",
+        "_product",
         "_transcendental",
-        "_unary",
         "nin",
         "nout",
     )
@@ -83,20 +84,21 @@ class ufunc(metaclass=_UfuncType):
             self._ops = (name,)
         else:
             self._ops = ()
-        self._unary: Callable[[Any], Any] | None = None  # for one array, or None
-        self._binary: Callable[[Any, Any], Any] | None = None  # for an array and anything, or None
+        self._op: Op | None = None  # for one array, or an array and anything
+        self._product: Callable[[Any, Any], Any] | None = None  # the same of matmul
         self._transcendental = any(OPS[op].transcendental for op in self._ops)
 
     def __call__(self, x1: Any = MISSING, x2: Any = MISSING, /, *more: Any, **options: Any) -> Any:
         if type(x1) is ndarray and not more and not options:
-            if x2 is MISSING:
-                unary = self._unary
-                if unary is not None:
-                    return unary(x1)
-            else:
-                binary = self._binary
-                if binary is not None:
-                    return binary(x1, x2)
+            op = self._op
+            if op is not None:
+                if x2 is MISSING:
+                    if self.nin == 1:
+                        return unary(op, x1, 1, 1)
+                elif self.nin == 2:
+                    return binary(op, x1, x2, 1, 1)
+            elif self._product is not None and x2 is not MISSING:
+                return self._product(x1, x2)
         args: Any = () if x1 is MISSING else (x1,) if x2 is MISSING else (x1, x2, *more)
         if not options and len(args) == self.nin:
             return _positional(self, *args)

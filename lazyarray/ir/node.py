@@ -50,12 +50,16 @@ class Spec:
 
     __slots__ = ("code", "dtype", "nbytes", "ndim", "shape", "size")
 
-    shape: Shape
-    dtype: np.dtype[Any]
-    code: str
-    size: int
-    nbytes: int
-    ndim: int
+    def __init__(self, shape: Shape, dtype: np.dtype[Any]) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.code = dtype.kind + str(dtype.itemsize)
+        size = 1
+        for extent in shape:
+            size *= extent
+        self.size = size
+        self.nbytes: int = size * dtype.itemsize
+        self.ndim = len(shape)
 
     def __repr__(self) -> str:
         return f"{self.code}{list(self.shape)}"
@@ -69,16 +73,7 @@ def spec_of(shape: Shape, dtype: np.dtype[Any]) -> Spec:
     """The one `Spec` of this shape and dtype."""
     found = _SPECS.get((shape, dtype))
     if found is None:
-        found = Spec()
-        found.shape = shape
-        found.dtype = dtype
-        found.code = dtype.kind + str(dtype.itemsize)
-        size = 1
-        for extent in shape:
-            size *= extent
-        found.size = size
-        found.nbytes = size * dtype.itemsize
-        found.ndim = len(shape)
+        found = Spec(shape, dtype)
         if len(_SPECS) < _SPECS_LIMIT:
             _SPECS[shape, dtype] = found
     return found
@@ -131,7 +126,6 @@ _sequence: Callable[[], int] = itertools.count().__next__
 class Node:
     """One operation: `key`, `args`, and after evaluation `data` (C-contiguous, of the key's shape and dtype)."""
 
-    made: tuple[Any, tuple[Site | None, ...]]  # set by evaluation, for `explain`: the plan, and sites of its entries
     __slots__ = ("__weakref__", "args", "data", "errors", "key", "made", "sequence", "site", "visits")
 
     def __init__(self, key: Key, args: tuple[Arg, ...], site: Site | None = None) -> None:
@@ -142,6 +136,8 @@ class Node:
         self.site = site
         self.sequence = _sequence()
         self.visits = 0
+        # Set by evaluation, for `explain`: the plan, and the sites of its entries.
+        self.made: tuple[Any, tuple[Site | None, ...]] | None = None
 
     @property
     def spec(self) -> Spec:

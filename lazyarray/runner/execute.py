@@ -9,6 +9,7 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import ModuleType, TracebackType
 
 from lazyarray.config import config
+from lazyarray.native import COMPILED
 from lazyarray.runner import swap
 
 RUNNER_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -187,6 +188,8 @@ def without_frames(traceback: TracebackType | None, folder: str, drop_import_sys
     kept: list[TracebackType] = []
     while traceback is not None:
         filename = traceback.tb_frame.f_code.co_filename
+        if traceback.tb_frame.f_globals.get("__name__") in COMPILED:
+            filename = os.path.join(PACKAGE_FOLDER, filename)  # which C was told as it lay in the build's folder
         # Python hides the import system's frames above a module that does not compile; ours stand among them.
         hidden = filename.startswith(folder) or (drop_import_system and filename.startswith("<frozen importlib"))
         if not hidden:

@@ -1,0 +1,21 @@
+# C's side of `handle.py`.
+cimport cython
+
+from lazyarray.frontend.quick cimport Fields, Known, Limits, Op, binary, in_place, known, limits, reflected, unary, wrapped
+from lazyarray.native.primitives cimport size_of_memory, wrap_slots
+
+
+cdef class Keys:
+    cdef public object divmod, element, get, matmul, matmul_in_place, pick, power, power_in_place, put, put_any
+    cdef public object reflected_divmod, reflected_matmul, reflected_power, slice_at, take_over, view_at
+
+cdef class Handle(Fields):
+    pass
+
+cdef Keys keys
+cdef type _nparray
+cdef Op ADD, SUBTRACT, MULTIPLY, DIVIDE, FLOOR_DIVIDE, REMAINDER, BITWISE_AND, BITWISE_OR, BITWISE_XOR, LEFT_SHIFT
+cdef Op RIGHT_SHIFT, EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, NEGATIVE, POSITIVE, ABSOLUTE, INVERT
+
+cdef bint _is_element(key)
+cdef bint _is_basic(key)

@@ -1,0 +1,431 @@
+"""Owns `Handle`: the fields of an array, its operators, and its usual keys.
+
+One of the modules that may run compiled (see `lazyarray/native`). What is not usual goes to a function that `known`
+names, or to an `Op`'s, and nothing has happened then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from lazyarray.frontend.loops import IMMEDIATE, memo_of
+from lazyarray.frontend.quick import Fields, Op, binary, in_place, known, limits, reflected, unary, wrapped  # cimport
+from lazyarray.native.primitives import size_of_memory, wrap_slots  # cimport
+
+_nparray: Final = np.ndarray
+_IMMEDIATE: Final = IMMEDIATE
+_BASIC: Final = frozenset({int, slice, type(...), type(None)})
+
+
+class Keys:
+    """Who serves the keys that are not usual; set once the class is there."""
+
+    __slots__ = (
+        "divmod", "element", "get", "matmul", "matmul_in_place", "pick", "power", "power_in_place", "put", "put_any",
+        "reflected_divmod", "reflected_matmul", "reflected_power", "slice_at", "take_over", "view_at",
+    )  # fmt: skip
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+keys: Final = Keys()
+
+
+def serve(**found: Any) -> None:
+    """Fills `keys`."""
+    for name, item in found.items():
+        setattr(keys, name, item)
+
+
+def shape_of(array: Fields) -> Any:
+    """The extents of an array."""
+    data = array._np
+    if data is not None:
+        return data.shape
+    node = array._node
+    if node is not None:
+        return node.key.spec.shape
+    view = array._map
+    return array._base.spec.shape if view is None else view.shape
+
+
+def dtype_of_array(array: Fields) -> Any:
+    """The dtype of an array."""
+    data = array._np
+    if data is not None:
+        return data.dtype
+    node = array._node
+    if node is not None:
+        return node.key.spec.dtype
+    dtype = array._base.spec.dtype
+    return dtype if array._part is None else np.dtype(f"f{dtype.itemsize // 2}")
+
+
+def _is_element(key: Any) -> bool:
+    if type(key) is tuple:
+        for item in key:  # noqa: SIM110  (a generator costs more than what it checks)
+            if type(item) is not int:
+                return False
+        return True
+    return type(key) is int
+
+
+def _is_basic(key: Any) -> bool:
+    if type(key) is tuple:
+        for item in key:  # noqa: SIM110
+            if type(item) not in _BASIC:
+                return False
+        return True
+    return type(key) in _BASIC
+
+
+def _op(name: str) -> Op:
+    return Op(name, getattr(np, name), memo_of(name))
+
+
+ADD: Final = _op("add")
+SUBTRACT: Final = _op("subtract")
+MULTIPLY: Final = _op("multiply")
+DIVIDE: Final = _op("divide")
+FLOOR_DIVIDE: Final = _op("floor_divide")
+REMAINDER: Final = _op("remainder")
+BITWISE_AND: Final = _op("bitwise_and")
+BITWISE_OR: Final = _op("bitwise_or")
+BITWISE_XOR: Final = _op("bitwise_xor")
+LEFT_SHIFT: Final = _op("left_shift")
+RIGHT_SHIFT: Final = _op("right_shift")
+EQUAL: Final = _op("equal")
+NOT_EQUAL: Final = _op("not_equal")
+LESS: Final = _op("less")
+LESS_EQUAL: Final = _op("less_equal")
+GREATER: Final = _op("greater")
+GREATER_EQUAL: Final = _op("greater_equal")
+NEGATIVE: Final = _op("negative")
+POSITIVE: Final = _op("positive")
+ABSOLUTE: Final = _op("absolute")
+INVERT: Final = _op("invert")
+OPERATORS: Final = {
+    op.name: op
+    for op in (
+        ADD,
+        SUBTRACT,
+        MULTIPLY,
+        DIVIDE,
+        FLOOR_DIVIDE,
+        REMAINDER,
+        BITWISE_AND,
+        BITWISE_OR,
+        BITWISE_XOR,
+        LEFT_SHIFT,
+        RIGHT_SHIFT,
+        EQUAL,
+        NOT_EQUAL,
+        LESS,
+        LESS_EQUAL,
+        GREATER,
+        GREATER_EQUAL,
+        NEGATIVE,
+        POSITIVE,
+        ABSOLUTE,
+        INVERT,
+    )
+}
+
+
+class Handle(Fields):
+    """The fields, operators and keys of an array."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        """Return len(self)."""
+        if self._np is not None:
+            return len(self._np)
+        shape: tuple[int, ...] = shape_of(self)
+        if not shape:
+            raise TypeError("len() of unsized object")
+        return shape[0]
+
+    def __getitem__(self, key: Any, /) -> Any:
+        """Return self[key]."""
+        data = self._np
+        kind = type(key)
+        if data is not None:
+            if kind is not known.array and size_of_memory(data) < limits.eager:
+                try:
+                    found = data[key]
+                except (IndexError, ValueError):
+                    return keys.get(self, key)  # what NumPy does not know in the key, or the same error
+                return wrapped(found) if type(found) is _nparray else found
+        else:
+            if kind is int:
+                found = keys.element(self, key)
+            elif kind is slice:
+                found = keys.slice_at(self, key)
+            elif kind is tuple:
+                found = keys.view_at(self, key)
+                if found is None and not _is_element(key):
+                    found = keys.pick(self, key)
+            elif kind is known.array or kind is _nparray or kind is list:
+                found = keys.pick(self, key)
+            else:
+                found = None
+            if found is not None:
+                return found
+        data = None
+        return keys.get(self, key)
+
+    def __setitem__(self, key: Any, value: Any, /) -> None:
+        """Set self[key] to value."""
+        data = self._np
+        kind = type(key)
+        if data is not None:
+            if type(value) in _IMMEDIATE and (
+                kind is int or (kind is not known.array and size_of_memory(data) < limits.eager)
+            ):
+                try:
+                    data[key] = value
+                except IndexError:
+                    keys.put_any(self, key, value)
+                return
+            if size_of_memory(data) < limits.eager and type(value) is known.array and _is_basic(key):
+                other: Fields = value
+                source = other._np
+                if source is not None and not data.dtype.hasobject:
+                    data[key] = source
+                    return
+                source = None
+            data = None
+            keys.take_over(self)
+            data = self._np
+        elif self._node is None and self._map is None and (kind is int or kind is tuple):
+            # A loop over elements: the memory is exported already (see `indexing._is_immediate`).
+            memory = self._base.memory
+            if memory is not None and type(value) in _IMMEDIATE and not self._fixed and _is_element(key):
+                memory[key] = value
+                return
+        if data is None and keys.put(self, key, value):
+            return
+        data = None
+        keys.put_any(self, key, value)
+
+    def __delitem__(self, key: Any, /) -> None:
+        """Delete self[key]."""
+        raise ValueError("cannot delete array elements")
+
+    def __add__(self, value: Any, /) -> Any:
+        """Return self+value."""
+        return binary(ADD, self, value, 1, 0)
+
+    def __radd__(self, value: Any, /) -> Any:
+        """Return value+self."""
+        return reflected(ADD, self, value)
+
+    def __iadd__(self, value: Any, /) -> Any:
+        """Return self+=value."""
+        return in_place(ADD, self, value)
+
+    def __sub__(self, value: Any, /) -> Any:
+        """Return self-value."""
+        return binary(SUBTRACT, self, value, 1, 0)
+
+    def __rsub__(self, value: Any, /) -> Any:
+        """Return value-self."""
+        return reflected(SUBTRACT, self, value)
+
+    def __isub__(self, value: Any, /) -> Any:
+        """Return self-=value."""
+        return in_place(SUBTRACT, self, value)
+
+    def __mul__(self, value: Any, /) -> Any:
+        """Return self*value."""
+        return binary(MULTIPLY, self, value, 1, 0)
+
+    def __rmul__(self, value: Any, /) -> Any:
+        """Return value*self."""
+        return reflected(MULTIPLY, self, value)
+
+    def __imul__(self, value: Any, /) -> Any:
+        """Return self*=value."""
+        return in_place(MULTIPLY, self, value)
+
+    def __truediv__(self, value: Any, /) -> Any:
+        """Return self/value."""
+        return binary(DIVIDE, self, value, 1, 0)
+
+    def __rtruediv__(self, value: Any, /) -> Any:
+        """Return value/self."""
+        return reflected(DIVIDE, self, value)
+
+    def __itruediv__(self, value: Any, /) -> Any:
+        """Return self/=value."""
+        return in_place(DIVIDE, self, value)
+
+    def __floordiv__(self, value: Any, /) -> Any:
+        """Return self//value."""
+        return binary(FLOOR_DIVIDE, self, value, 1, 0)
+
+    def __rfloordiv__(self, value: Any, /) -> Any:
+        """Return value//self."""
+        return reflected(FLOOR_DIVIDE, self, value)
+
+    def __ifloordiv__(self, value: Any, /) -> Any:
+        """Return self//=value."""
+        return in_place(FLOOR_DIVIDE, self, value)
+
+    def __mod__(self, value: Any, /) -> Any:
+        """Return self%value."""
+        return binary(REMAINDER, self, value, 1, 0)
+
+    def __rmod__(self, value: Any, /) -> Any:
+        """Return value%self."""
+        return reflected(REMAINDER, self, value)
+
+    def __imod__(self, value: Any, /) -> Any:
+        """Return self%=value."""
+        return in_place(REMAINDER, self, value)
+
+    def __and__(self, value: Any, /) -> Any:
+        """Return self&value."""
+        return binary(BITWISE_AND, self, value, 1, 0)
+
+    def __rand__(self, value: Any, /) -> Any:
+        """Return value&self."""
+        return reflected(BITWISE_AND, self, value)
+
+    def __iand__(self, value: Any, /) -> Any:
+        """Return self&=value."""
+        return in_place(BITWISE_AND, self, value)
+
+    def __or__(self, value: Any, /) -> Any:
+        """Return self|value."""
+        return binary(BITWISE_OR, self, value, 1, 0)
+
+    def __ror__(self, value: Any, /) -> Any:
+        """Return value|self."""
+        return reflected(BITWISE_OR, self, value)
+
+    def __ior__(self, value: Any, /) -> Any:
+        """Return self|=value."""
+        return in_place(BITWISE_OR, self, value)
+
+    def __xor__(self, value: Any, /) -> Any:
+        """Return self^value."""
+        return binary(BITWISE_XOR, self, value, 1, 0)
+
+    def __rxor__(self, value: Any, /) -> Any:
+        """Return value^self."""
+        return reflected(BITWISE_XOR, self, value)
+
+    def __ixor__(self, value: Any, /) -> Any:
+        """Return self^=value."""
+        return in_place(BITWISE_XOR, self, value)
+
+    def __lshift__(self, value: Any, /) -> Any:
+        """Return self<<value."""
+        return binary(LEFT_SHIFT, self, value, 1, 0)
+
+    def __rlshift__(self, value: Any, /) -> Any:
+        """Return value<<self."""
+        return reflected(LEFT_SHIFT, self, value)
+
+    def __ilshift__(self, value: Any, /) -> Any:
+        """Return self<<=value."""
+        return in_place(LEFT_SHIFT, self, value)
+
+    def __rshift__(self, value: Any, /) -> Any:
+        """Return self>>value."""
+        return binary(RIGHT_SHIFT, self, value, 1, 0)
+
+    def __rrshift__(self, value: Any, /) -> Any:
+        """Return value>>self."""
+        return reflected(RIGHT_SHIFT, self, value)
+
+    def __irshift__(self, value: Any, /) -> Any:
+        """Return self>>=value."""
+        return in_place(RIGHT_SHIFT, self, value)
+
+    def __eq__(self, value: Any, /) -> Any:
+        """Return self==value."""
+        return binary(EQUAL, self, value, 1, 0)
+
+    def __ne__(self, value: Any, /) -> Any:
+        """Return self!=value."""
+        return binary(NOT_EQUAL, self, value, 1, 0)
+
+    def __lt__(self, value: Any, /) -> Any:
+        """Return self<value."""
+        return binary(LESS, self, value, 1, 0)
+
+    def __le__(self, value: Any, /) -> Any:
+        """Return self<=value."""
+        return binary(LESS_EQUAL, self, value, 1, 0)
+
+    def __gt__(self, value: Any, /) -> Any:
+        """Return self>value."""
+        return binary(GREATER, self, value, 1, 0)
+
+    def __ge__(self, value: Any, /) -> Any:
+        """Return self>=value."""
+        return binary(GREATER_EQUAL, self, value, 1, 0)
+
+    def __neg__(self) -> Any:
+        """-self"""
+        return unary(NEGATIVE, self, 1, 0)
+
+    def __pos__(self) -> Any:
+        """+self"""
+        return unary(POSITIVE, self, 1, 0)
+
+    def __abs__(self) -> Any:
+        """abs(self)"""
+        return unary(ABSOLUTE, self, 1, 0)
+
+    def __invert__(self) -> Any:
+        """~self"""
+        return unary(INVERT, self, 1, 0)
+
+    def __pow__(self, value: Any, mod: Any = None, /) -> Any:
+        """Return pow(self, value, mod)."""
+        if mod is None and type(value) is int and value == 2 and self._np is not None:
+            data = self._np
+            if size_of_memory(data) < limits.eager:
+                found = data**2
+                return wrapped(found) if type(found) is _nparray else found
+            data = None
+        return keys.power(self, value, mod)
+
+    def __rpow__(self, value: Any, mod: Any = None, /) -> Any:
+        """Return pow(value, self, mod)."""
+        return keys.reflected_power(self, value, mod)
+
+    def __ipow__(self, value: Any, /) -> Any:  # type: ignore[misc]
+        """Return self**=value."""
+        return keys.power_in_place(self, value)
+
+    def __matmul__(self, value: Any, /) -> Any:
+        """Return self@value."""
+        return keys.matmul(self, value)
+
+    def __rmatmul__(self, value: Any, /) -> Any:
+        """Return value@self."""
+        return keys.reflected_matmul(self, value)
+
+    def __imatmul__(self, value: Any, /) -> Any:
+        """Return self@=value."""
+        return keys.matmul_in_place(self, value)
+
+    def __divmod__(self, value: Any, /) -> Any:
+        """Return divmod(self, value)."""
+        return keys.divmod(self, value)
+
+    def __rdivmod__(self, value: Any, /) -> Any:
+        """Return divmod(value, self)."""
+        return keys.reflected_divmod(self, value)
+
+
+wrap_slots(Handle, _nparray)

@@ -1,0 +1,46 @@
+# C's side of `quick.py`.
+cimport cython
+
+from lazyarray.ir.node cimport Key, Node
+from lazyarray.native.primitives cimport create, same_shape, site_here, size_of_memory
+
+
+cdef class Limits:
+    cdef public Py_ssize_t eager
+
+cdef class Op:
+    cdef public object compute, in_place, memo, name, own, reflected, slow
+    cdef public bint reads_exponents
+
+cdef class Known:
+    cdef public object array, note_errors, order_of, scalar, view_key, window, write_now
+
+cdef class Fields:
+    cdef public object _base, _fixed, _map, _np, _part
+    cdef public Node _node
+    cdef object __weakref__
+
+cdef Limits limits
+cdef Known known
+cdef type _nparray
+cdef list _tape
+
+@cython.locals(node=Node)
+cpdef Node record_node(Key key, tuple args, site)
+@cython.locals(array=Fields)
+cpdef managed(Node node)
+@cython.locals(array=Fields)
+cpdef wrapped(data)
+@cython.locals(node=Node, key=Key)
+cpdef Node node_of(Fields array, site)
+cdef _in_range(key, number)
+@cython.locals(value=Node)
+cpdef unary(Op op, Fields self, int plain, int compiled)
+@cython.locals(limit=Py_ssize_t, n=Py_ssize_t, m=Py_ssize_t, right=Fields)
+cpdef binary(Op op, Fields self, other, int plain, int compiled)
+@cython.locals(left=Node, right=Node, second=Fields)
+cdef _record_binary(Op op, Fields self, other, int plain, int compiled)
+@cython.locals(right=Node)
+cpdef reflected(Op op, Fields self, other)
+@cython.locals(limit=Py_ssize_t, left=Node, node=Node, second=Fields)
+cpdef in_place(Op op, Fields self, other)

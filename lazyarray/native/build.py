@@ -1,0 +1,123 @@
+"""Owns the build of the hot modules' compiled form: Python files, with the types of their `.pxd` files, to C libraries.
+
+Run by the package's build (`hook.py`), or by hand: `python -m lazyarray.native.build`. Needs Cython, setuptools, NumPy
+and a C compiler. Without them the modules run as Python, slower and otherwise alike.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+HERE: Final = Path(__file__).resolve().parent
+ROOT: Final = HERE.parents[1]
+MODULES: Final = (
+    "lazyarray.ir.node",
+    "lazyarray.frontend.quick",
+    "lazyarray.frontend.handle",
+)
+DIRECTIVES: Final = {
+    "language_level": 3,
+    "annotation_typing": False,  # the annotations are mypy's; C's types stand in the .pxd files
+    "auto_pickle": False,
+    "embedsignature": True,
+    "embedsignature.format": "clinic",
+    "binding": True,
+}
+_CIMPORT: Final = re.compile(r"^from (\S+) import (.*)  # cimport$", re.MULTILINE)
+
+
+def file_of(module: str, root: Path = ROOT) -> Path:
+    """Where the module's source is."""
+    parts = module.split(".")
+    folder = root if parts[0] == "lazyarray" else root / "backends"
+    found = folder.joinpath(*parts).with_suffix(".py")
+    return found if found.exists() else root.joinpath(*parts).with_suffix(".py")
+
+
+def rewrite(source: str) -> str:
+    """The source with its marked imports taken from C: what Cython reads."""
+    return _CIMPORT.sub(r"from cython.cimports.\1 import \2", source)
+
+
+def lay_out(folder: Path) -> list[Path]:
+    """Copies the modules and all `.pxd` files into `folder` as Cython is to see them; the modules' files."""
+    for pattern in ("lazyarray/**/*.pxd", "backends/**/*.pxd", "lazyarray_*/**/*.pxd"):
+        for found in ROOT.glob(pattern):
+            relative = found.relative_to(ROOT / "backends" if found.is_relative_to(ROOT / "backends") else ROOT)
+            _prepare(folder, relative)
+            shutil.copy(found, folder / relative)
+    files = []
+    for module in MODULES:
+        relative = Path(*module.split(".")).with_suffix(".py")
+        _prepare(folder, relative)
+        (folder / relative).write_text(rewrite(file_of(module).read_text(encoding="utf-8")), encoding="utf-8")
+        files.append(relative)
+    return files
+
+
+def _prepare(folder: Path, relative: Path) -> None:
+    (folder / relative.parent).mkdir(parents=True, exist_ok=True)
+    for parent in relative.parents[:-1]:
+        (folder / parent / "__init__.py").touch()
+
+
+def compile_files(folder: Path, files: list[Path]) -> None:
+    """Compiles the files, which lie in `folder`, the current one, into its folder `lib`."""
+    import numpy as np
+    from Cython.Build import cythonize
+    from setuptools import Distribution, Extension
+    from setuptools.command.build_ext import build_ext
+
+    extensions = [
+        Extension(
+            ".".join(file.with_suffix("").parts),
+            [str(file)],
+            include_dirs=[np.get_include()],
+            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), ("CYTHON_USE_TYPE_SPECS", "0")],
+            extra_compile_args=[] if os.name == "nt" else ["-O2", "-Wno-unused-function"],
+        )
+        for file in files
+    ]
+    translate: Any = cythonize
+    made = translate(extensions, compiler_directives=DIRECTIVES, quiet=True, include_path=[str(folder)])
+    command = build_ext(Distribution({"name": "lazyarray", "ext_modules": made}))
+    command.build_lib, command.build_temp = str(folder / "lib"), str(folder / "temp")
+    command.parallel = os.cpu_count()
+    command.ensure_finalized()
+    command.run()
+
+
+def build(target: Path = HERE / "lib") -> None:
+    """Compiles the modules into `target`, with an index of what was compiled."""
+    from lazyarray.native import digest_of
+
+    with tempfile.TemporaryDirectory() as name:
+        folder, before = Path(name), Path.cwd()
+        os.chdir(folder)
+        try:
+            compile_files(folder, lay_out(folder))
+        finally:
+            os.chdir(before)
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(folder / "lib", target)
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    index = {
+        "python": sys.implementation.cache_tag,
+        "modules": {
+            module: {"file": str(Path(*module.split("."))) + suffix, "digest": digest_of(file_of(module))}
+            for module in MODULES
+        },
+    }
+    (target / "index.json").write_text(json.dumps(index, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    build()
