@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import hashlib
 import time
-from collections.abc import Callable
 from operator import or_
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,10 +15,11 @@ from lazyarray.runtime.dump import show
 from lazyarray.runtime.ledger import ledger
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_llvm import engine, threads
+from lazyarray_llvm.launch import IDLE_BYTES, IDLE_EXTENTS, Launch, Launcher, keep, numpy_bits
 from lazyarray_llvm.lower.geometry import Geometry
 from lazyarray_llvm.lower.kernel import Form, cutter, emit, functions_of, normalise
 from lazyarray_llvm.lower.signature import Signature
-from lazyarray_llvm.lower.status import SOFT_SHIFT, status_of
+from lazyarray_llvm.lower.status import status_of
 from lazyarray_llvm.lower.watch import watchable
 
 
@@ -36,87 +34,9 @@ def emitter_version() -> str:
     return hashlib.sha256("|".join(marks).encode()).hexdigest()
 
 
-_ALIGNMENT = 64
-_IDLE_BYTES = 1 << 18  # launches that hold more scratch memory are not kept
-_IDLE_EXTENTS = 64
 # Where the CPU saw errors and none was there (NaNs in a minimum, say), the next launches probably see them too: they
 # take the watched form, which costs a tenth to a half more, and not both.
 _FALSE_ALARM_LAUNCHES = 15
-
-
-class Launch:
-    """A program bound to extents and memory, ready to run any number of times; `pointers` may be rewritten between."""
-
-    __slots__ = (
-        "_arguments", "_block", "_keeps", "_raised", "_signature", "_steps", "flags", "pointers", "pool", "reserved",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        program: Program,
-        extents: tuple[int, ...],
-        geometry: Geometry,
-        pool: threads.Pool,
-        *,
-        watched: bool = False,
-    ) -> None:
-        signature = program.signature
-        self.pool = pool
-        self.reserved = 0
-        self.flags = np.zeros(len(program.words) if watched else 0, np.int64)
-        self._keeps: list[Any] = []
-        shared = geometry.shared
-        scratch = self._reserve(geometry.scratch * (1 if shared else pool.nthreads))
-        partials, values = self._reserve(geometry.partials), self._reserve(geometry.values)
-        self._signature = signature
-        self._block = ctypes.create_string_buffer(signature.size)
-        self._arguments = ctypes.addressof(self._block)
-        fixed = (
-            geometry.rows, geometry.run, geometry.blocks, geometry.block,
-            scratch, 0 if shared else geometry.scratch, geometry.plane, geometry.strip, geometry.depth,
-            partials, values, 0, self.flags.ctypes.data,
-        )  # fmt: skip
-        signature.pack_fixed(self._block, fixed, extents)
-        first, raised = signature.pointer_slot, signature.slots["raised"]
-        slots = memoryview(self._block).cast("B").cast("Q")
-        self.pointers = slots[first : first + len(program.kernel.accesses)]
-        self._raised = slots[raised : raised + 1]
-        form: Form = "split" if geometry.split else "whole"
-        if watched:
-            form = "split watched" if geometry.split else "whole watched"
-        self._steps: list[tuple[Callable[..., None], int, int]] = []
-        addresses = program.addresses(form)
-        for phase in geometry.phases:
-            many = phase.parallel and phase.tasks > 1 and pool.nthreads > 1
-            self._steps.append((pool.run if many else _call_all, addresses[phase.function], phase.tasks))
-
-    def _reserve(self, size: int) -> int:
-        """Memory for this launch alone, aligned; nobody clears it."""
-        if not size:
-            return 0
-        memory = np.empty(size + _ALIGNMENT, np.uint8)
-        self._keeps.append(memory)
-        self.reserved += size
-        address: int = memory.ctypes.data
-        return (address + _ALIGNMENT - 1) & -_ALIGNMENT
-
-    def bind(self, binding: Binding) -> None:
-        """Write what this launch's extents leave open into the argument block."""
-        self._signature.pack(self._block, binding)
-
-    def run(self) -> int:
-        """Run the program once: the word of errors that its functions left."""
-        arguments = self._arguments
-        for call, address, tasks in self._steps:
-            call(address, arguments, tasks)
-        raised = self._raised[0]
-        if raised:
-            self._raised[0] = 0
-        return raised
-
-
-def _call_all(address: int, arguments: int, tasks: int) -> None:
-    threads.call(address, arguments, 0, tasks)
 
 
 class Program:
@@ -129,8 +49,8 @@ class Program:
         self._sources: dict[Form, str] = {}
         self._addresses: dict[Form, list[int]] = {}
         self._cut = cutter(self.kernel)
-        self._suspected = 0  # what the last launch that saw errors saw
-        self._alarms = 0  # how many launches to come run the watched form at once
+        self.suspected = 0  # what the last launch that saw errors saw
+        self.alarms = 0  # how many launches to come run the watched form at once
         self._geometries: dict[tuple[int, ...], Geometry] = {}
         self._idle: dict[tuple[int, ...], list[Launch]] = {}  # launches to be bound again, by extents
         self._watching: dict[tuple[int, ...], list[Launch]] = {}  # the same of the watched form
@@ -168,10 +88,14 @@ class Program:
         forms: list[Form] = list(self._addresses) or ["whole"]
         return "\n".join(self._text(form) for form in forms)
 
+    def launcher(self, extents: tuple[int, ...], strides: tuple[tuple[int, ...], ...]) -> Launcher:
+        """What launches the program at these extents and strides."""
+        return Launcher(self, extents, strides)
+
     def prepare(self, binding: Binding) -> Launch:
         """A launch that can be run many times."""
         binding = _with_an_axis(binding)
-        made = self._new(binding.extents)
+        made = self.new_launch(binding.extents)
         made.bind(binding)
         return made
 
@@ -182,8 +106,8 @@ class Program:
 
     def launch(self, binding: Binding) -> int:
         """Run the program once: NumPy's bits of the floating-point errors that the CPU saw, rather too many."""
-        if self._alarms:
-            self._alarms -= 1
+        if self.alarms:
+            self.alarms -= 1
             return functools.reduce(or_, self._run_watched(binding).values(), 0)
         binding = _with_an_axis(binding)
         pool = threads.get_pool()
@@ -191,13 +115,13 @@ class Program:
         # Taking from and adding to a list are single steps of the interpreter: no two threads get one launch.
         ready = idle.pop() if idle else None
         if ready is None or ready.pool is not pool:
-            ready = self._new(binding.extents)
+            ready = self.new_launch(binding.extents)
         ready.bind(binding)
         raised = ready.run()
-        if ready.reserved <= _IDLE_BYTES:
-            _keep(self._idle, binding.extents, ready)
+        if ready.reserved <= IDLE_BYTES:
+            keep(self._idle, binding.extents, ready)
         if raised:
-            raised = self._suspected = _numpy_bits(raised)
+            raised = self.suspected = numpy_bits(raised)
         return raised
 
     def watch(self, binding: Binding) -> dict[int, int]:
@@ -206,9 +130,9 @@ class Program:
             self.launch(binding)
             return {}
         found = self._run_watched(binding)
-        if self._suspected and not found:
-            self._alarms = _FALSE_ALARM_LAUNCHES
-        self._suspected = 0
+        if self.suspected and not found:
+            self.alarms = _FALSE_ALARM_LAUNCHES
+        self.suspected = 0
         return found
 
     def _run_watched(self, binding: Binding) -> dict[int, int]:
@@ -216,37 +140,27 @@ class Program:
         idle = self._watching.get(binding.extents)
         ready = idle.pop() if idle else None
         if ready is None or ready.pool is not threads.get_pool():
-            ready = self._new(binding.extents, watched=True)
+            ready = self.new_launch(binding.extents, watched=True)
         ready.bind(binding)
         found = {}
         if ready.run():
             found = {value: int(bits) for value, bits in zip(self.words, ready.flags, strict=True) if bits}
             ready.flags[:] = 0
-        if ready.reserved <= _IDLE_BYTES:
-            _keep(self._watching, binding.extents, ready)
+        if ready.reserved <= IDLE_BYTES:
+            keep(self._watching, binding.extents, ready)
         return found
 
-    def _new(self, extents: tuple[int, ...], *, watched: bool = False) -> Launch:
+    def new_launch(self, extents: tuple[int, ...], *, watched: bool = False) -> Launch:
+        """A launch that nothing is bound to yet."""
         return Launch(self, extents, self._geometry(extents), threads.get_pool(), watched=watched)
 
     def _geometry(self, extents: tuple[int, ...]) -> Geometry:
         found = self._geometries.get(extents)
         if found is None:
-            if len(self._geometries) > _IDLE_EXTENTS:
+            if len(self._geometries) > IDLE_EXTENTS:
                 self._geometries.clear()
             found = self._geometries[extents] = self._cut(extents)
         return found
-
-
-def _keep(idle: dict[tuple[int, ...], list[Launch]], extents: tuple[int, ...], launch: Launch) -> None:
-    if len(idle) > _IDLE_EXTENTS:
-        idle.clear()
-    idle.setdefault(extents, []).append(launch)
-
-
-def _numpy_bits(raised: int) -> int:
-    status = status_of(engine.host().triple)
-    return status.numpy_bits(raised) if status is not None else raised >> SOFT_SHIFT
 
 
 def _with_an_axis(binding: Binding) -> Binding:

@@ -100,20 +100,25 @@ class Ranged:
         self.high = high
 
 
-class Memo(dict[Any, Any]):
+_UNKNOWN: Final = object()
+
+
+class Memo:
     """Operand specs (or number types) to `Key`, `Ranged` or None (no compiled loop), for one op."""
 
-    __slots__ = ("name",)
+    __slots__ = ("known", "name")
 
     def __init__(self, name: str) -> None:
-        super().__init__()
         self.name = name
+        self.known: dict[Any, Any] = {}
 
-    def __missing__(self, operands: Any) -> Any:
-        found = resolve_map(self.name, operands)
-        if len(self) >= MEMO_LIMIT:
-            self.clear()
-        self[operands] = found
+    def __getitem__(self, operands: Any) -> Any:
+        found = self.known.get(operands, _UNKNOWN)
+        if found is _UNKNOWN:
+            found = resolve_map(self.name, operands)
+            if len(self.known) >= MEMO_LIMIT:
+                self.known.clear()
+            self.known[operands] = found
         return found
 
 

@@ -10,6 +10,7 @@ cdef class Limits:
 
 cdef class Op:
     cdef public object compute, in_place, memo, name, own, reflected, slow
+    cdef public dict known
     cdef public bint reads_exponents
 
 cdef class Known:
@@ -24,6 +25,10 @@ cdef Limits limits
 cdef Known known
 cdef type _nparray
 cdef list _tape
+cdef Py_ssize_t _TAPE_LIMIT
+cdef dict _VIEW_KEYS
+
+cdef _key_of(Op op, tuple operands)
 
 @cython.locals(node=Node)
 cpdef Node record_node(Key key, tuple args, site)

@@ -24,6 +24,7 @@ _nparray: Final = np.ndarray
 _next_sequence: Final[Callable[[], int]] = node_module._sequence
 _NUMBERS: Final = NUMBERS
 _tape: Final = node_module.TAPE
+_TAPE_LIMIT: Final = boundary.TAPE_LIMIT
 
 
 class Limits:
@@ -49,12 +50,13 @@ _follow()
 class Op:
     """An operator or ufunc of one or two arguments: what runs on memory, and who serves unusual operands."""
 
-    __slots__ = ("compute", "in_place", "memo", "name", "own", "reads_exponents", "reflected", "slow")
+    __slots__ = ("compute", "in_place", "known", "memo", "name", "own", "reads_exponents", "reflected", "slow")
 
     def __init__(self, name: str, compute: Any, memo: Any, own: Any = None, slow: Any = None) -> None:
         self.name = name
         self.compute = compute  # NumPy's ufunc
         self.memo = memo
+        self.known = memo.known
         self.own = own  # finds the ufunc with compiled kernels' bits for the operands, or None: NumPy's has them
         self.slow = slow
         self.reads_exponents = name == "power"  # of integers: these go the general way where they are recorded
@@ -110,14 +112,14 @@ def record_node(key: Key, args: tuple[Any, ...], site: Any) -> Node:
     node.made = None
     node.site = site
     node.sequence = _next_sequence()
-    node.visits = 0
+    node.visits = node.mark = 0
     _tape.append(ref(node))
     if key.raises:
         state = error_state()
         node.errors = state
         if state is not Last.waits:
             known.note_errors(node)
-    if len(_tape) >= boundary.TAPE_LIMIT:
+    if len(_tape) >= _TAPE_LIMIT:
         boundary.flush()
     return node
 
@@ -167,6 +169,12 @@ def node_of(array: Fields, site: Any) -> Node | None:
     return node
 
 
+def _key_of(op: Op, operands: tuple[Any, ...]) -> Any:
+    """What the op's memo has of the operands, worked out if they are new."""
+    found = op.known.get(operands)
+    return op.memo[operands] if found is None else found
+
+
 def _in_range(key: Any, number: Any) -> Any:
     """The key of a number in its range; None for others."""
     if type(key) is Ranged:
@@ -195,7 +203,7 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
     value = node_of(self, site)
     if value is None:
         return op.slow(self)
-    key = op.memo[(value.key.spec,)]
+    key = _key_of(op, (value.key.spec,))
     if type(key) is not Key or not key.spec.shape:
         return op.slow(self)
     return managed(record_node(key, (value,), site))
@@ -257,17 +265,17 @@ def _record_binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) 
             right = node_of(second, site)
             if right is None:
                 return op.slow(self, other)
-        key = op.memo[left.key.spec, right.key.spec]
+        key = _key_of(op, (left.key.spec, right.key.spec))
         args: Any = (left, right)
     elif kind is float:
-        key = _in_range(op.memo[left.key.spec, float], other)
+        key = _in_range(_key_of(op, (left.key.spec, float)), other)
         args = (left, other)
     elif kind is int and -128 <= other <= 127:
-        key = _in_range(op.memo[left.key.spec, int], other)
+        key = _in_range(_key_of(op, (left.key.spec, int)), other)
         args = (left, other)
     elif kind is known.scalar:
         right = other._node
-        key = op.memo[left.key.spec, right.key.spec]
+        key = _key_of(op, (left.key.spec, right.key.spec))
         args = (left, right)
     else:
         return op.slow(self, other)
@@ -291,7 +299,7 @@ def reflected(op: Op, self: Fields, other: Any) -> Any:
         site = site_here(2, 0)
         right = node_of(self, site)
         if right is not None:
-            key = _in_range(op.memo[float, right.key.spec], other)
+            key = _in_range(_key_of(op, (float, right.key.spec)), other)
             if type(key) is Key and key.spec.shape:
                 return managed(record_node(key, (other, right), site))
     return op.reflected(self, other)
@@ -330,9 +338,9 @@ def in_place(op: Op, self: Fields, other: Any) -> Any:
         if kind is known.array:
             second = other
             right = None if second._np is not None else node_of(second, site)
-            key = None if right is None else op.memo.get((left.key.spec, right.key.spec))
+            key = None if right is None else op.known.get((left.key.spec, right.key.spec))
         elif kind is float:
-            key = _in_range(op.memo.get((left.key.spec, float)), other)
+            key = _in_range(op.known.get((left.key.spec, float)), other)
         # `get`: what is new goes the general way, whose errors speak of the output. One spec object stands for each
         # shape and dtype, so here the result fits its place exactly.
         if type(key) is Key and key.spec is left.key.spec:

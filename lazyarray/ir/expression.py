@@ -7,10 +7,11 @@ expressions, whatever the scalars in them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from lazyarray.ir.node import Node, Shape, Spec
+from lazyarray.ir.node import Node, Spec  # cimport
 
 
 class Entry(NamedTuple):
@@ -21,7 +22,7 @@ class Entry(NamedTuple):
 
     kind: str
     attr: Any
-    shape: Shape
+    shape: tuple[int, ...]
     code: str
     args: tuple[int, ...]
 
@@ -33,83 +34,123 @@ class Expression(NamedTuple):
     outputs: tuple[int, ...]
 
 
+_passes: Callable[[], int] = itertools.count(1).__next__
+
+
 def pending_closure(targets: Sequence[Node]) -> list[Node]:
     """All unevaluated nodes that the targets need, the targets included, in the order they were recorded."""
-    seen: set[int] = set()
+    mark = _passes()
     found: list[Node] = []
-    stack = [t for t in targets if t.data is None]
+    stack: list[Node] = []
+    for node in targets:
+        if node.data is None and node.mark != mark:
+            node.mark = mark
+            stack.append(node)
     while stack:
         node = stack.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
         found.append(node)
         for arg in node.args:
-            if type(arg) is Node and arg.data is None and id(arg) not in seen:
-                stack.append(arg)
-    found.sort(key=_sequence_of)
+            if type(arg) is Node:
+                needed: Node = arg
+                if needed.data is None and needed.mark != mark:
+                    needed.mark = mark
+                    stack.append(needed)
+    if len(found) > 2:
+        in_recorded_order(found)
+    elif len(found) == 2 and found[0].sequence > found[1].sequence:
+        found.reverse()
     return found
+
+
+def in_recorded_order(found: list[Node]) -> None:
+    """Sorts nodes that a walk from results to operands has found: nearly the reverse of the wanted order."""
+    found.reverse()
+    moves = 8 * len(found)
+    for place in range(1, len(found)):
+        node = found[place]
+        to = place
+        while to > 0:
+            other = found[to - 1]
+            if other.sequence < node.sequence:
+                break
+            found[to] = other
+            to -= 1
+            moves -= 1
+        found[to] = node
+        if moves < 0:
+            found.sort(key=_sequence_of)
+            return
 
 
 def _sequence_of(node: Node) -> int:
     return node.sequence
 
 
+# Items in the order of entries: a spec (a leaf), a dtype code (a scalar), or positions of arguments and then the key
+# whose arguments they are.
 Signature: TypeAlias = tuple[tuple[Any, ...], tuple[int, ...]]
 
 
 def capture(nodes: Sequence[Node], outputs: Sequence[Node]) -> tuple[Signature, list[Any]]:
     """The signature of `nodes` (a closure in recorded order), and per entry its source: a node or a number.
 
-    A signature is an expression in short: per entry a spec (a leaf), a dtype code (a scalar) or a key and argument
-    positions. Keys and specs are one object each, so that finding a plan compares identities.
+    A signature is an expression in short. Keys and specs are one object each, so that finding a plan compares
+    identities.
     """
-    entries: list[Any] = []
+    items: list[Any] = []
     sources: list[Any] = []
-    position: dict[int, int] = {}
+    codes: list[Any] = []  # per entry: the dtype code of a scalar, else None
+    floats: dict[int, int] = {}  # the positions of numbers that are one object, such as a constant of the program's
+    mark = _passes()
     for node in nodes:
-        args: list[Any] = [node.key]
-        for k, arg in enumerate(node.args):
-            at = position.get(id(arg))
-            if at is None or (type(arg) is not Node and type(arg) is not float):
-                at = len(entries)
-                if type(arg) is Node:
-                    entries.append(arg.key.spec)
-                    position[id(arg)] = at
-                else:
-                    entries.append(scalar_code(node, k))
-                    if type(arg) is float and entries[at] == "f8":
-                        position[id(arg)] = at
-                sources.append(arg)
-            elif type(arg) is float and scalar_code(node, k) != entries[at]:
-                at = len(entries)
-                entries.append(scalar_code(node, k))
-                sources.append(arg)
-            args.append(at)
-        position[id(node)] = len(entries)
-        entries.append(tuple(args))
+        key = node.key
+        k = 0
+        for arg in node.args:
+            if type(arg) is Node:
+                given: Node = arg
+                if given.mark != mark:
+                    given.mark = mark
+                    given.place = len(sources)
+                    items.append(given.key.spec)
+                    codes.append(None)
+                    sources.append(given)
+                at = given.place
+            else:
+                at = -1
+                code = key.attr[1][k] if key.kind == "map" else key.spec.code  # type: ignore[index]
+                if type(arg) is float:
+                    at = floats.get(id(arg), -1)
+                    if at >= 0 and codes[at] != code:
+                        at = -1
+                    elif at < 0 and code == "f8":
+                        floats[id(arg)] = len(sources)
+                if at < 0:
+                    at = len(sources)
+                    items.append(code)
+                    codes.append(code)
+                    sources.append(arg)
+            items.append(at)
+            k += 1  # noqa: SIM113  (C counts faster than `enumerate`)
+        node.mark = mark
+        node.place = len(sources)
+        items.append(key)
+        codes.append(None)
         sources.append(node)
-    return (tuple(entries), tuple([position[id(node)] for node in outputs])), sources
-
-
-def scalar_code(node: Node, position: int) -> str:
-    """The dtype code in which a number standing as argument `position` of `node` takes part."""
-    key = node.key
-    if key.kind == "map":
-        attr: Any = key.attr
-        return attr[1][position]  # type: ignore[no-any-return]
-    return key.spec.code
+    return (tuple(items), tuple([node.place for node in outputs])), sources
 
 
 def expression_of(signature: Signature) -> Expression:
     """The expression that a signature stands for."""
     entries: list[Entry] = []
+    args: list[int] = []
     for item in signature[0]:
-        if type(item) is Spec:
+        if type(item) is int:
+            args.append(item)
+        elif type(item) is Spec:
             entries.append(Entry("leaf", None, item.shape, item.code, ()))
         elif type(item) is str:
             entries.append(Entry("scalar", None, (), item, ()))
         else:
-            key, *args = item
-            entries.append(Entry(key.kind, key.attr, key.spec.shape, key.spec.code, tuple(args)))
+            entries.append(Entry(item.kind, item.attr, item.spec.shape, item.spec.code, tuple(args)))
+            args = []
     return Expression(tuple(entries), signature[1])

@@ -9,12 +9,14 @@ cdef class Spec:
 cdef class Key:
     cdef public object kind, attr, entry
     cdef public Spec spec
-    cdef public int raises
+    cdef public int raises, cost
+    cdef public bint reads_all, writes
 
 
 cdef class Node:
     cdef public Key key
     cdef public object args, data, errors, made, site
     cdef public long long sequence
-    cdef public long visits
+    cdef public long long mark
+    cdef public long visits, place, uses, cost
     cdef object __weakref__

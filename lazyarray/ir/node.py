@@ -91,7 +91,7 @@ def _raises(kind: str, attr: Any, code: str) -> int:
 class Key:
     """Kind, attributes and spec of a node: all but its arguments. Compared by identity while recording."""
 
-    __slots__ = ("attr", "entry", "kind", "raises", "spec")
+    __slots__ = ("attr", "cost", "entry", "kind", "raises", "reads_all", "spec", "writes")
 
     def __init__(self, kind: str, attr: Hashable, spec: Spec) -> None:
         self.kind = kind
@@ -99,6 +99,9 @@ class Key:
         self.spec = spec
         self.entry = (kind, attr, spec.shape, spec.code)
         self.raises = _raises(kind, attr, spec.code)
+        self.reads_all = kind == "reduce"
+        self.writes = kind in ("update", "scatter")
+        self.cost = -2  # see `runtime/liveness.py`
 
     def __repr__(self) -> str:
         return f"{self.kind}({self.attr}) {self.spec}"
@@ -126,7 +129,10 @@ _sequence: Callable[[], int] = itertools.count().__next__
 class Node:
     """One operation: `key`, `args`, and after evaluation `data` (C-contiguous, of the key's shape and dtype)."""
 
-    __slots__ = ("__weakref__", "args", "data", "errors", "key", "made", "sequence", "site", "visits")
+    __slots__ = (
+        "__weakref__", "args", "cost", "data", "errors", "key", "made", "mark", "place", "sequence", "site", "uses",
+        "visits",
+    )  # fmt: skip
 
     def __init__(self, key: Key, args: tuple[Arg, ...], site: Site | None = None) -> None:
         self.key = key
@@ -136,6 +142,8 @@ class Node:
         self.site = site
         self.sequence = _sequence()
         self.visits = 0
+        # What one pass over the graph notes of its nodes; `mark` is the pass's number.
+        self.mark = self.place = self.uses = self.cost = 0
         # Set by evaluation, for `explain`: the plan, and the sites of its entries.
         self.made: tuple[Any, tuple[Site | None, ...]] | None = None
 

@@ -22,6 +22,11 @@ MODULES: Final = (
     "lazyarray.ir.node",
     "lazyarray.frontend.quick",
     "lazyarray.frontend.handle",
+    "lazyarray.ir.expression",
+    "lazyarray.runtime.liveness",
+    "lazyarray.runtime.execute",
+    "lazyarray.runtime.evaluate",
+    "lazyarray_llvm.launch",
 )
 DIRECTIVES: Final = {
     "language_level": 3,

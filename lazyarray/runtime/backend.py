@@ -7,7 +7,7 @@ import sys
 import threading
 from importlib import import_module
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 
@@ -40,6 +40,18 @@ class Program(Protocol):
 
     def watch(self, binding: Binding) -> dict[int, int]:
         """Runs the kernel once, and says exactly which of its values raised what (by value number)."""
+        ...
+
+
+class Launcher(Protocol):
+    """A program at fixed extents and strides. A program that has `launcher(extents, strides)` makes its own."""
+
+    def launch(self, pointers: list[int], scalars: list[Any]) -> int:
+        """As `Program.launch`."""
+        ...
+
+    def watch(self, pointers: list[int], scalars: list[Any]) -> dict[int, int]:
+        """As `Program.watch`."""
         ...
 
 

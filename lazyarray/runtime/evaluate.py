@@ -7,7 +7,6 @@ results (the other statistics of one array, say) that need nothing but what is r
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,15 +14,14 @@ from typing import Any, Final, TypeAlias
 
 from lazyarray.ir.expression import Expression, Signature, capture, expression_of, pending_closure
 from lazyarray.ir.node import PINNED, TAPE, Node
-from lazyarray.ir.ops import OPS
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.dump import show
 from lazyarray.runtime.execute import Run
 from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.interpret import interpret
 from lazyarray.runtime.ledger import ledger
+from lazyarray.runtime.liveness import named_and_dear, overwritten, reduces
 from lazyarray.runtime.warned import install, line_of
-from lazyarray.schedule.fusion import EXPENSIVE
 from lazyarray.schedule.plan import Plan
 from lazyarray.schedule.printer import format_expression, format_kernel, format_plan
 from lazyarray.schedule.schedule import schedule
@@ -34,18 +32,8 @@ ASKED: Final = "evaluate() was called"
 AT_ONCE: Final = "the error state is to be obeyed at once"
 BUDGET: Final = "the recording reached its budget"
 SMALL_RESULT: Final = 4096  # elements up to which a pending result may be computed along with others
-ALWAYS_KEPT: Final = frozenset({"reduce", "scan", "call", "update", "scatter", "gather", "compress"})
 
 WRITES: Final = frozenset({"update", "scatter"})
-
-
-def _count_of_item(closure: list[Any], place: int) -> int:
-    return sys.getrefcount(closure[place])
-
-
-# What counting shows of a node to which only the list of the closure refers (arguments of other nodes of the closure
-# come on top): measured, since calls add other numbers in other versions of Python.
-NAMELESS: Final = _count_of_item([object()], 0)
 
 _plans: dict[Signature, Plan] = {}
 
@@ -218,66 +206,9 @@ def new_plan(expression: Expression) -> Plan:
     return plan
 
 
-def named_and_dear(closure: list[Node], targets: list[Node]) -> tuple[list[Node], dict[int, int]]:
-    """Nodes of the closure that somebody outside it still names and that should be kept now; and for each argument
-    how many references to it end with this evaluation.
-
-    Kept the first time: what is dear to compute again from memory (reductions, library calls, transcendental chains)
-    and updates, whose old memory is gone afterwards. Cheap ones are kept the second time, so that nothing is computed
-    more than twice.
-    """
-    # No loop variable may still refer to a node while references are counted.
-    uses: dict[int, int] = {}
-    for key in [id(arg) for node in closure for arg in node.args]:
-        uses[key] = uses.get(key, 0) + 1
-    chosen = {id(t) for t in targets}
-    kept: list[Node] = []
-    costs: dict[int, int] = {}  # of computing a node again after this evaluation
-    surviving: list[int] = []
-    for place in range(len(closure)):
-        again = cost_again(closure[place], costs)
-        named = sys.getrefcount(closure[place]) - uses.get(id(closure[place]), 0) > NAMELESS
-        node = closure[place]
-        if id(node) in chosen:
-            again = 0
-        elif named and (again >= EXPENSIVE or node.visits):
-            kept.append(node)
-            again = 0
-        elif named:
-            surviving.append(place)
-        costs[id(node)] = again
-        del node
-    if surviving:
-        leave_uses(closure, surviving, chosen | {id(node) for node in kept}, uses)
-    return kept, uses
-
-
-def leave_uses(closure: list[Node], surviving: list[int], settled: set[int], uses: dict[int, int]) -> None:
-    """Takes out of `uses` what is held by nodes that stay expressions: the named ones, and what they are made of."""
-    held: set[int] = set()
-    named = set(surviving)
-    for place in range(len(closure) - 1, -1, -1):
-        node = closure[place]
-        if id(node) not in settled and (place in named or id(node) in held):
-            node.visits = 1
-            for arg in node.args:
-                uses[id(arg)] -= 1
-                held.add(id(arg))
-
-
-def cost_again(node: Node, costs: dict[int, int]) -> int:
-    """What computing a node costs for one element, with all that it needs and that is not in memory."""
-    kind = node.key.kind
-    if kind in ALWAYS_KEPT:
-        return EXPENSIVE
-    attr: Any = node.key.attr
-    own = OPS[attr[0]].cost if kind == "map" and attr[0] in OPS else 0
-    return own + sum([costs.get(id(arg), 0) for arg in node.args])
-
-
 def companions(closure: list[Node]) -> list[Node]:
     """Small pending results that reductions yield from inputs that the closure reads anyway."""
-    if not any(node.key.kind == "reduce" for node in closure):
+    if not reduces(closure):
         return []
     inside = {id(node) for node in closure}
     leaves = {id(arg) for node in closure for arg in node.args if type(arg) is Node and arg.data is not None}
@@ -302,11 +233,7 @@ def readers_first(closure: list[Node]) -> list[Node]:
 
     Not where that would run a library call that nobody has asked for.
     """
-    olds = {
-        id(node.args[0])
-        for node in closure
-        if node.key.kind in WRITES and type(node.args[0]) is Node and node.args[0].data is not None
-    }
+    olds = overwritten(closure)
     if not olds:
         return []
     inside = {id(node) for node in closure}

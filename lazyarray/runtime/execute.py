@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 import time
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from lazyarray.ir.index_map import IndexMap, apply, size_of
-from lazyarray.ir.node import Node, Site
+from lazyarray.ir.node import Node  # cimport
 from lazyarray.ir.ops import dtype_of
-from lazyarray.runtime.backend import Backend, Program
+from lazyarray.native.primitives import address_of, count  # cimport
+from lazyarray.runtime.backend import Backend, Launcher, Program
 from lazyarray.runtime.floating import modes_of, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
@@ -20,11 +22,12 @@ from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
 
 Array = np.ndarray[Any, Any]
+_GENERIC: Final = np.generic
 
 
 def _count_of_leaf(sources: list[Any], place: int) -> int:
     node = sources[place]
-    return sys.getrefcount(node)
+    return count(node)
 
 
 # What counting shows of a leaf that only the list of sources and a local name refer to (arguments of the evaluated
@@ -32,12 +35,46 @@ def _count_of_leaf(sources: list[Any], place: int) -> int:
 UNNAMED: Final = _count_of_leaf([object()], 0)
 
 
+class BoundLauncher:
+    """Launches a step's kernel through `Program.launch`, for backends without launchers of their own."""
+
+    __slots__ = ("extents", "program", "strides")
+
+    def __init__(self, program: Program, extents: tuple[int, ...], strides: tuple[tuple[int, ...], ...]) -> None:
+        self.program, self.extents, self.strides = program, extents, strides
+
+    def launch(self, pointers: list[int], scalars: list[Any]) -> int:
+        """Runs the kernel once; returns what `Program.launch` returns."""
+        return self.program.launch(Binding(self.extents, tuple(pointers), self.strides, tuple(scalars)))
+
+    def watch(self, pointers: list[int], scalars: list[Any]) -> dict[int, int]:
+        """Runs the kernel once in its watched form; returns what `Program.watch` returns."""
+        return self.program.watch(Binding(self.extents, tuple(pointers), self.strides, tuple(scalars)))
+
+
+class Ready:
+    """A step with all that does not change from run to run."""
+
+    __slots__ = ("backend", "blind", "launcher", "offsets", "origins", "slots", "step")
+
+    def __init__(self, step: KernelStep, backend: Backend, program: Program, origins: Sequence[int | None]) -> None:
+        self.step = step
+        self.backend = backend
+        make: Any = getattr(program, "launcher", None)
+        self.launcher: Launcher = (make or partial(BoundLauncher, program))(step.extents, step.strides)
+        self.blind = program.blind
+        self.slots = tuple([walk.slot for walk in step.walks])
+        self.offsets = tuple([walk.offset for walk in step.walks])
+        # Of each scalar: the place of its source, or the literal in a tuple.
+        self.origins = tuple([(s.value,) if s.slot is None else origins[s.slot] for s in step.scalars])
+
+
 class Run:
     """One evaluation of a plan: memory per slot."""
 
     def __init__(self, plan: Plan, sources: list[Any], backend: Backend, uses: dict[int, int] | None = None) -> None:
         self.plan = plan
-        self.uses = uses or {}  # id of a leaf -> references to it that end with this evaluation
+        self.uses = uses or {}  # by id of a value written over: references to it that end now
         self.sources = sources
         self.backend = backend
         self.memory: list[Array | None] = [None] * len(plan.shapes)
@@ -46,10 +83,16 @@ class Run:
 
     def run(self) -> None:
         """All steps in order. What is asked for is in `memory` afterwards."""
-        for step, frees in zip(self.plan.steps, self.plan.frees, strict=True):
-            RULES[type(step)](self, step)
-            self.done.update(step.writes if isinstance(step, KernelStep) else (step.result,))
-            for slot in frees:
+        steps, frees = self.plan.steps, self.plan.frees
+        for place in range(len(steps)):
+            step = steps[place]
+            if type(step) is KernelStep:
+                self.kernel(step)
+                self.done.update(step.writes)
+            else:
+                RULES[type(step)](self, step)
+                self.done.add(step.result)
+            for slot in frees[place]:
                 self.memory[slot] = None
 
     def source(self, slot: int) -> Any:
@@ -81,35 +124,56 @@ class Run:
 
     # -- steps -----------------------------------------------------------------------------------------------------
     def kernel(self, step: KernelStep) -> None:
+        memory = self.memory
         for slot in step.writes:
-            if self.memory[slot] is None:
+            if memory[slot] is None:
                 self.make(slot)
-        addresses: dict[int, int] = {}
-        pointers = []
-        for walk in step.walks:
-            base = addresses.get(walk.slot)
-            if base is None:
-                base = addresses[walk.slot] = self.array(walk.slot).__array_interface__["data"][0]
-            pointers.append(base + walk.offset)
-        scalars = tuple([s.value if s.slot is None else self.number(s.slot) for s in step.scalars])
-        binding = Binding(step.extents, tuple(pointers), step.strides, scalars)
-        # Hashing a kernel takes longer than launching it.
-        key = (self.backend.name, id(step.kernel))
-        program = self.plan.programs.get(key)
-        if program is None:
-            program = self.plan.programs[key] = self.backend.compile(step.kernel)
-        launch = Run.launch_watched if step.raising else Run.launch_only
+        ready: Ready | None = self.plan.ready.get(id(step))
+        if ready is None or ready.backend is not self.backend:
+            program = self.backend.compile(step.kernel)
+            self.plan.ready[id(step)] = ready = Ready(step, self.backend, program, self.plan.origins)
+        pointers: list[int] = []
+        at = 0
+        for slot in ready.slots:
+            data = memory[slot]
+            if data is None:
+                data = self.array(slot)
+            pointers.append(address_of(data) + ready.offsets[at])
+            at += 1  # noqa: SIM113  (C counts faster than `enumerate`)
+        scalars = self.numbers(ready)
         if not ledger.listening:
-            launch(self, step, program, binding)
+            if step.raising:
+                self.launch_watched(ready, pointers, scalars)
+            else:
+                ready.launcher.launch(pointers, scalars)
             ledger.kernel(step.name, step.ops, step.loaded, step.stored)
             return
+        self.timed(ready, pointers, scalars)
+
+    def timed(self, ready: Ready, pointers: list[int], scalars: list[Any]) -> None:
+        """Launches a kernel while somebody records."""
+        step = ready.step
         start, compiling = time.perf_counter(), ledger.compile_seconds
-        launch(self, step, program, binding)
+        if step.raising:
+            self.launch_watched(ready, pointers, scalars)
+        else:
+            ready.launcher.launch(pointers, scalars)
         seconds = time.perf_counter() - start - (ledger.compile_seconds - compiling)
         site, elements = self.site_of(step.computes), size_of(step.extents)
         ledger.kernel(step.name, step.ops, step.loaded, step.stored, site, seconds, start, elements)
 
-    def site_of(self, slots: tuple[int, ...]) -> Site | None:
+    def numbers(self, ready: Ready) -> list[Any]:
+        """The values of the step's scalars."""
+        scalars: list[Any] = []
+        for origin in ready.origins:
+            if type(origin) is int:
+                number = self.sources[origin]
+                scalars.append(number.item() if isinstance(number, _GENERIC) else number)
+            else:
+                scalars.append(origin[0])
+        return scalars
+
+    def site_of(self, slots: tuple[int, ...]) -> Any:
         """The line that recorded the last of the slots of which that is known."""
         for slot in reversed(slots):
             origin = self.plan.origins[slot]
@@ -118,30 +182,27 @@ class Run:
                 return node.site
         return None
 
-    def launch_only(self, step: KernelStep, program: Program, binding: Binding) -> None:
-        """Launches a kernel that raises nothing."""
-        program.launch(binding)
-
-    def launch_watched(self, step: KernelStep, program: Program, binding: Binding) -> None:
+    def launch_watched(self, ready: Ready, pointers: list[int], scalars: list[Any]) -> None:
         """Launches, and notes which nodes raised floating-point errors that the user is to be told.
 
         A launch says at no cost which errors were raised, or may have been; a second run of the kernel, in a form
         that watches each value, then says where. A kernel that changes what it reads cannot run twice: it is watched
         at once.
         """
-        if program.blind or (step.rewrites and self.in_place(step)):
+        step, launcher = ready.step, ready.launcher
+        if ready.blind or (step.rewrites and self.in_place(step)):
             wanted_nodes = self.wanted_nodes(step)
             if not wanted_nodes:
-                program.launch(binding)
+                launcher.launch(pointers, scalars)
                 return
         else:
-            raised = program.launch(binding)
+            raised = launcher.launch(pointers, scalars)
             if not raised:
                 return
             wanted_nodes = [(t, node) for t, node in self.wanted_nodes(step) if node.key.raises & raised]
             if not wanted_nodes:
                 return
-        found = program.watch(binding)
+        found = launcher.watch(pointers, scalars)
         if found:
             self.raised += [(node, found[target]) for target, node in wanted_nodes if found.get(target)]
 
@@ -160,10 +221,6 @@ class Run:
         written = {id(self.memory[slot]) for slot in step.writes}
         return any(w.slot not in step.writes and id(self.array(w.slot)) in written for w in step.walks)
 
-    def number(self, slot: int) -> Any:
-        source = self.source(slot)
-        return source.item() if isinstance(source, np.generic) else source
-
     def claim(self, step: ClaimStep) -> None:
         """Takes the old value's memory over if only this plan can still read it, else copies it."""
         self.memory[step.result] = None
@@ -172,7 +229,7 @@ class Run:
         node = self.sources[origin] if origin is not None else None
         free = not step.copy and data.flags.writeable
         if free and type(node) is Node and node.data is not None:
-            free = sys.getrefcount(node) <= UNNAMED + self.uses.get(id(node), 0)
+            free = count(node) <= UNNAMED + self.uses.get(id(node), 0)
         if not free:
             copied = allocate(data.shape, data.dtype)
             np.copyto(copied, data)
@@ -215,7 +272,6 @@ class Run:
 
 
 RULES: dict[type, Any] = {
-    KernelStep: Run.kernel,
     ClaimStep: Run.claim,
     CallStep: Run.call,
     EmptyStep: Run.empty,

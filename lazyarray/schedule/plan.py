@@ -94,7 +94,7 @@ class Plan:
     codes: tuple[str, ...]
     why: dict[int, str] = field(default_factory=dict, compare=False)  # slots in memory that nobody asked for
     apart: dict[int, tuple[int, str]] = field(default_factory=dict, compare=False)  # step -> earlier one, why not in it
-    programs: dict[tuple[str, int], Any] = field(default_factory=dict, compare=False)  # by backend and kernel
+    ready: dict[int, Any] = field(default_factory=dict, compare=False)  # by id of a step: what the runtime keeps of it
 
     def nbytes(self, slot: int) -> int:
         """Bytes of a slot's memory."""

@@ -84,7 +84,7 @@ def bind(kernel: Kernel, arrays: Sequence[np.ndarray], extents: Sequence[int]) -
 def program_of(kernel: Kernel) -> Program:
     """The program as if it had seen no false alarm."""
     program = BACKEND.compile(kernel)
-    program._alarms = 0
+    program.alarms = 0
     return program
 
 
@@ -153,7 +153,7 @@ def test_watch_gives_numpys_errors_of_every_operation(op: str, codes: tuple[str,
         arrays = [np.full(LENGTH, v) for v in values]
         want = numpy_errors(function, *arrays)
         assert want & ~raises(op, codes, out) == 0
-        program._alarms = 0
+        program.alarms = 0
         check(program, [*arrays, np.empty(LENGTH, dtype_of(out))], want, len(codes), (op, values))
 
 
@@ -169,7 +169,7 @@ def test_watch_gives_numpys_errors_of_casts(source: str) -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
                 want = numpy_errors(array.astype, dtype_of(target))
-            program._alarms = 0
+            program.alarms = 0
             check(program, [array, np.empty(LENGTH, dtype_of(target))], want, 1, (source, target, value))
 
 
@@ -291,7 +291,7 @@ def test_watch_gives_numpys_errors_of_reductions(
         kernel = reducing(op, dtype_code, roles, mode)
         program = program_of(kernel)
         for name, array in troubles(dtype_code, extents):
-            program._alarms = 0
+            program.alarms = 0
             out = np.empty(extents if mode == "scan" else kept, dtype_of(dtype_code))
             if mode == "scan":
                 want = numpy_errors(UFUNCS[op].accumulate, array, axis=axes[0])

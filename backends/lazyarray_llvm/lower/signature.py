@@ -32,7 +32,7 @@ class Signature:
         self._formats: list[str] = []
         self._strides: list[tuple[int, int]] = []
         self._scalars = kernel.scalars
-        self._masks = [(1 << 8 * int(code[1:])) - 1 if code[0] in "iu" else None for code in kernel.scalars]
+        self.masks = [(1 << 8 * int(code[1:])) - 1 if code[0] in "iu" else None for code in kernel.scalars]
         for name in GEOMETRY:
             self._add(name)
         for axis in range(len(kernel.roles)):
@@ -45,6 +45,8 @@ class Signature:
                 if step == "s" or (step != "0" and axis != last):
                     self._add(f"stride{number}.{axis}")
                     self._strides.append((number, axis))
+        self.scalar_slot = len(self._formats)
+        self.simple = all(code == "f8" or code[0] in "iu" for code in kernel.scalars)  # one slot each, and no rounding
         for number, code in enumerate(kernel.scalars):
             if code in _PARTS:
                 for part in ("re", "im"):
@@ -56,6 +58,7 @@ class Signature:
         self._fixed = struct.Struct("<" + "".join(self._formats[:fixed]))
         self._varying = struct.Struct("<" + "".join(self._formats[fixed:]))
         self._offset = self._fixed.size
+        self._last = struct.Struct("<" + "".join(self._formats[self.scalar_slot :]))
         self.size = self._fixed.size + self._varying.size
         self.pointer_slot = self.slots.get("pointer0", 0)
 
@@ -73,11 +76,17 @@ class Signature:
         values: list[object] = [*binding.pointers]
         values += [strides[number][axis] for number, axis in self._strides]
         if self._scalars:
-            self._add_scalars(values, binding)
+            self._add_scalars(values, binding.scalars)
         self._varying.pack_into(block, self._offset, *values)
 
-    def _add_scalars(self, values: list[object], binding: Binding) -> None:
-        for code, mask, value in zip(self._scalars, self._masks, binding.scalars, strict=True):
+    def pack_scalars(self, block: Any, scalars: Sequence[Any]) -> None:
+        """Writes the scalars alone."""
+        values: list[object] = []
+        self._add_scalars(values, scalars)
+        self._last.pack_into(block, 8 * self.scalar_slot, *values)
+
+    def _add_scalars(self, values: list[object], scalars: Sequence[Any]) -> None:
+        for code, mask, value in zip(self._scalars, self.masks, scalars, strict=True):
             if mask is not None:
                 values.append(int(value) & mask)  # type: ignore[arg-type]
             elif code[0] == "c":

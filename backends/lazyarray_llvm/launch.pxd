@@ -1,0 +1,20 @@
+# C's side of `launch.py`.
+cimport cython
+
+cdef class Launch:
+    cdef public object pool, flags, pointers, _arguments, _block, _call, _keeps, _signature, _steps
+    cdef public Py_ssize_t reserved, _first, _raised
+    cdef unsigned long long[:] _slots
+    cdef double[:] _doubles
+
+    @cython.locals(slots=cython.ulonglong[:], doubles=double[:], at=Py_ssize_t, place=Py_ssize_t)
+    cpdef rebind(self, list pointers, list scalars)
+    @cython.locals(raised=cython.ulonglong)
+    cpdef run(self)
+
+cdef class Launcher:
+    cdef public object _extents, _program, _strides
+    cdef public list _idle
+
+    @cython.locals(ready=Launch)
+    cpdef launch(self, list pointers, list scalars)

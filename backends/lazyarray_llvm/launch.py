@@ -1,0 +1,186 @@
+"""Owns launches: argument blocks that are bound to extents, rewritten and run.
+
+One of the modules that may run compiled (see `lazyarray/native`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from operator import or_
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from lazyarray.schedule.kernel import Binding
+from lazyarray_llvm import engine, threads
+from lazyarray_llvm.lower.geometry import Geometry
+from lazyarray_llvm.lower.kernel import Form
+from lazyarray_llvm.lower.status import SOFT_SHIFT, status_of
+
+if TYPE_CHECKING:
+    from lazyarray_llvm.backend import Program
+
+_ALIGNMENT: Final = 64
+IDLE_BYTES: Final = 1 << 18  # launches that hold more scratch memory are not kept
+IDLE_EXTENTS: Final = 64
+
+
+class Launch:
+    """A program bound to extents and memory, ready to run any number of times; `pointers` may be rewritten between."""
+
+    __slots__ = (
+        "_arguments", "_block", "_call", "_doubles", "_first", "_keeps", "_raised", "_signature", "_slots", "_steps",
+        "flags", "pointers", "pool", "reserved",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        program: Program,
+        extents: tuple[int, ...],
+        geometry: Geometry,
+        pool: threads.Pool,
+        *,
+        watched: bool = False,
+    ) -> None:
+        signature = program.signature
+        self.pool = pool
+        self.reserved = 0
+        self.flags = np.zeros(len(program.words) if watched else 0, np.int64)
+        self._keeps: list[Any] = []
+        shared = geometry.shared
+        scratch = self._reserve(geometry.scratch * (1 if shared else pool.nthreads))
+        partials, values = self._reserve(geometry.partials), self._reserve(geometry.values)
+        self._signature = signature
+        self._block = ctypes.create_string_buffer(signature.size)
+        self._arguments = ctypes.addressof(self._block)
+        fixed = (
+            geometry.rows, geometry.run, geometry.blocks, geometry.block,
+            scratch, 0 if shared else geometry.scratch, geometry.plane, geometry.strip, geometry.depth,
+            partials, values, 0, self.flags.ctypes.data,
+        )  # fmt: skip
+        signature.pack_fixed(self._block, fixed, extents)
+        first, raised = signature.pointer_slot, signature.slots["raised"]
+        slots = memoryview(self._block).cast("B").cast("Q")
+        self.pointers = slots[first : first + len(program.kernel.accesses)]
+        self._slots = slots
+        self._doubles = memoryview(self._block).cast("B").cast("d")
+        self._first, self._raised = first, raised
+        form: Form = "split" if geometry.split else "whole"
+        if watched:
+            form = "split watched" if geometry.split else "whole watched"
+        self._call = threads.caller()
+        self._steps: list[tuple[Callable[..., None] | None, int, int]] = []
+        addresses = program.addresses(form)
+        for phase in geometry.phases:
+            many = phase.parallel and phase.tasks > 1 and pool.nthreads > 1
+            self._steps.append((pool.run if many else None, addresses[phase.function], phase.tasks))
+
+    def _reserve(self, size: int) -> int:
+        """Memory for this launch alone, aligned; nobody clears it."""
+        if not size:
+            return 0
+        memory = np.empty(size + _ALIGNMENT, np.uint8)
+        self._keeps.append(memory)
+        self.reserved += size
+        address: int = memory.ctypes.data
+        return (address + _ALIGNMENT - 1) & -_ALIGNMENT
+
+    def bind(self, binding: Binding) -> None:
+        """Write what this launch's extents leave open into the argument block."""
+        self._signature.pack(self._block, binding)
+
+    def rebind(self, pointers: list[int], scalars: list[Any]) -> None:
+        """Write what differs between launches of one step into the argument block."""
+        slots = self._slots
+        at = self._first
+        for pointer in pointers:
+            slots[at] = pointer
+            at += 1
+        signature = self._signature
+        if not scalars:
+            return
+        if not signature.simple:
+            signature.pack_scalars(self._block, scalars)
+            return
+        at = signature.scalar_slot
+        doubles = self._doubles
+        masks = signature.masks
+        place = 0
+        for scalar in scalars:
+            mask = masks[place]
+            if mask is None:
+                doubles[at] = scalar
+            else:
+                slots[at] = int(scalar) & mask
+            at += 1
+            place += 1  # noqa: SIM113  (C counts faster than `enumerate`)
+
+    def run(self) -> int:
+        """Run the program once: the word of errors that its functions left."""
+        arguments = self._arguments
+        for call, address, tasks in self._steps:
+            if call is None:
+                self._call(address, arguments, 0, tasks)
+            else:
+                call(address, arguments, tasks)
+        raised: int = self._slots[self._raised]
+        if raised:
+            self._slots[self._raised] = 0
+        return raised
+
+
+class Launcher:
+    """A program at fixed extents and strides; its launches are kept to be run again."""
+
+    __slots__ = ("_extents", "_idle", "_program", "_strides")
+
+    def __init__(self, program: Program, extents: tuple[int, ...], strides: tuple[tuple[int, ...], ...]) -> None:
+        self._program = program
+        self._extents = extents or (1,)
+        self._strides = strides if extents else tuple([(0,) for _ in strides])
+        self._idle: list[Launch] = []
+
+    def launch(self, pointers: list[int], scalars: list[Any]) -> int:
+        """Run the program once: NumPy's bits of the floating-point errors that the CPU saw, rather too many."""
+        program = self._program
+        if program.alarms:
+            program.alarms -= 1
+            return functools.reduce(or_, self.watch(pointers, scalars).values(), 0)
+        pool = threads.get_pool()
+        # Taking from and adding to a list are single steps of the interpreter: no two threads get one launch.
+        idle = self._idle
+        ready: Launch | None = idle.pop() if idle else None
+        if ready is None or ready.pool is not pool:
+            ready = program.new_launch(self._extents)
+            ready.bind(self.binding(pointers, scalars))
+        else:
+            ready.rebind(pointers, scalars)
+        raised = ready.run()
+        if ready.reserved <= IDLE_BYTES:
+            idle.append(ready)
+        if raised:
+            raised = program.suspected = numpy_bits(raised)
+        return raised
+
+    def watch(self, pointers: list[int], scalars: list[Any]) -> dict[int, int]:
+        """Run the watched form of the program once: NumPy's bits of the errors of each value that raised any."""
+        return self._program.watch(self.binding(pointers, scalars))
+
+    def binding(self, pointers: list[int], scalars: list[Any]) -> Binding:
+        """The launch as a record."""
+        return Binding(self._extents, tuple(pointers), self._strides, tuple(scalars))
+
+
+def keep(idle: dict[tuple[int, ...], list[Launch]], extents: tuple[int, ...], launch: Launch) -> None:
+    """Puts a launch aside for the next run at these extents."""
+    if len(idle) > IDLE_EXTENTS:
+        idle.clear()
+    idle.setdefault(extents, []).append(launch)
+
+
+def numpy_bits(raised: int) -> int:
+    """A launch's word of errors as NumPy counts them."""
+    status = status_of(engine.host().triple)
+    return status.numpy_bits(raised) if status is not None else raised >> SOFT_SHIFT

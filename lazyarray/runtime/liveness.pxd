@@ -1,0 +1,24 @@
+# C's side of `liveness.py`.
+cimport cython
+
+from lazyarray.ir.node cimport Key, Node
+from lazyarray.native.primitives cimport count
+
+cdef long EXPENSIVE, NAMELESS
+
+cdef Py_ssize_t _count_of_item(list closure, Py_ssize_t place)
+cdef long own_cost(Key key) except -3
+@cython.locals(node=Node)
+cpdef bint reduces(list closure) except -1
+@cython.locals(node=Node, old=Node, olds=set)
+cpdef set overwritten(list closure)
+@cython.locals(target=Node, node=Node, place=Py_ssize_t, named=bint, asked=bint, surviving=bint, again=long, kept=list)
+cpdef tuple named_and_dear(list closure, list targets)
+@cython.locals(node=Node, given=Node, args=tuple)
+cdef int count_uses(list closure) except -1
+@cython.locals(node=Node, given=Node, place=Py_ssize_t, held=set)
+cdef int leave_uses(list closure) except -1
+@cython.locals(node=Node, old=Node, found=dict)
+cdef dict uses_of_old(list closure)
+@cython.locals(given=Node, total=long)
+cdef long cost_again(Node node) except -3

@@ -1,0 +1,142 @@
+"""Owns what an evaluation keeps: which nodes are named outside of what is evaluated, and which of those to store now.
+
+One of the modules that may run compiled (see `lazyarray/native`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from lazyarray.ir.node import Key, Node  # cimport
+from lazyarray.ir.ops import OPS
+from lazyarray.native.primitives import count  # cimport
+from lazyarray.schedule.fusion import EXPENSIVE as _EXPENSIVE
+
+EXPENSIVE: Final = _EXPENSIVE
+ALWAYS_KEPT: Final = frozenset({"reduce", "scan", "call", "update", "scatter", "gather", "compress"})
+
+
+def _count_of_item(closure: list[Any], place: int) -> int:
+    return count(closure[place])
+
+
+# What counting shows of a node to which only the list of the closure refers (arguments of other nodes of the closure
+# come on top): measured, since calls add other numbers in other versions of Python, and in C.
+NAMELESS: Final = _count_of_item([object()], 0)
+
+
+def own_cost(key: Key) -> int:
+    """What an operation costs for one element, without what it needs; -1 where its value is always kept."""
+    if key.cost == -2:
+        attr: Any = key.attr
+        known = key.kind == "map" and attr[0] in OPS
+        key.cost = -1 if key.kind in ALWAYS_KEPT else OPS[attr[0]].cost if known else 0
+    return key.cost
+
+
+def reduces(closure: list[Node]) -> bool:
+    """True when a node of the closure is a reduction."""
+    for node in closure:  # noqa: SIM110  (a generator costs more than what it checks)
+        if node.key.reads_all:
+            return True
+    return False
+
+
+def overwritten(closure: list[Node]) -> set[int]:
+    """The ids of evaluated values that nodes of the closure write over."""
+    olds: set[int] = set()
+    for node in closure:
+        if node.key.writes and type(node.args[0]) is Node:
+            old: Node = node.args[0]
+            if old.data is not None:
+                olds.add(id(old))
+    return olds
+
+
+def named_and_dear(closure: list[Node], targets: list[Node]) -> tuple[list[Node], dict[int, int]]:
+    """Nodes of the closure that somebody outside it still names and that should be kept now; and for each node that
+    is written over how many references to it end with this evaluation.
+
+    Kept the first time: what is dear to compute again from memory (reductions, library calls, transcendental chains)
+    and updates, whose old memory is gone afterwards. Cheap ones are kept the second time, so that nothing is computed
+    more than twice.
+    """
+    # No variable may still refer to a node when references to it are counted.
+    count_uses(closure)
+    for target in targets:
+        target.mark = -1  # asked for
+    target = None  # type: ignore[assignment]
+    kept: list[Node] = []
+    surviving = False
+    for place in range(len(closure)):
+        named = count(closure[place]) > NAMELESS + closure[place].uses
+        node = closure[place]
+        asked = node.mark == -1
+        node.mark = 0
+        again = 0 if asked else cost_again(node)
+        if not asked and named:
+            if again >= EXPENSIVE or node.visits:
+                kept.append(node)
+                again = 0
+                asked = True
+            else:
+                surviving = True
+        node.place = 2 if asked else 1 if named else 0  # settled, named, or neither
+        node.cost = again
+        node = None  # type: ignore[assignment]
+    if surviving:
+        leave_uses(closure)
+    return kept, uses_of_old(closure)
+
+
+def count_uses(closure: list[Node]) -> None:
+    """Sets `uses` of all nodes and their arguments: how often nodes of the closure have them for an argument."""
+    for node in closure:
+        node.uses = 0
+        node.mark = 0
+        for arg in node.args:
+            if type(arg) is Node:
+                given: Node = arg
+                given.uses = 0
+                given.cost = 0
+    for node in closure:
+        for arg in node.args:
+            if type(arg) is Node:
+                given = arg
+                given.uses += 1
+
+
+def leave_uses(closure: list[Node]) -> None:
+    """Takes out of `uses` what is held by nodes that stay expressions: the named ones, and what they are made of."""
+    held: set[int] = set()
+    for place in range(len(closure) - 1, -1, -1):
+        node = closure[place]
+        if node.place != 2 and (node.place == 1 or id(node) in held):
+            node.visits = 1
+            for arg in node.args:
+                if type(arg) is Node:
+                    given: Node = arg
+                    given.uses -= 1
+                    held.add(id(given))
+
+
+def uses_of_old(closure: list[Node]) -> dict[int, int]:
+    """By id of a value that is written over: how many references to it end with the evaluation."""
+    found: dict[int, int] = {}
+    for node in closure:
+        if node.key.writes and type(node.args[0]) is Node:
+            old: Node = node.args[0]
+            found[id(old)] = old.uses
+    return found
+
+
+def cost_again(node: Node) -> int:
+    """What computing a node costs for one element, with all that it needs and that is not in memory."""
+    total = own_cost(node.key)
+    if total < 0:
+        return EXPENSIVE
+    for arg in node.args:
+        if type(arg) is Node:
+            given: Node = arg
+            total += given.cost
+    return total
