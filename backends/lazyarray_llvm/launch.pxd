@@ -2,7 +2,7 @@
 cimport cython
 
 cdef class Launch:
-    cdef public object pool, flags, pointers, _arguments, _block, _call, _keeps, _signature, _steps
+    cdef public object pool, flags, pointers, _arguments, _block, _keeps, _signature, _steps
     cdef public Py_ssize_t reserved, _first, _raised
     cdef unsigned long long[:] _slots
     cdef double[:] _doubles

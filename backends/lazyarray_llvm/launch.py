@@ -31,7 +31,7 @@ class Launch:
     """A program bound to extents and memory, ready to run any number of times; `pointers` may be rewritten between."""
 
     __slots__ = (
-        "_arguments", "_block", "_call", "_doubles", "_first", "_keeps", "_raised", "_signature", "_slots", "_steps",
+        "_arguments", "_block", "_doubles", "_first", "_keeps", "_raised", "_signature", "_slots", "_steps",
         "flags", "pointers", "pool", "reserved",
     )  # fmt: skip
 
@@ -70,7 +70,6 @@ class Launch:
         form: Form = "split" if geometry.split else "whole"
         if watched:
             form = "split watched" if geometry.split else "whole watched"
-        self._call = threads.caller()
         self._steps: list[tuple[Callable[..., None] | None, int, int]] = []
         addresses = program.addresses(form)
         for phase in geometry.phases:
@@ -122,7 +121,7 @@ class Launch:
         arguments = self._arguments
         for call, address, tasks in self._steps:
             if call is None:
-                self._call(address, arguments, 0, tasks)
+                threads.call(address, arguments, 0, tasks)
             else:
                 call(address, arguments, tasks)
         raised: int = self._slots[self._raised]

@@ -15,7 +15,16 @@ import numpy as np
 from numpy._core import _internal
 
 from lazyarray.config import config
-from lazyarray.frontend.handle import Handle, dtype_of_array, shape_of
+from lazyarray.frontend.handle import (
+    Handle,
+    copied,
+    dtype_of_array,
+    elements_of,
+    ndim_of,
+    serve,
+    shape_of,
+    transposed,
+)
 from lazyarray.frontend.naming import refuse_deleting
 from lazyarray.frontend.record import IMMEDIATE
 from lazyarray.ir.index_map import IndexMap, c_strides, transpose
@@ -89,6 +98,26 @@ def _set_dtype(array: Any, dtype: Any) -> None:
     reforming.set_dtype(array, dtype)
 
 
+def _transpose(array: Any) -> Any:
+    core.take_over(array)
+    if array._np is not None:
+        return core.plain(array._np.T)
+    view = core.map_of(array)
+    return core.view_of(array, transpose(view, tuple(range(len(view.shape) - 1, -1, -1))))
+
+
+def _copy(array: Any, order: Any) -> Any:
+    if array._np is None and array._node is None:
+        data = _regions.window(array)
+        if data is not None:
+            return core.plain(data.copy(order))
+        del data
+    return core.duplicate(array, order)
+
+
+serve(transpose=_transpose, copy=_copy)
+
+
 class Attributes:
     """The attributes and protocols of `ndarray`."""
 
@@ -107,19 +136,8 @@ class Attributes:
     shape = property(shape_of, _set_shape)
     dtype = property(dtype_of_array, _set_dtype)
 
-    @property
-    def ndim(self: Any) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self: Any) -> int:
-        data = self._np
-        if data is not None:
-            return data.size
-        size = 1
-        for extent in self.shape:
-            size *= extent
-        return size
+    ndim = property(ndim_of)
+    size = property(elements_of)
 
     @property
     def itemsize(self: Any) -> int:
@@ -185,19 +203,7 @@ class Attributes:
         memory: Any = core.to_numpy(self)
         memory.flat = core.read_only(values) if type(values) is core.ndarray else values
 
-    @property
-    def T(self: Any) -> Any:
-        data = self._np
-        if data is not None and data.size >= config.eager_below:
-            del data
-            core.take_over(self)
-            data = self._np
-        if data is not None:
-            result = _new(_own)
-            result._np = data.T
-            return result
-        view = core.map_of(self)
-        return core.view_of(self, transpose(view, tuple(range(len(view.shape) - 1, -1, -1))))
+    T = property(transposed)
 
     @property
     def mT(self: Any) -> Any:
@@ -373,18 +379,7 @@ class Attributes:
     def tobytes(self: Any, order: Any = "C") -> bytes:
         return core.read_only(self).tobytes(order)
 
-    def copy(self: Any, order: Any = "C") -> Any:
-        data = self._np
-        if data is not None and data.size < config.eager_below:
-            result = _new(_own)
-            result._np = data.copy(order)
-            return result
-        if data is None and self._node is None:
-            data = _regions.window(self)
-            if data is not None:
-                return core.plain(data.copy(order))
-        del data
-        return core.duplicate(self, order)
+    copy = copied
 
     def evaluate(self: Any) -> Any:
         """Computes the array's values now."""

@@ -16,6 +16,7 @@ from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.layout import ordered, strides_of
 from lazyarray.frontend.manipulation import broadcast_arrays, fill_parts
 from lazyarray.frontend.overrides import is_foreign
+from lazyarray.frontend.quick import limits, wrapped  # cimport
 from lazyarray.frontend.rebase import rebase
 from lazyarray.frontend.record import broadcast_, cast_, copy_, empty_, fill_, iota_, map_, update_
 from lazyarray.frontend.scalar import LazyScalar
@@ -110,10 +111,8 @@ def _constant(name: str, number: int | None) -> Callable[..., Any]:
         if len(args) == 1 and not options:
             (extents,) = args
             size = extents if type(extents) is int else _small_size(extents)
-            if 0 <= size < config.eager_below:
-                array: Any = _new(ndarray)
-                array._np = function(extents)
-                return array
+            if 0 <= size < limits.eager:
+                return wrapped(function(extents))
         if args and "like" not in options:
             size = _small_size(args[0])
             if 0 <= size < config.eager_below:

@@ -13,6 +13,7 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend import ufunc
 from lazyarray.frontend.array import ndarray, plain, read_only, to_numpy, wrap
+from lazyarray.frontend.callables import Builtin
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.naming import describe_as
 from lazyarray.frontend.overrides import NOTHING, answer, ask_ufunc, is_foreign, overrides_ufuncs, register
@@ -252,13 +253,11 @@ def describe(function: Function, source: Any, name: str) -> Function:
     return function
 
 
-class builtin:
-    # A function that is not bound where a class has it as an attribute, as functions written in C are not.
+class builtin(Builtin):
+    # What `type` says of functions written in C.
 
-    __slots__ = ("__dict__",)
-
-    def __init_subclass__(cls, function: Function) -> None:
-        cls.__call__ = staticmethod(function)  # type: ignore[method-assign]
+    __slots__ = ()
+    __doc__ = BuiltinFunctionType.__doc__
 
     def __repr__(self) -> str:
         return f"<built-in function {self.__dict__['__name__']}>"
@@ -267,20 +266,18 @@ class builtin:
         return str(self.__dict__["__qualname__"])
 
 
+builtin.__name__ = builtin.__qualname__ = "builtin_function_or_method"
+
+
 def unbound(function: Function, source: Any) -> Function:
     """The public function as `source` behaves in classes: only what is written in C is never bound."""
     if type(source) is not BuiltinFunctionType:
         return function
 
-    class callable_type(builtin, function=function):
-        __slots__ = ()
-
-    made: Any = callable_type()
+    made: Any = builtin(function)
     made.__dict__.update(function.__dict__)
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         made.__dict__[name] = getattr(function, name)
-    callable_type.__name__ = callable_type.__qualname__ = "builtin_function_or_method"
-    callable_type.__doc__ = function.__doc__
     register(made, source)
     return made  # type: ignore[no-any-return]
 

@@ -6,7 +6,7 @@ from lazyarray.native.primitives cimport size_of_memory, wrap_slots
 
 
 cdef class Keys:
-    cdef public object divmod, element, get, matmul, matmul_in_place, pick, power, power_in_place, put, put_any
+    cdef public object copy, transpose, divmod, element, get, matmul, matmul_in_place, pick, power, power_in_place, put, put_any
     cdef public object reflected_divmod, reflected_matmul, reflected_power, slice_at, take_over, view_at
 
 cdef class Handle(Fields):
@@ -19,3 +19,8 @@ cdef Op RIGHT_SHIFT, EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL,
 
 cdef bint _is_element(key)
 cdef bint _is_basic(key)
+@cython.locals(data=object)
+cpdef ndim_of(Fields array)
+cpdef elements_of(Fields array)
+cpdef transposed(Fields array)
+cpdef copied(Fields array, order=*)

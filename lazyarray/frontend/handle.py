@@ -23,8 +23,24 @@ class Keys:
     """Who serves the keys that are not usual; set once the class is there."""
 
     __slots__ = (
-        "divmod", "element", "get", "matmul", "matmul_in_place", "pick", "power", "power_in_place", "put", "put_any",
-        "reflected_divmod", "reflected_matmul", "reflected_power", "slice_at", "take_over", "view_at",
+        "copy",
+        "divmod",
+        "element",
+        "get",
+        "matmul",
+        "matmul_in_place",
+        "pick",
+        "power",
+        "power_in_place",
+        "put",
+        "put_any",
+        "reflected_divmod",
+        "reflected_matmul",
+        "reflected_power",
+        "slice_at",
+        "take_over",
+        "transpose",
+        "view_at",
     )  # fmt: skip
 
     if TYPE_CHECKING:
@@ -63,6 +79,41 @@ def dtype_of_array(array: Fields) -> Any:
         return node.key.spec.dtype
     dtype = array._base.spec.dtype
     return dtype if array._part is None else np.dtype(f"f{dtype.itemsize // 2}")
+
+
+def ndim_of(array: Fields) -> int:
+    """How many axes an array has."""
+    data = array._np
+    return len(shape_of(array)) if data is None else data.ndim
+
+
+def elements_of(array: Fields) -> int:
+    """How many elements an array has."""
+    data = array._np
+    if data is not None:
+        return size_of_memory(data)
+    size = 1
+    for extent in shape_of(array):
+        size *= extent
+    return size
+
+
+def transposed(array: Fields) -> Any:
+    """The array with its axes in reverse."""
+    data = array._np
+    if data is not None and size_of_memory(data) < limits.eager:
+        return wrapped(data.T)
+    data = None
+    return keys.transpose(array)
+
+
+def copied(array: Fields, order: Any = "C") -> Any:
+    """The array in memory of its own."""
+    data = array._np
+    if data is not None and size_of_memory(data) < limits.eager:
+        return wrapped(data.copy(order))
+    data = None
+    return keys.copy(array, order)
 
 
 def _is_element(key: Any) -> bool:
@@ -155,9 +206,16 @@ class Handle(Fields):
         data = self._np
         kind = type(key)
         if data is not None:
-            if kind is not known.array and size_of_memory(data) < limits.eager:
+            if size_of_memory(data) < limits.eager:
+                place = key
+                if kind is known.array:
+                    index: Fields = key
+                    place = index._np
+                    if place is None:
+                        data = None
+                        return keys.get(self, key)
                 try:
-                    found = data[key]
+                    found = data[place]
                 except (IndexError, ValueError):
                     return keys.get(self, key)  # what NumPy does not know in the key, or the same error
                 return wrapped(found) if type(found) is _nparray else found
@@ -184,22 +242,26 @@ class Handle(Fields):
         data = self._np
         kind = type(key)
         if data is not None:
-            if type(value) in _IMMEDIATE and (
-                kind is int or (kind is not known.array and size_of_memory(data) < limits.eager)
-            ):
+            small = size_of_memory(data) < limits.eager
+            place = key
+            if kind is known.array:
+                index: Fields = key
+                place = index._np
+                small = small and place is not None
+            if type(value) in _IMMEDIATE and (kind is int or small):
                 try:
-                    data[key] = value
+                    data[place] = value
                 except IndexError:
                     keys.put_any(self, key, value)
                 return
-            if size_of_memory(data) < limits.eager and type(value) is known.array and _is_basic(key):
+            if small and type(value) is known.array and (kind is known.array or _is_basic(key)):
                 other: Fields = value
                 source = other._np
                 if source is not None and not data.dtype.hasobject:
-                    data[key] = source
+                    data[place] = source
                     return
                 source = None
-            data = None
+            place = data = None
             keys.take_over(self)
             data = self._np
         elif self._node is None and self._map is None and (kind is int or kind is tuple):

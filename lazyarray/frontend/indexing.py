@@ -7,7 +7,6 @@ evaluated there.
 
 from __future__ import annotations
 
-import sys
 from itertools import pairwise
 from typing import Any, Final
 
@@ -59,6 +58,7 @@ from lazyarray.frontend.writing import (
 from lazyarray.ir import index_map
 from lazyarray.ir.index_map import IndexMap, size_of
 from lazyarray.ir.node import Key, Node, Shape, Spec
+from lazyarray.native.primitives import frame_here  # cimport
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.ledger import find_site, ledger
 
@@ -269,7 +269,7 @@ def _put_quickly(array: ndarray, key: Any, new: Any) -> bool:
         return False
     region = found.view
     fresh: Any
-    site = find_site(sys._getframe(1))
+    site = find_site(frame_here(1))
     if type(new) is ndarray:
         if new._np is not None:
             return False

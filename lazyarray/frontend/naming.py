@@ -8,6 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from lazyarray.ir.index_map import size_of
+
+# Functions of modules written in Python, and of those that run compiled.
+FUNCTIONS = frozenset({FunctionType, type(size_of)})
+
 
 class Named(type):
     """A class whose `__name__` is its last part, although messages name it with its module."""
@@ -45,7 +50,7 @@ def speak_for(own: type, source: type) -> None:
         theirs = getattr(source, name, None)
         if type(member) is classmethod:
             member, theirs = member.__func__, vars(source)[name]
-        if type(member) is FunctionType:
+        if member is not None and type(member) in FUNCTIONS:
             describe_as(member, theirs)
             member.__qualname__ = f"{source.__name__}.{name}"
         elif type(member) is property:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
@@ -36,6 +35,7 @@ from lazyarray.ir.index_map import IndexMap, c_strides, is_identity, size_of
 from lazyarray.ir.installed import SUMS_IN_BUFFERS
 from lazyarray.ir.node import PINNED, TAPE, Key, Library, Node, Shape, Spec, record, spec_of
 from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
+from lazyarray.native.primitives import frame_here  # cimport
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.floating import Last, error_state, must_run_now
 from lazyarray.runtime.ledger import find_site
@@ -66,7 +66,7 @@ def _make(kind: str, attr: Any, spec: Spec, args: tuple[Any, ...]) -> Node:
 
 
 def _emit(key: Key, args: tuple[Any, ...]) -> Node:
-    node = record(key, args, find_site(sys._getframe(2)))
+    node = record(key, args, find_site(frame_here(2)))
     if key.raises:
         note_errors(node)
     if len(TAPE) >= boundary.TAPE_LIMIT or PINNED.over:

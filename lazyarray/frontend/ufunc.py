@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
 from lazyarray.frontend.array import BUILTIN, as_array, ndarray, read_only, wrap
+from lazyarray.frontend.callables import UfuncCall
 from lazyarray.frontend.elementwise import call_numpy, eager, elementwise, export, overrides, written_through
 from lazyarray.frontend.keywords import call
 from lazyarray.frontend.naming import Named, name_as_in_c
 from lazyarray.frontend.overrides import SOURCES, ask_ufunc, numpys_answer
-from lazyarray.frontend.quick import Op, binary, unary
 from lazyarray.frontend.record import COMPILED, NUMBERS
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.subclass import Views
@@ -52,7 +51,7 @@ class _OfEach:
         return getattr(own._np, self._name)
 
 
-class ufunc(metaclass=_UfuncType):
+class ufunc(UfuncCall, metaclass=_UfuncType):
     # A ufunc of the namespace: NumPy's meaning, recorded where the op table has it. (Each has its own `__doc__`.)
 
     __module__ = "numpy"  # what messages and `repr(type(np.add))` name
@@ -61,11 +60,8 @@ class ufunc(metaclass=_UfuncType):
         "__name__",
         "__qualname__",
         "_np",
-        "_op",
         "_ops",
-        "_product",
         "_transcendental",
-        "nin",
         "nout",
     )
 
@@ -84,22 +80,11 @@ class ufunc(metaclass=_UfuncType):
             self._ops = (name,)
         else:
             self._ops = ()
-        self._op: Op | None = None  # for one array, or an array and anything
-        self._product: Callable[[Any, Any], Any] | None = None  # the same of matmul
+        self._op = self._product = None
         self._transcendental = any(OPS[op].transcendental for op in self._ops)
 
-    def __call__(self, x1: Any = MISSING, x2: Any = MISSING, /, *more: Any, **options: Any) -> Any:
-        if type(x1) is ndarray and not more and not options:
-            op = self._op
-            if op is not None:
-                if x2 is MISSING:
-                    if self.nin == 1:
-                        return unary(op, x1, 1, 1)
-                elif self.nin == 2:
-                    return binary(op, x1, x2, 1, 1)
-            elif self._product is not None and x2 is not MISSING:
-                return self._product(x1, x2)
-        args: Any = () if x1 is MISSING else (x1,) if x2 is MISSING else (x1, x2, *more)
+    def general(self, *args: Any, **options: Any) -> Any:
+        """A call that has not gone the short way."""
         if not options and len(args) == self.nin:
             return _positional(self, *args)
         out = options.get("out")
@@ -244,9 +229,6 @@ class ufunc(metaclass=_UfuncType):
 
 
 name_as_in_c(ufunc)
-_called: Any = ufunc.__call__
-# Where ufuncs have no signature of their own, `inspect` reads `__call__`'s: it is told what NumPy's tells.
-_called.__wrapped__ = np.ufunc.__call__ if hasattr(np.add, "__signature__") else np.add
 
 
 def _find(name: str) -> ufunc:

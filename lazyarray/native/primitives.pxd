@@ -39,6 +39,14 @@ cdef extern from *:
         return site;
     }
 
+    static PyObject *lazyarray_frame_here(int plain) {
+        PyObject *frame = (PyObject *)PyEval_GetFrame();
+        (void)plain;
+        if (!frame) frame = Py_None;
+        Py_INCREF(frame);
+        return frame;
+    }
+
     static int lazyarray_same_shape(PyObject *a, PyObject *b) {
         PyArrayObject_fields *x = (PyArrayObject_fields *)a, *y = (PyArrayObject_fields *)b;
         return x->nd == y->nd && !memcmp(x->dimensions, y->dimensions, x->nd * sizeof(npy_intp));
@@ -93,6 +101,7 @@ cdef extern from *:
     """
     object create "lazyarray_create" (object cls)
     object site_here "lazyarray_site_here" (int plain, int compiled)
+    object frame_here "lazyarray_frame_here" (int plain)
     bint same_shape "lazyarray_same_shape" (object a, object b)
     Py_ssize_t size_of_memory "lazyarray_size_of_memory" (object a)
     size_t address_of "lazyarray_address_of" (object a)

@@ -30,6 +30,11 @@ def size_of_memory(a: Any) -> int:
     return size
 
 
+def frame_here(plain: int) -> Any:
+    """The frame that is `plain` frames above the caller's; Python's innermost where the hot modules have no frames."""
+    return sys._getframe(plain + 1)
+
+
 def same_shape(a: Any, b: Any) -> bool:
     """True when two NumPy arrays have one shape."""
     return bool(a.shape == b.shape)

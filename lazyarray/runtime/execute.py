@@ -85,7 +85,7 @@ class Run:
         """All steps in order. What is asked for is in `memory` afterwards."""
         steps, frees = self.plan.steps, self.plan.frees
         for place in range(len(steps)):
-            step = steps[place]
+            step: Any = steps[place]
             if type(step) is KernelStep:
                 self.kernel(step)
                 self.done.update(step.writes)
@@ -165,6 +165,7 @@ class Run:
     def numbers(self, ready: Ready) -> list[Any]:
         """The values of the step's scalars."""
         scalars: list[Any] = []
+        origin: Any
         for origin in ready.origins:
             if type(origin) is int:
                 number = self.sources[origin]

@@ -169,7 +169,7 @@ def test_threads_get_disjoint_memory(pool: MemoryPool) -> None:
 
     def work(mark: int) -> None:
         for turn in range(200):
-            size = 70_000 + 10_000 * (turn % 3)
+            size = 700_000 + 10_000 * (turn % 3)
             array = pool.allocate((size,), "u1")
             array[:] = mark
             second = pool.allocate((size,), "u1")

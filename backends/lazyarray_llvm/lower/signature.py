@@ -88,7 +88,7 @@ class Signature:
     def _add_scalars(self, values: list[object], scalars: Sequence[Any]) -> None:
         for code, mask, value in zip(self._scalars, self.masks, scalars, strict=True):
             if mask is not None:
-                values.append(int(value) & mask)  # type: ignore[arg-type]
+                values.append(int(value) & mask)
             elif code[0] == "c":
                 number = complex(value)
                 both = [number.real, number.imag]
@@ -96,7 +96,7 @@ class Signature:
             elif code == "b1":
                 values.append(bool(value))
             else:
-                real = float(value)  # type: ignore[arg-type]
+                real = float(value)
                 values.append(real if code == "f8" else narrow(real, code))
 
 
