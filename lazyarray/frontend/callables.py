@@ -19,8 +19,8 @@ class UfuncCall:
     _op: Op | None  # for one array, or an array and anything
     _product: Any  # the same of matmul, or None
 
+    # No docstring: the slot's own has the signature.
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call self as a function."""
         if not kwargs and args and type(args[0]) is known.array:
             if self._op is None:
                 if self._product is not None and len(args) == 2:
@@ -46,5 +46,4 @@ class Builtin:
         self.function = function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call self as a function."""
         return self.function(*args, **kwargs)

@@ -257,7 +257,7 @@ class builtin(Builtin):
     # What `type` says of functions written in C.
 
     __slots__ = ()
-    __doc__ = BuiltinFunctionType.__doc__
+    __doc__ = None
 
     def __repr__(self) -> str:
         return f"<built-in function {self.__dict__['__name__']}>"
