@@ -15,7 +15,7 @@ from lazyarray import native as _native
 from lazyarray.config import config as config
 from lazyarray.frontend import modules as _modules
 
-_OWN = ("config", "counters", "evaluate", "explain", "profile", "record_runs", "strict", "verify")
+_OWN = ("config", "counters", "evaluate", "explain", "jit", "profile", "record_runs", "strict", "verify")
 
 # What NumPy says about itself as a module, and to the array API's programs.
 _OF_NUMPY = frozenset(
@@ -49,6 +49,8 @@ def __getattr__(name: str) -> Any:
         from lazyarray.runtime import ledger
 
         value = getattr(ledger, name)
+    elif name == "jit":
+        from lazyarray.frontend.jit import jit as value
     elif name in ("explain", "profile", "strict", "verify"):
         value = getattr(_import_module(f"lazyarray.inspect.{name}"), name)
     elif name.startswith("__"):

@@ -511,6 +511,7 @@ from numpy import (
 )
 
 from lazyarray.config import config as config
+from lazyarray.frontend.jit import jit as jit
 from lazyarray.inspect.explain import explain as explain
 from lazyarray.inspect.profile import profile as profile
 from lazyarray.inspect.strict import strict as strict

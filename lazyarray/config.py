@@ -115,7 +115,7 @@ _CHECKS: Final[dict[str, Callable[[str, Any], Any]]] = {
 _DEFAULTS: Final[dict[str, Any]] = {
     "backend": "llvm",
     "device": "cpu",
-    "eager_below": 4096,
+    "eager_below": 65536,
     "numerics": "fast",
     "num_threads": None,
     "cache_dir": None,

@@ -12,7 +12,7 @@ from lazyarray.errors import ConfigError
 
 def test_defaults() -> None:
     config = Config({})
-    assert (config.backend, config.device, config.eager_below, config.numerics) == ("llvm", "cpu", 4096, "fast")
+    assert (config.backend, config.device, config.eager_below, config.numerics) == ("llvm", "cpu", 65536, "fast")
     assert (config.num_threads, config.memory_budget, config.debug, config.dump) == (None, None, (), None)
     assert config.cache_dir.endswith("lazyarray")
 
@@ -75,4 +75,4 @@ def test_blocks_nest_and_end_with_errors() -> None:
         with pytest.raises(KeyError), config.set(eager_below=2):
             raise KeyError
         assert (config.eager_below, config.numerics) == (1, "numpy")
-    assert (config.eager_below, config.numerics) == (4096, "fast")
+    assert (config.eager_below, config.numerics) == (65536, "fast")

@@ -42,6 +42,7 @@ MODULES: Final = (
     "lazyarray.frontend.scalar",
     "lazyarray.frontend.copies",
     "lazyarray.frontend.writing",
+    "lazyarray.frontend.jit",
     "lazyarray.runtime.ledger",
     "lazyarray.ir.index_map",
     "lazyarray.runtime.pool",

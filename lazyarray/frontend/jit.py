@@ -1,0 +1,267 @@
+"""Owns `jit`: functions of arrays that are recorded once for each kind of arguments, and then only launched.
+
+One of the modules that may run compiled (see `lazyarray/native`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from lazyarray.config import config
+from lazyarray.frontend.array import assign, from_node, ndarray, value
+from lazyarray.frontend.loops import COMPILED, MEMO_LIMIT
+from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
+from lazyarray.ir.expression import capture, pending_closure
+from lazyarray.ir.node import Key, Node, spec_of
+from lazyarray.runtime import evaluate as boundary
+from lazyarray.runtime.backend import current
+from lazyarray.runtime.execute import Run
+from lazyarray.runtime.floating import tell
+from lazyarray.runtime.ledger import ledger
+
+TRACES_LIMIT: Final = 64  # kinds of arguments for which a function is recorded; then it is only called
+Refuse: TypeAlias = Callable[[str, str], None]
+
+_STATIC: Final = frozenset({int, float, complex, bool, str, bytes, type(None), type, np.dtype})
+_nparray: Final = np.ndarray
+
+
+class Unfit(Exception):
+    """Why a call cannot be replayed."""
+
+
+class Trace:
+    """What one call recorded: its plan, and where its arguments and results stand in it."""
+
+    __slots__ = ("arguments", "backend", "outputs", "plan", "raising", "scalars", "shape", "sources")
+
+    def __init__(self, arguments: list[Any], results: list[Node], shape: Any) -> None:
+        places = {id(node): place for place, node in enumerate(arguments) if node is not None}
+        signature, sources = capture(pending_closure(results), results)
+        self.arguments: list[tuple[int, int]] = []  # places of leaves among the sources, and of the arguments they are
+        self.sources: list[Any] = []
+        self.raising: list[tuple[Node, Any]] = []
+        for place, source in enumerate(sources):
+            if type(source) is not Node:
+                self.sources.append(source)
+            elif source.data is not None:
+                if id(source) not in places:
+                    raise Unfit("it reads an array that is neither an argument nor computed from arguments alone")
+                self.arguments.append((place, places[id(source)]))
+                self.sources.append(None)
+            else:
+                # What errors are told of, without the values of this call.
+                stand_in = Node(source.key, (), source.site)
+                stand_in.errors = source.errors
+                if source.errors is not None:
+                    self.raising.append((stand_in, source.errors))
+                self.sources.append(stand_in)
+        self.backend = current()
+        if self.backend.name == "numpy":
+            raise Unfit("the interpreter has no plans")
+        self.plan = boundary.plan_of(signature)
+        self.outputs = self.plan.outputs
+        self.scalars = [not node.key.spec.shape for node in results]
+        self.shape = shape  # of what is returned: one value, or a tuple or list of them
+
+    def replay(self, arguments: list[Any]) -> Any:
+        """Runs the plan on other arguments of the same kind."""
+        sources = list(self.sources)
+        held = []  # a second reference: no plan writes over an argument's memory
+        for place, argument in self.arguments:
+            node = _leaf_of(arguments[argument])
+            held.append(node)
+            sources[place] = node
+        for stand_in, errors in self.raising:
+            stand_in.errors = errors
+        ledger.evaluation(REPLAYED)
+        run = Run(self.plan, sources, self.backend, {})
+        run.run()
+        for node, bits in run.raised:
+            tell(node, bits)
+        found = []
+        for slot in self.outputs:
+            memory = run.memory[slot]
+            found.append(from_node(_holding(memory)))
+        return self.pack(found)
+
+    def pack(self, arrays: list[Any]) -> Any:
+        """The results as the function returns them."""
+        found = [scalar_from_node(a._node) if s else a for a, s in zip(arrays, self.scalars, strict=True)]
+        return found[0] if self.shape is None else self.shape(found)
+
+
+REPLAYED: Final = "a jit-compiled function was called"
+
+
+_KEYS: dict[Any, Key] = {}
+
+
+def _holding(data: Any) -> Node:
+    """A node that is evaluated already, over C-contiguous memory."""
+    spec = spec_of(data.shape, data.dtype)
+    key = _KEYS.get(spec)
+    if key is None:
+        if len(_KEYS) >= MEMO_LIMIT:
+            _KEYS.clear()
+        key = _KEYS[spec] = Key("leaf", None, spec)
+    node = Node(key, ())
+    node.data = data
+    return node
+
+
+def _leaf_of(array: Any) -> Node:
+    """An argument's value in memory, as a node to be read now and not kept."""
+    data = array._np
+    if data is not None and data.flags.c_contiguous:
+        return _holding(data)
+    found = value(array)
+    if found.data is None:
+        boundary.evaluate((found,))
+    return found
+
+
+def _is_shared(array: Any) -> bool:
+    return array._np is None and array._node is None
+
+
+class Jitted:
+    """A function under `jit`; `misses` tells why calls were recorded again, or not replayed."""
+
+    def __init__(self, function: Callable[..., Any], static: tuple[str, ...]) -> None:
+        update_wrapper(self, function)
+        self.function = function
+        self.static = frozenset(static)
+        self.misses: list[str] = []
+        self._traces: dict[Any, Trace | None] = {}
+
+    def __repr__(self) -> str:
+        return f"<lazyarray.jit of {self.function!r}, {len(self._traces)} kinds of arguments>"
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        from types import MethodType
+
+        return self if instance is None else MethodType(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        key: list[Any] = []
+        arrays: list[Any] = []
+        for argument in args:
+            if type(argument) is ndarray:
+                key.append(spec_of(argument.shape, argument.dtype))
+                arrays.append(argument)
+            elif type(argument) in _STATIC:
+                key.append((type(argument), argument))
+                arrays.append(None)
+            else:
+                return self._refused(f"an argument is a {type(argument).__name__}", args, kwargs)
+        for name, argument in kwargs.items():
+            if name not in self.static and type(argument) not in _STATIC:
+                return self._refused(f"{name}= is a {type(argument).__name__}", args, kwargs)
+            key.append((name, type(argument), argument))
+        found = tuple(key)
+        try:
+            trace = self._traces.get(found, False)
+        except TypeError:
+            return self._refused("an argument cannot be hashed", args, kwargs)
+        if trace is False:
+            return self._record(found, arrays, args, kwargs)
+        if trace is None or trace.backend is not current():  # type: ignore[union-attr]
+            return self.function(*args, **kwargs)
+        return trace.replay(arrays)  # type: ignore[union-attr]
+
+    def _refused(self, why: str, args: Any, kwargs: Any) -> Any:
+        if len(self.misses) < TRACES_LIMIT:
+            self.misses.append(f"called without replaying: {why}")
+        return self.function(*args, **kwargs)
+
+    def _record(self, key: Any, arrays: list[Any], args: Any, kwargs: Any) -> Any:
+        kinds = ", ".join(str(item) for item in key)
+        if len(self._traces) >= TRACES_LIMIT:
+            return self._refused(f"more than {TRACES_LIMIT} kinds of arguments; the last: {kinds}", args, kwargs)
+        for array in arrays:
+            if array is not None and array.dtype not in COMPILED:
+                self._traces[key] = None
+                return self._refused(f"arrays of dtype {array.dtype} are not compiled", args, kwargs)
+        events: list[str] = []
+
+        def listen(event: str, what: str) -> None:
+            events.append(f"{event}: {what}")
+
+        nodes = [None if array is None else _leaf_of(array) for array in arrays]
+        given = [None if node is None else from_node(node) for node in nodes]
+        shown = [argument if array is None else array for argument, array in zip(args, given, strict=False)]
+        ledger.refusing.append(listen)
+        try:
+            with config.set(eager_below=0):
+                result = self.function(*shown, **kwargs)
+                if events:
+                    raise Unfit(f"it was cut by an {events[0]}")
+                trace = self._trace_of(result, given, nodes)
+        except Unfit as error:
+            self._traces[key] = None
+            self.misses.append(f"{kinds}: not replayed, {error}")
+            return self._as_called(result, arrays, given, nodes, args, kwargs)
+        finally:
+            ledger.refusing.remove(listen)
+        self._traces[key] = trace
+        self.misses.append(f"{kinds}: recorded")
+        return result
+
+    def _as_called(self, result: Any, arrays: list[Any], given: list[Any], nodes: list[Any], args: Any, kwargs: Any) -> Any:
+        """What the call gives without `jit`, after it has run on stand-ins for its arguments."""
+        items = result if type(result) in (tuple, list) else (result,)
+        bases = [array._base for array in given if array is not None and _is_shared(array)]
+        for item in items:
+            if type(item) is ndarray and (
+                any(item is array for array in given) or (_is_shared(item) and any(item._base is base for base in bases))
+            ):
+                return self.function(*args, **kwargs)  # it shows an argument
+        for array, stand_in, node in zip(arrays, given, nodes, strict=True):
+            if array is not None and value(stand_in) is not node:
+                assign(array, stand_in)
+        return result
+
+    def _trace_of(self, result: Any, given: list[Any], nodes: list[Any]) -> Trace:
+        for array, node in zip(given, nodes, strict=True):
+            if array is not None and value(array) is not node:
+                raise Unfit("it writes an argument")
+        shape = type(result) if type(result) in (tuple, list) else None
+        results = []
+        bases = [array._base for array in given if array is not None and _is_shared(array)]
+        for item in result if shape is not None else (result,):
+            if type(item) is LazyScalar:
+                results.append(item._node)
+            elif type(item) is ndarray:
+                if _is_shared(item):
+                    if any(item._base is base for base in bases):
+                        raise Unfit("it returns a view of an argument, or two of one array")
+                    bases.append(item._base)
+                results.append(value(item))
+            else:
+                raise Unfit(f"it returns a {type(item).__name__}")
+        if any(node.data is not None for node in results):
+            raise Unfit("it returns an argument, or what is no computation")
+        if len({id(node) for node in results}) < len(results):
+            raise Unfit("it returns one value twice")
+        return Trace(nodes, results, shape)
+
+
+def jit(function: Callable[..., Any] | None = None, /, *, static: tuple[str, ...] = ()) -> Any:
+    """Has calls of `function` run what the first call with arguments of their kind recorded.
+
+    The kind of an array is its dtype and shape; of numbers, strings and other arguments their value (`static`: names
+    of keywords that may be of any hashable type). Python's code in the function runs only when it is recorded, so it
+    should compute its results from its arguments and nothing else. A call that cannot be replayed is a call as ever:
+    where the function looks at values (`if x.sum() > 0:`), uses what is not compiled, writes its arguments, or reads
+    arrays that are no arguments. `misses` of what `jit` returns says so, call by call.
+
+    Returns the callable; usable as `@jit` and as `@jit(static=("mode",))`.
+    """
+    if function is None:
+        return lambda inner: Jitted(inner, static)
+    return Jitted(function, static)

@@ -1,0 +1,139 @@
+"""Holds `jit`: calls of one kind are recorded once and then only launched; what cannot be replayed is called."""
+
+import warnings
+from typing import Any
+
+import numpy
+import pytest
+
+import lazyarray as np
+
+
+def both(size: int = 1000) -> tuple[Any, Any]:
+    return np.linspace(0.5, 1.0, size), np.linspace(1.0, 2.0, size)
+
+
+@pytest.mark.parametrize("size", [0, 1, 10, 1000, 100_000])
+def test_replayed_calls_give_the_bits_of_the_first(size: int) -> None:
+    runs = []
+
+    @np.jit
+    def activation(x: Any, y: Any) -> Any:
+        runs.append(1)
+        a = np.exp(-x * x) * 2.0 + y
+        return a / (1 + a), a.sum()
+
+    x, y = both(size)
+    plain = activation.function(x, y)
+    for _ in range(3):
+        found = activation(x, y)
+        assert type(found) is tuple
+        for ours, theirs in zip(found, plain, strict=True):
+            numpy.testing.assert_array_equal(numpy.asarray(ours), numpy.asarray(theirs))
+            assert isinstance(ours, numpy.floating) == isinstance(theirs, numpy.floating)
+    assert len(runs) == 2  # once by hand, once recorded
+
+
+def test_other_values_of_the_same_kind_are_replayed_on() -> None:
+    scale = np.jit(lambda x, k: x * k)
+    x, y = both()
+    scale(x, 2.0)
+    numpy.testing.assert_array_equal(scale(y, 2.0), numpy.asarray(y) * 2.0)
+    assert len(scale.misses) == 1
+    numpy.testing.assert_array_equal(scale(y, 3.0), numpy.asarray(y) * 3.0)  # a number is of another kind
+    numpy.testing.assert_array_equal(scale(y.astype("f4"), 3.0), numpy.asarray(y).astype("f4") * 3.0)
+    assert len(scale.misses) == 3
+
+
+def test_arguments_are_not_written_by_replays_and_results_are_new() -> None:
+    f = np.jit(lambda x: x * 2.0)
+    x, _ = both()
+    kept = numpy.array(x)
+    first, second = f(x), f(x)
+    first[:] = 0
+    numpy.testing.assert_array_equal(second, kept * 2.0)
+    numpy.testing.assert_array_equal(x, kept)
+
+
+def test_what_is_written_into_arguments_is_seen() -> None:
+    @np.jit
+    def add_one(x: Any) -> Any:
+        x += 1
+        return x * 2
+
+    x = np.ones(5)
+    for turn in range(3):
+        assert add_one(x).tolist() == [2.0 * (turn + 2)] * 5
+        assert x.tolist() == [turn + 2.0] * 5
+    assert "writes an argument" in add_one.misses[0]
+
+
+@pytest.mark.parametrize("function", [lambda x: x[1:], lambda x: x, lambda x: x.T], ids=["slice", "itself", "T"])
+def test_views_of_arguments_alias_them(function: Any) -> None:
+    shown = np.jit(function)
+    for _ in range(2):
+        x = np.ones(5)
+        shown(x)[0] = 7
+        assert 7 in x.tolist()
+
+
+def test_branches_on_values_are_taken_call_by_call() -> None:
+    @np.jit
+    def away_from_zero(x: Any) -> Any:
+        return x + 1 if x.sum() > 0 else x - 1
+
+    x = np.ones(1000)
+    assert [float(away_from_zero(v)[0]) for v in (x, -x, x)] == [2.0, -2.0, 2.0]
+    assert "cut by an evaluation" in away_from_zero.misses[0]
+
+
+def test_arrays_that_are_no_arguments_are_read_anew() -> None:
+    weights = np.ones(1000)
+    weigh = np.jit(lambda x: x * weights)
+    x, _ = both()
+    weigh(x)
+    weights[:] = 3.0
+    numpy.testing.assert_array_equal(weigh(x), numpy.asarray(x) * 3.0)
+    draw = np.jit(lambda x: x + np.random.default_rng().random(x.shape))
+    assert (draw(x) != draw(x)).all()
+
+
+def test_warnings_are_told_at_each_call() -> None:
+    divide = np.jit(lambda x, y: x / y)
+    x, y = np.ones(1000), np.zeros(1000)
+    for _ in range(3):
+        with pytest.warns(RuntimeWarning, match="divide by zero"):
+            np.evaluate(divide(x, y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.evaluate(divide(x, x))
+
+
+def test_errors_are_the_functions_own() -> None:
+    f = np.jit(lambda x, y: x + y)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="could not be broadcast"):
+            f(np.ones(3), np.ones(4))
+
+
+def test_methods_keywords_and_static_arguments() -> None:
+    class Model:
+        gain = 2.0
+
+        @np.jit
+        def scale(self: Any, x: Any) -> Any:
+            return x * self.gain
+
+    x, _ = both(10)
+    model = Model()
+    numpy.testing.assert_array_equal(model.scale(x), numpy.asarray(x) * 2.0)
+    model.gain = 3.0
+    numpy.testing.assert_array_equal(model.scale(x), numpy.asarray(x) * 3.0)
+
+    @np.jit(static=("mode",))
+    def shift(x: Any, *, mode: Any = ("up", 1)) -> Any:
+        return x + mode[1]
+
+    assert shift(x, mode=("up", 2)).tolist() == (numpy.asarray(x) + 2).tolist()
+    assert shift.misses[-1].endswith("recorded")
+    assert shift.__name__ == "shift"
