@@ -14,7 +14,9 @@ import numpy as _np
 from lazyarray.config import config as config
 from lazyarray.frontend import modules as _modules
 
-_OWN = ("config", "counters", "evaluate", "explain", "profile", "record_runs", "strict", "verify")
+_OWN = (
+    "config", "counters", "device", "evaluate", "explain", "profile", "record_runs", "set_device", "strict", "verify"
+)  # fmt: skip
 
 # What NumPy says about itself as a module, and to the array API's programs.
 _OF_NUMPY = frozenset(
@@ -47,6 +49,8 @@ def __getattr__(name: str) -> Any:
         from lazyarray.runtime import ledger
 
         value = getattr(ledger, name)
+    elif name in ("device", "set_device"):
+        value = getattr(_import_module("lazyarray.frontend.devices"), name)
     elif name in ("explain", "profile", "strict", "verify"):
         value = getattr(_import_module(f"lazyarray.inspect.{name}"), name)
     elif name.startswith("__"):

@@ -1,6 +1,7 @@
 """Owns launches on a device: variants compiled and loaded once, arguments packed, functions launched on a stream.
 
-The driver is CuPy's; PyTorch is not needed. Pointers of bindings are device addresses here.
+The driver is the device's (CuPy's, in `lazyarray_cupy`); PyTorch is not needed. Pointers of bindings are device
+addresses here.
 """
 
 from __future__ import annotations
@@ -19,8 +20,6 @@ from lazyarray_triton.compiler import Binary, compile_variant, load_functions
 from lazyarray_triton.cubins import Cubins
 from lazyarray_triton.emit import emit, normalise
 from lazyarray_triton.source import Form, TritonSource, Work
-
-_STATIC_SHARED = 48 << 10  # more than this has to be asked for
 
 
 class Driver(Protocol):
@@ -45,54 +44,6 @@ class Driver(Protocol):
     def stream(self) -> int:
         """The address of the current stream."""
         ...
-
-
-class DeviceMemory:
-    """An allocation of CuPy's pool."""
-
-    def __init__(self, pointer: Any) -> None:
-        self.pointer = pointer
-
-    def __int__(self) -> int:
-        return int(self.pointer.ptr)
-
-
-class CupyDriver:
-    """The current device through CuPy."""
-
-    def __init__(self) -> None:
-        import cupy
-        from cupy.cuda import driver, function
-
-        self._cupy, self._driver, self._module = cupy, driver, function.Module
-        self._current = cupy.cuda.get_current_stream
-        self.launch_kernel = driver.launchKernel
-        attributes = cupy.cuda.Device().attributes
-        self.capability = int(cupy.cuda.Device().compute_capability)
-        self.multiprocessors = int(attributes["MultiProcessorCount"])
-        self._modules: list[Any] = []  # a handle is valid as long as its module
-
-    def load(self, binary: Binary) -> int:
-        module = self._module()
-        module.load(binary.cubin)
-        self._modules.append(module)
-        handle = int(module.get_function(binary.name).ptr)
-        if binary.shared > _STATIC_SHARED:
-            attribute = self._driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            self._driver.funcSetAttribute(handle, attribute, binary.shared)
-        return handle
-
-    def allocate(self, size: int, fill: int | None) -> DeviceMemory:
-        pointer = self._cupy.cuda.alloc(max(size, 1))
-        if fill is not None:
-            pointer.memset_async(fill, size, self._cupy.cuda.get_current_stream())
-        return DeviceMemory(pointer)
-
-    def launch(self, handle: int, grid: int, threads: int, shared: int, arguments: int) -> None:
-        self.launch_kernel(handle, grid, 1, 1, threads, 1, 1, shared, self.stream(), arguments, 0)
-
-    def stream(self) -> int:
-        return int(self._current().ptr)
 
 
 @dataclass(slots=True)

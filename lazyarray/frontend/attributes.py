@@ -256,7 +256,9 @@ class Attributes:
 
     @property
     def device(self: Any) -> str:
-        return "cpu"
+        from lazyarray.frontend.devices import device_name
+
+        return device_name(self)
 
     # ---- Python's protocols
 
@@ -489,7 +491,9 @@ class Attributes:
             from lazyarray.frontend.boundary import evaluate_all
 
             evaluate_all((self,))
-            core.read_only(self)
+            node = self._base.node if self._node is None else self._node
+            if node is None or node.remote is None:
+                core.read_only(self)
         return self
 
 

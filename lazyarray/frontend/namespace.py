@@ -22,6 +22,7 @@ from lazyarray.frontend import (
     statistics,
 )
 from lazyarray.frontend.array import as_array, ndarray, to_numpy, wrap
+from lazyarray.frontend.devices import PLACED, placed
 from lazyarray.frontend.dispatch import (
     Uncompiled,
     compiled,
@@ -233,7 +234,7 @@ def _resolve(name: str) -> Any:
         return make(name, source, RECORDED[name])
     made = _NEW.get(name)
     if made is not None:
-        own = describe(made, source, name)
+        own = describe(placed(made) if name in PLACED else made, source, name)
         return guarded(own, source) if name in GUARDED else unbound(own, source)
     if name in manipulation.UNCONDITIONAL:
         own = describe(manipulation.UNCONDITIONAL[name], source, name)

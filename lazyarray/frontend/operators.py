@@ -194,7 +194,7 @@ def make_binary(name: str, slow: Callable[[Any, Any], Any], depth: int) -> Any:
         node = _new(Node)
         node.key = key
         node.args = (left, right)
-        node.data = None
+        node.data = node.remote = None
         node.site = (frame.f_code, frame.f_lasti, frame.f_globals)
         node.sequence = next_sequence()
         node.visits = 0

@@ -22,7 +22,7 @@ def record_node(key: Key, args: tuple[Any, ...], frame: Any) -> Node:
     node: Node = _new(Node)
     node.key = key
     node.args = args
-    node.data = None
+    node.data = node.remote = None
     node.errors = None
     node.site = (frame.f_code, frame.f_lasti, frame.f_globals)
     node.sequence = next_sequence()

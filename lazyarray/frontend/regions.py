@@ -332,7 +332,7 @@ def _is_piecewise(root: Node) -> bool:
     """
     node: Any = root
     for _ in range(CHAIN):
-        if type(node) is not Node or node.data is not None or node.key.kind not in ("update", "scatter"):
+        if type(node) is not Node or not node.args or node.key.kind not in ("update", "scatter"):
             return False
         if type(node.args[1]) is Node and node.args[1].key.spec.size >= config.eager_below:
             return False
@@ -350,7 +350,7 @@ def wakes(root: Node) -> bool:
     node: Any = root
     writes: list[tuple[IndexMap, Any]] = []
     for _ in range(CHAIN):
-        if type(node) is not Node or node.data is not None:
+        if type(node) is not Node or not boundary.is_pending(node):
             return False
         kind = node.key.kind
         if kind in ("fill", "empty", "iota"):

@@ -37,7 +37,7 @@ def pending_closure(targets: Sequence[Node]) -> list[Node]:
     """All unevaluated nodes that the targets need, the targets included, in the order they were recorded."""
     seen: set[int] = set()
     found: list[Node] = []
-    stack = [t for t in targets if t.data is None]
+    stack = [t for t in targets if t.data is None and t.remote is None]
     while stack:
         node = stack.pop()
         if id(node) in seen:
@@ -45,7 +45,7 @@ def pending_closure(targets: Sequence[Node]) -> list[Node]:
         seen.add(id(node))
         found.append(node)
         for arg in node.args:
-            if type(arg) is Node and arg.data is None and id(arg) not in seen:
+            if type(arg) is Node and arg.data is None and arg.remote is None and id(arg) not in seen:
                 stack.append(arg)
     found.sort(key=_sequence_of)
     return found

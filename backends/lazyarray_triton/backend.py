@@ -1,0 +1,98 @@
+"""The Triton backend's entry: kernels to programs for a GPU, and programs to prepared launches.
+
+It compiles for devices only, whose memory and library calls are another package's (`lazyarray_cupy`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.errors import BackendError, CompileError
+from lazyarray.runtime.device import Origins
+from lazyarray.runtime.dump import show
+from lazyarray.schedule.kernel import Binding, Kernel
+from lazyarray_triton.cubins import Cubins
+from lazyarray_triton.emit import emit, forms
+from lazyarray_triton.launcher import Launcher
+from lazyarray_triton.prepared import Prepared
+
+_PREPARED_LIMIT: Final = 256  # launches kept of one kernel
+
+
+class Program:
+    """One kernel on one GPU: its launches are prepared once for each extents, strides and alignments."""
+
+    def __init__(self, launcher: Launcher, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self._launcher = launcher
+        self._scatters = kernel.scatters
+        self._prepared: dict[Any, Prepared] = {}
+
+    @property
+    def source(self) -> str:
+        """The modules of the forms that were launched so far; of the first possible form before the first launch."""
+        texts = dict.fromkeys([prepared.source.text for prepared in self._prepared.values()])
+        return "\n".join(texts) or emit(self.kernel, forms(self.kernel)[0]).text
+
+    def start(self, binding: Binding, origins: Origins) -> None:
+        """Queues one run on the current stream."""
+        extents, pointers, strides, scalars = binding
+        bits = 0
+        for pointer in pointers:
+            bits = bits << 1 | (pointer & 15 == 0)
+        places = None
+        if self._scatters:
+            places = tuple([(pointers[k] - start, size) for k, (start, size) in origins.items()])
+        key = (extents, strides, bits, places)
+        prepared = self._prepared.get(key)
+        if prepared is None:
+            prepared = self._prepare(key, binding, origins)
+        elif scalars:
+            prepared.set_scalars(scalars)
+        prepared.launch(pointers)
+
+    def _prepare(self, key: Any, binding: Binding, origins: Origins) -> Prepared:
+        if len(self._prepared) >= _PREPARED_LIMIT:
+            self._prepared.clear()
+        launcher = self._launcher
+        try:
+            prepared = Prepared(launcher, self.kernel, binding, origins=origins if self._scatters else None)
+        except MemoryError:
+            raise
+        except Exception as error:
+            # Triton has many classes of errors; whatever it cannot do runs on the host, and is counted and told.
+            raise CompileError(f"Triton: {type(error).__name__}: {error}") from error
+        show("kernels", "triton", lambda: prepared.source.text, "py")
+        self._prepared[key] = prepared
+        return prepared
+
+
+class Backend:
+    """Compiles kernels with Triton for NVIDIA GPUs."""
+
+    name = "triton"
+    device_kind = "cuda"
+
+    def __init__(self) -> None:
+        self._launchers: dict[str, Launcher] = {}
+        self._programs: dict[tuple[str, Kernel], Program] = {}
+
+    def compile(self, kernel: Kernel) -> Any:
+        """There are no programs for the host."""
+        raise BackendError("the Triton backend compiles for GPUs: choose a device, such as LAZYARRAY_DEVICE=cuda")
+
+    def compile_for(self, device: Any, kernel: Kernel) -> Program:
+        """The program of a kernel on a device, whose `driver` loads and launches it."""
+        program = self._programs.get((device.name, kernel))
+        if program is None:
+            launcher = self._launchers.get(device.name)
+            if launcher is None:
+                launcher = self._launchers[device.name] = Launcher(device.driver, Cubins())
+            program = self._programs[device.name, kernel] = Program(launcher, kernel)
+        return program
+
+    def eager_ufunc(self, op: str) -> np.ufunc | None:
+        """Small arrays are NumPy's, with its own functions."""
+        return None

@@ -1,0 +1,188 @@
+"""Owns devices as programs see them: which one is used, where an array lives, moving it, and what a device's own
+library computes in NumPy's place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.config import config
+from lazyarray.frontend.array import from_node, ndarray, scalar_from_node, value
+from lazyarray.frontend.record import COMPILED
+from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.ir.expression import pending_closure
+from lazyarray.ir.node import Key, Node, leaf, spec_of
+from lazyarray.runtime import evaluate as boundary
+from lazyarray.runtime.device import HOST, Device, Remote, in_use, is_host, open_device, placement, send, upload
+from lazyarray.runtime.ledger import ledger
+
+CHANGES: Final = "the device changes"
+MOVED: Final = "to_device() was called"
+
+# Functions that take `device=`; NumPy's own know one device, "cpu".
+PLACED: Final = frozenset(
+    """
+    asarray asanyarray zeros ones empty full arange linspace eye zeros_like ones_like empty_like full_like
+    """.split()
+)
+
+
+def set_device(name: str) -> None:
+    """Evaluates on another device from now on: "cpu", "cuda", "cuda:1". What is pending is evaluated first."""
+    if not is_host(name):
+        open_device(name)
+    if name != config.device:
+        with boundary.lock:
+            boundary.evaluate(boundary.unused(boundary.pending()), CHANGES, stay=True)
+            config.device = name
+
+
+@contextmanager
+def device(name: str) -> Iterator[None]:
+    """A block whose operations are evaluated on a device, those of its arrays that live nowhere else."""
+    before = config.device
+    set_device(name)
+    try:
+        yield
+    finally:
+        set_device(before)
+
+
+# ---- where arrays live
+
+
+def device_of(node: Node) -> Device | None:
+    """Where a node's value is made, or will be; None for the host."""
+    remote = node.remote
+    if remote is not None and remote.home:
+        found: Device = remote.device
+        return found
+    if node.data is not None:
+        return None
+    return placement([arg for inner in pending_closure([node]) for arg in inner.args])
+
+
+def device_name(array: Any) -> str:
+    """`array.device`."""
+    if array._np is not None or not in_use():
+        return HOST
+    node = array._node
+    if node is None:
+        node = array._base.node
+        if node is None:
+            return HOST
+    found = device_of(node)
+    return HOST if found is None else found.name
+
+
+def remote_leaf(array: Any, place: Device) -> Node:
+    """A node over a device's array, C-contiguous and of a compiled dtype."""
+    node = Node(Key("leaf", None, spec_of(tuple(array.shape), np.dtype(array.dtype.str))), ())
+    node.remote = Remote(array, place)
+    return node
+
+
+def to_device(array: ndarray, name: str, stream: Any = None) -> ndarray:
+    """The array on another device; itself where it lives there."""
+    if not is_host(name) and ":" not in name:
+        name = open_device(name).name
+    if device_name(array) == name:
+        return array
+    node = value(array)
+    if is_host(name):
+        boundary.evaluate((node,), MOVED)
+        assert node.data is not None
+        return from_node(leaf(node.data.copy()))
+    if array.dtype not in COMPILED:
+        raise TypeError(f"arrays of dtype {array.dtype} do not go to {name}")
+    place = open_device(name)
+    if boundary.is_pending(node):
+        boundary.evaluate((node,), MOVED, stay=True)
+    with place.active():
+        remote = node.remote
+        if remote is not None and remote.device is place:
+            return from_node(remote_leaf(remote.array, place))
+        return from_node(remote_leaf(send(node, place, MOVED), place))
+
+
+def placed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that makes an array, knowing devices other than NumPy's one."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        name = options.get("device")
+        if name is None or name == HOST or not isinstance(name, str):
+            return function(*args, **options)
+        del options["device"]
+        before = config.device
+        set_device(name)
+        try:
+            made = function(*args, **options)
+            return to_device(made, name)
+        finally:
+            set_device(before)
+
+    return call
+
+
+# ---- what the device's library computes
+
+
+def run_there(name: str, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """A function of NumPy's on the device where its arrays live; NotImplemented where the host has to run it."""
+    arrays = [a for a in (*args, *options.values()) if type(a) is ndarray and a._np is None]
+    if not arrays or any(type(a) in (list, tuple) and _has_arrays(a) for a in args):
+        return NotImplemented
+    nodes = [value(a) for a in arrays]
+    pending = [inner for node in nodes for inner in pending_closure([node])]
+    place = placement([arg for inner in pending for arg in inner.args] + nodes)
+    function = None if place is None else getattr(place, "function", _no_function)(name)
+    if place is None or function is None:
+        return NotImplemented
+    boundary.evaluate(nodes, f"{name} was called", stay=True)
+    with place.active():
+        given = [_there(a, place) for a in args]
+        named = {key: _there(a, place) for key, a in options.items()}
+        if any(a is NotImplemented for a in (*given, *named.values())):
+            return NotImplemented
+        found = function(*given, **named)
+        if found is NotImplemented:
+            return NotImplemented
+        made = _wrapped(found, place)
+    ledger.library_call(name, sum([a.nbytes for a in arrays]), getattr(found, "nbytes", 0))
+    return made
+
+
+def _no_function(name: str) -> None:
+    return None
+
+
+def _has_arrays(items: Any) -> bool:
+    return any(type(item) in (ndarray, LazyScalar, np.ndarray) for item in items)
+
+
+def _there(arg: Any, place: Device) -> Any:
+    kind = type(arg)
+    if kind is LazyScalar:
+        return arg.evaluate()
+    if kind is ndarray:
+        if arg._np is None:
+            return send(value(arg), place, "an argument there")
+        arg = arg._np
+        kind = np.ndarray
+    if kind is np.ndarray:
+        if arg.dtype not in COMPILED:
+            return NotImplemented
+        return upload(arg, place, "an argument there")
+    return arg
+
+
+def _wrapped(found: Any, place: Device) -> Any:
+    if isinstance(found, tuple):
+        return tuple([_wrapped(item, place) for item in found])
+    if not found.flags.c_contiguous:
+        found = found.copy()
+    node = remote_leaf(found, place)
+    return from_node(node) if found.shape else scalar_from_node(node)
