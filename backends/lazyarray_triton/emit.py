@@ -87,12 +87,17 @@ def _split(kernel: Kernel, tiles: Tiles) -> tuple[list[Function], list[Work], se
         rows = stages[number + 1 : following] if stage.level == "full" else stages[number:following]
         if stage.level == "full":
             made += _stage_functions(kernel, tiles, works, stage, number)
-        if rows or stage.reductions:
+        if stage.reductions or any(_does_something(row) for row in rows):
             made.append((_together(kernel, tiles, works, stage, rows, following), f"together{number}"))
         number = following
     modules = set().union(*(p.w.modules for p, _ in made))
     functions = [function(kernel, works.records, p.w, name, p.grid) for p, name in made]
     return functions, works.records, modules
+
+
+def _does_something(row: Stage) -> bool:
+    """False for a row stage that only names numbers: whoever needs them computes them again."""
+    return bool(row.stores) or any(i.op not in ("const", "scalar") for i in row.body)
 
 
 def _stage_functions(kernel: Kernel, tiles: Tiles, works: Works, stage: Stage, number: int) -> list[tuple[Pass, str]]:

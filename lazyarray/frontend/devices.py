@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.array import from_node, ndarray, scalar_from_node, value
+from lazyarray.frontend.array import from_node, ndarray, scalar_from_node, take_over, value
 from lazyarray.frontend.record import COMPILED
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.expression import pending_closure
@@ -132,27 +132,61 @@ def placed(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def run_there(name: str, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """A function of NumPy's on the device where its arrays live; NotImplemented where the host has to run it."""
-    arrays = [a for a in (*args, *options.values()) if type(a) is ndarray and a._np is None]
-    if not arrays or any(type(a) in (list, tuple) and _has_arrays(a) for a in args):
-        return NotImplemented
-    nodes = [value(a) for a in arrays]
-    pending = [inner for node in nodes for inner in pending_closure([node])]
-    place = placement([arg for inner in pending for arg in inner.args] + nodes)
-    function = None if place is None else getattr(place, "function", _no_function)(name)
-    if place is None or function is None:
-        return NotImplemented
-    boundary.evaluate(nodes, f"{name} was called", stay=True)
-    with place.active():
-        given = [_there(a, place) for a in args]
-        named = {key: _there(a, place) for key, a in options.items()}
-        if any(a is NotImplemented for a in (*given, *named.values())):
+    return _Call(name, args, options).run()
+
+
+class _Call:
+    """One function with its arguments, whose arrays are evaluated once."""
+
+    def __init__(self, name: str, args: Sequence[Any], options: Mapping[str, Any]) -> None:
+        self.name, self.args, self.options = name, args, options
+        self.nodes: dict[int, Node] = {}  # of arrays that are managed, by the array's id
+
+    def run(self) -> Any:
+        for arg in (*self.args, *self.options.values()):
+            if type(arg) is ndarray:
+                take_over(arg)
+                if arg._np is None:
+                    self.nodes[id(arg)] = value(arg)
+            elif type(arg) in (list, tuple) and _has_arrays(arg):
+                return NotImplemented
+        if not self.nodes:
             return NotImplemented
-        found = function(*given, **named)
-        if found is NotImplemented:
+        nodes = list(self.nodes.values())
+        pending = pending_closure(nodes)
+        place = placement([*nodes, *[arg for inner in pending for arg in inner.args]])
+        function = None if place is None else getattr(place, "function", _no_function)(self.name)
+        if place is None or function is None:
             return NotImplemented
-        made = _wrapped(found, place)
-    ledger.library_call(name, sum([a.nbytes for a in arrays]), getattr(found, "nbytes", 0))
-    return made
+        boundary.evaluate(nodes, f"{self.name} was called", stay=True)
+        with place.active():
+            given = [self.there(arg, place) for arg in self.args]
+            named = {key: self.there(arg, place) for key, arg in self.options.items()}
+            if any(arg is NotImplemented for arg in (*given, *named.values())):
+                return NotImplemented
+            found = function(*given, **named)
+            if found is NotImplemented:
+                return NotImplemented
+            made = _wrapped(found, place)
+        ledger.library_call(self.name, sum([node.key.spec.nbytes for node in nodes]), getattr(found, "nbytes", 0))
+        return made
+
+    def there(self, arg: Any, place: Device) -> Any:
+        """An argument as the device's function takes it."""
+        kind = type(arg)
+        if kind is LazyScalar:
+            return arg.evaluate()
+        if kind is ndarray:
+            node = self.nodes.get(id(arg))
+            if node is not None:
+                return send(node, place, _ARGUMENT)
+            arg, kind = arg._np, np.ndarray
+        if kind is np.ndarray:
+            return upload(arg, place, _ARGUMENT) if arg.dtype in COMPILED else NotImplemented
+        return arg
+
+
+_ARGUMENT: Final = "an argument of a call there"
 
 
 def _no_function(name: str) -> None:
@@ -161,22 +195,6 @@ def _no_function(name: str) -> None:
 
 def _has_arrays(items: Any) -> bool:
     return any(type(item) in (ndarray, LazyScalar, np.ndarray) for item in items)
-
-
-def _there(arg: Any, place: Device) -> Any:
-    kind = type(arg)
-    if kind is LazyScalar:
-        return arg.evaluate()
-    if kind is ndarray:
-        if arg._np is None:
-            return send(value(arg), place, "an argument there")
-        arg = arg._np
-        kind = np.ndarray
-    if kind is np.ndarray:
-        if arg.dtype not in COMPILED:
-            return NotImplemented
-        return upload(arg, place, "an argument there")
-    return arg
 
 
 def _wrapped(found: Any, place: Device) -> Any:
