@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from lazyarray.ir.installed import HALVES_KEEP_ZERO
 from lazyarray_triton.codes import Class, class_of
 
 _SAME: Final = "{0}"
