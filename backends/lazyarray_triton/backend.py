@@ -5,6 +5,7 @@ It compiles for devices only, whose memory and library calls are another package
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +16,7 @@ from lazyarray.runtime.dump import show
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_triton.cubins import Cubins
 from lazyarray_triton.emit import emit, forms
+from lazyarray_triton.errors import watchable
 from lazyarray_triton.launcher import Launcher
 from lazyarray_triton.prepared import Prepared
 
@@ -36,8 +38,13 @@ class Program:
         texts = dict.fromkeys([prepared.source.text for prepared in self._prepared.values()])
         return "\n".join(texts) or emit(self.kernel, forms(self.kernel)[0]).text
 
-    def start(self, binding: Binding, origins: Origins) -> None:
-        """Queues one run on the current stream."""
+    @functools.cached_property
+    def words(self) -> dict[int, int]:
+        """The values whose errors can be looked for, with the numbers of their words."""
+        return watchable(self.kernel)
+
+    def start(self, binding: Binding, origins: Origins, flags: int = 0) -> None:
+        """Queues one run on the current stream; one that looks for errors if it is given memory for them."""
         extents, pointers, strides, scalars = binding
         bits = 0
         for pointer in pointers:
@@ -45,20 +52,21 @@ class Program:
         places = None
         if self._scatters:
             places = tuple([(pointers[k] - start, size) for k, (start, size) in origins.items()])
-        key = (extents, strides, bits, places)
+        key = (extents, strides, bits, places, not flags)
         prepared = self._prepared.get(key)
         if prepared is None:
-            prepared = self._prepare(key, binding, origins)
+            prepared = self._prepare(key, binding, origins, bool(flags))
         elif scalars:
             prepared.set_scalars(scalars)
-        prepared.launch(pointers)
+        prepared.launch(pointers, flags=flags)
 
-    def _prepare(self, key: Any, binding: Binding, origins: Origins) -> Prepared:
+    def _prepare(self, key: Any, binding: Binding, origins: Origins, watched: bool) -> Prepared:
         if len(self._prepared) >= _PREPARED_LIMIT:
             self._prepared.clear()
         launcher = self._launcher
         try:
-            prepared = Prepared(launcher, self.kernel, binding, origins=origins if self._scatters else None)
+            places = origins if self._scatters else None
+            prepared = Prepared(launcher, self.kernel, binding, origins=places, watched=watched)
         except MemoryError:
             raise
         except Exception as error:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from lazyarray.schedule.kernel import Instruction, Kernel, Store
 from lazyarray_triton.codes import PARTS, VALUE, class_of, in_units, itemsize, literal, part, unit, words
+from lazyarray_triton.errors import watch
 from lazyarray_triton.table import find_rule
 from lazyarray_triton.tiles import Tiles, mask_of, offset
 from lazyarray_triton.writer import NONE, Axes, Value, Writer
@@ -54,12 +55,18 @@ class Body:
         self.loaded: dict[tuple[int, bool], Value] = {}
         # What `expand` reads: for each mask value, the place among the true elements.
         self.places: Mapping[int, str] = {}
+        # The memory for errors, and the words there of the values that are watched.
+        self.words: tuple[str, Mapping[int, int]] | None = None
 
     def compute(self, instructions: Iterable[Instruction], *, row: bool = False) -> None:
         """Writes instructions; those that are known already are not written again."""
         for instruction in instructions:
             if instruction.target not in self.values:
-                self.values[instruction.target] = self._compute(instruction, row)
+                value = self.values[instruction.target] = self._compute(instruction, row)
+                if self.words is not None and instruction.target in self.words[1]:
+                    args = [self.values[a] for a in instruction.args]
+                    word = f"{self.words[0]} + {self.words[1][instruction.target]}"
+                    watch(self.w, instruction, args, value, word, self.mask(value.axes, row))
 
     def _compute(self, instruction: Instruction, row: bool) -> Value:
         w, op, code, attr = self.w, instruction.op, instruction.code, instruction.attr

@@ -7,6 +7,7 @@ from dataclasses import replace
 from lazyarray.schedule.kernel import Access, Instruction, Kernel, Stage
 from lazyarray.schedule.printer import format_kernel
 from lazyarray_triton import reductions, scans
+from lazyarray_triton.errors import watchable
 from lazyarray_triton.ordered import emit_packed, emit_scattered, needed
 from lazyarray_triton.passes import Pass, Works, missing
 from lazyarray_triton.source import Form, Function, TritonSource, Work, function, module_text
@@ -43,26 +44,26 @@ def describe(kernel: Kernel) -> str:
     return "\n".join([*lines, format_kernel(kernel)])
 
 
-def emit(kernel: Kernel, form: Form) -> TritonSource:
-    """The module of a kernel in one form."""
+def emit(kernel: Kernel, form: Form, watched: bool = False) -> TritonSource:
+    """The module of a kernel in one form. `watched`: it looks for floating-point errors (`errors.py`)."""
     kernel = normalise(kernel)
+    works = Works(watchable(kernel) if watched else None)
     assert form in forms(kernel), f"{form} is no form of this kernel"
     if form == "packed":
-        functions, works, modules = emit_packed(kernel)
+        functions, modules = emit_packed(kernel, works)
         tiles = flat_tiles(kernel)
     elif form == "scattered":
-        functions, works, modules = emit_scattered(kernel)
+        functions, modules = emit_scattered(kernel, works)
         tiles = tiles_of(kernel)
     else:
         tiles = tiles_of(kernel)
-        functions, works, modules = _split(kernel, tiles) if form == "split" else _whole(kernel, tiles, form)
+        functions, modules = _split(kernel, tiles, works) if form == "split" else _whole(kernel, tiles, form, works)
     text = module_text(describe(kernel), modules, functions)
-    return TritonSource(kernel, form, tiles, tuple(functions), tuple(works), text)
+    return TritonSource(kernel, form, tiles, tuple(functions), tuple(works.records), text, bool(works.watched))
 
 
-def _whole(kernel: Kernel, tiles: Tiles, form: Form) -> tuple[list[Function], list[Work], set[str]]:
+def _whole(kernel: Kernel, tiles: Tiles, form: Form, works: Works) -> tuple[list[Function], set[str]]:
     """One function in which a program has whole rows (or columns)."""
-    works = Works()
     one = Pass(kernel, tiles, form, works)
     one.open()
     for stage in kernel.stages:
@@ -70,12 +71,11 @@ def _whole(kernel: Kernel, tiles: Tiles, form: Form) -> tuple[list[Function], li
             one.row(stage)
         else:
             one.finish(stage, one.full(stage, stores=stage.stores, scan="whole"))
-    return [function(kernel, works.records, one.w, "kernel", one.grid)], works.records, one.w.modules
+    return [function(kernel, works.records, one.w, "kernel", one.grid)], one.w.modules
 
 
-def _split(kernel: Kernel, tiles: Tiles) -> tuple[list[Function], list[Work], set[str]]:
+def _split(kernel: Kernel, tiles: Tiles, works: Works) -> tuple[list[Function], set[str]]:
     """A row is cut into segments, one program each; after each stage its results are put together."""
-    works = Works()
     stages = kernel.stages
     made: list[tuple[Pass, str]] = []
     number = 0
@@ -92,7 +92,7 @@ def _split(kernel: Kernel, tiles: Tiles) -> tuple[list[Function], list[Work], se
         number = following
     modules = set().union(*(p.w.modules for p, _ in made))
     functions = [function(kernel, works.records, p.w, name, p.grid) for p, name in made]
-    return functions, works.records, modules
+    return functions, modules
 
 
 def _does_something(row: Stage) -> bool:

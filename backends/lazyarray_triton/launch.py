@@ -54,7 +54,7 @@ class Plan:
     extents: tuple[int, ...]
     steps: tuple[Step, ...]
     numbers: Mapping[str, int]
-    works: tuple[int, ...]  # bytes of each work buffer; -1: as many elements as the memory behind its access has
+    works: tuple[int, ...]  # bytes of each; -1: as many elements as the memory behind its access has; -2: is given
 
 
 def plan_launches(source: TritonSource, extents: tuple[int, ...], guess: Guess) -> Plan:
@@ -84,9 +84,9 @@ def plan_launches(source: TritonSource, extents: tuple[int, ...], guess: Guess) 
         "partials": cells * guess.segments,
         "full": math.prod(extents),
         "programs": programs + 1,
-        "target": -1,
     }
-    works = tuple(counts[w.size] * itemsize(w.code) if w.size != "target" else -1 for w in source.works)
+    outside = {"target": -1, "flags": -2}
+    works = tuple(outside.get(w.size) or counts[w.size] * itemsize(w.code) for w in source.works)
     return Plan(source, extents, tuple(steps), numbers, works)
 
 

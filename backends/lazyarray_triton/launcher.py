@@ -21,6 +21,8 @@ from lazyarray_triton.cubins import Cubins
 from lazyarray_triton.emit import emit, normalise
 from lazyarray_triton.source import Form, TritonSource, Work
 
+FLAGS = -2  # the size of work memory that whoever launches gives
+
 
 class Driver(Protocol):
     """What launches need of a device."""
@@ -62,9 +64,9 @@ class Launcher:
     def __init__(self, driver: Driver, cubins: Cubins | None = None) -> None:
         self.driver = driver
         self._cubins = cubins
-        self._sources: dict[tuple[Kernel, Form], TritonSource] = {}
-        self._functions: dict[tuple[Kernel, Form], dict[str, Any]] = {}
-        self._ready: dict[tuple[Kernel, Form, launch.Variant], Ready] = {}
+        self._sources: dict[tuple[Kernel, Form, bool], TritonSource] = {}
+        self._functions: dict[tuple[Kernel, Form, bool], dict[str, Any]] = {}
+        self._ready: dict[tuple[Kernel, Form, bool, launch.Variant], Ready] = {}
 
     def run(
         self,
@@ -72,16 +74,22 @@ class Launcher:
         binding: Binding,
         guess: model.Guess | None = None,
         origins: launch.Origins | None = None,
+        flags: int = 0,
     ) -> TritonSource | None:
-        """Launches a kernel once; None where an extent is 0 and nothing is to be done."""
+        """Launches a kernel once; None where an extent is 0 and nothing is to be done.
+
+        `flags`: where the words of its errors are, if they are looked for.
+        """
         if any(n == 0 for n, role in zip(binding.extents, kernel.roles, strict=True) if role == "p"):
             return None
         if guess is None:
             guess = model.guess(kernel, binding.extents, self.driver.multiprocessors)
-        source = self.source(kernel, guess.form)
+        source = self.source(kernel, guess.form, bool(flags))
         plan = launch.plan_launches(source, binding.extents, guess)
         works = [
-            self.driver.allocate(size if size >= 0 else self.target_bytes(source, work, origins), work.fill)
+            flags
+            if size == FLAGS
+            else self.driver.allocate(size if size >= 0 else self.target_bytes(source, work, origins), work.fill)
             for work, size in zip(source.works, plan.works, strict=True)
         ]
         addresses = [int(w) for w in works]
@@ -92,11 +100,11 @@ class Launcher:
             self._launch(self.variant(source, made), step.grid, values)
         return source
 
-    def source(self, kernel: Kernel, form: Form) -> TritonSource:
+    def source(self, kernel: Kernel, form: Form, watched: bool = False) -> TritonSource:
         """The module of a kernel, emitted once."""
-        found = self._sources.get((kernel, form))
+        found = self._sources.get((kernel, form, watched))
         if found is None:
-            found = self._sources[kernel, form] = emit(kernel, form)
+            found = self._sources[kernel, form, watched] = emit(kernel, form, watched)
         return found
 
     def target_bytes(self, source: TritonSource, work: Work, origins: launch.Origins | None) -> int:
@@ -107,7 +115,7 @@ class Launcher:
 
     def variant(self, source: TritonSource, made: launch.Variant) -> Ready:
         """A variant, loaded: from memory, from disk, or compiled."""
-        key = (source.kernel, source.form, made)
+        key = (source.kernel, source.form, source.watched, made)
         found = self._ready.get(key)
         if found is None:
             binary = self._binary(source, made)
@@ -125,9 +133,10 @@ class Launcher:
             if stored is not None:
                 ledger.disk_hit(time.perf_counter() - start, start)
                 return stored
-        functions = self._functions.get((source.kernel, source.form))
+        key = (source.kernel, source.form, source.watched)
+        functions = self._functions.get(key)
         if functions is None:
-            functions = self._functions[source.kernel, source.form] = load_functions(source)
+            functions = self._functions[key] = load_functions(source)
         binary = compile_variant(functions, source, made, capability)
         ledger.compiled(time.perf_counter() - start, start)
         if self._cubins is not None:

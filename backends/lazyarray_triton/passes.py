@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from lazyarray.schedule.kernel import Instruction, Kernel, Stage, Store
@@ -19,8 +19,9 @@ Key = tuple[str, int, int]  # what a work buffer holds: ("partial" | "value" | "
 class Works:
     """The work buffers of a module, by what they hold."""
 
-    def __init__(self) -> None:
+    def __init__(self, watched: Mapping[int, int] | None = None) -> None:
         self.records: list[Work] = []
+        self.watched = watched or {}  # values whose errors are looked for, with the numbers of their words
         self._numbers: dict[Key, int] = {}
 
     def name(self, key: Key, work: Work) -> str:
@@ -40,6 +41,8 @@ class Pass:
         self.kernel, self.tiles, self.form, self.works = kernel, tiles, form, works
         self.w = Writer()
         self.body = Body(self.w, kernel, tiles)
+        if works.watched:
+            self.body.words = works.name(("flags", 0, 0), Work("i4", "flags")), works.watched
         self.axial = Axial(kernel, tiles)
         self.grid: tuple[str, ...] = ()
 

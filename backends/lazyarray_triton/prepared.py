@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_triton import launch, model
-from lazyarray_triton.launcher import Driver, Launcher
+from lazyarray_triton.launcher import FLAGS, Driver, Launcher
 
 
 class _Step(NamedTuple):
@@ -40,16 +40,17 @@ class Prepared:
         binding: Binding,
         guess: model.Guess | None = None,
         origins: launch.Origins | None = None,
+        watched: bool = False,
     ) -> None:
         driver: Driver = launcher.driver
         chosen = guess or model.guess(kernel, binding.extents, driver.multiprocessors)
-        self.source = source = launcher.source(kernel, chosen.form)
+        self.source = source = launcher.source(kernel, chosen.form, watched)
         plan = launch.plan_launches(source, binding.extents, chosen)
         index = launch.choose_index(plan, binding)
         self._driver = driver
         self._launch_kernel = driver.launch_kernel
         self._works = tuple(
-            (size if size >= 0 else launcher.target_bytes(source, work, origins), work.fill)
+            (launcher.target_bytes(source, work, origins) if size == -1 else size, work.fill)
             for work, size in zip(source.works, plan.works, strict=True)
         )
         self._lock = threading.Lock()  # the driver releases the interpreter's lock while it reads the slots
@@ -94,8 +95,11 @@ class Prepared:
             for packer, block, place, number, part_of in self._scalars:
                 packer.pack_into(block, place, launch.scalar(codes[number], scalars[number], part_of))
 
-    def launch(self, pointers: Sequence[int], stream: int | None = None) -> None:
-        """Launches on the current stream, whose address may be given; `pointers` as in a binding."""
+    def launch(self, pointers: Sequence[int], stream: int | None = None, flags: int = 0) -> None:
+        """Launches on the current stream, whose address may be given; `pointers` as in a binding.
+
+        `flags`: where the words of errors are, for a launch that was prepared to look for them.
+        """
         together = 0
         for k in self._aligned:
             together |= pointers[k]
@@ -110,7 +114,7 @@ class Prepared:
                     pack(block, 0, *[pointers[k] for k in which])
                     launch_kernel(*fixed, stream, slots, 0)
             return
-        memory = [self._driver.allocate(size, fill) for size, fill in self._works]
+        memory = [flags if size == FLAGS else self._driver.allocate(size, fill) for size, fill in self._works]
         addresses = [int(m) for m in memory]
         with self._lock:
             for pack, block, which, works, fixed, slots in self._steps:

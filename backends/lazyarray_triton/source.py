@@ -17,8 +17,9 @@ from lazyarray_triton.writer import Writer
 Form: TypeAlias = Literal["tile", "loop", "split", "packed", "scattered"]
 ArgumentKind: TypeAlias = Literal["pointer", "extent", "stride", "scalar", "work", "origin", "number"]
 # How many elements: one per row (or column) left by a reduction; for each and each segment; all; one per program and
-# one more; one per element of the memory behind an access (at most its size over the itemsize).
-WorkSize: TypeAlias = Literal["cells", "partials", "full", "programs", "target"]
+# one more; one per element of the memory behind an access (at most its size over the itemsize); the words for errors,
+# which the launcher is given.
+WorkSize: TypeAlias = Literal["cells", "partials", "full", "programs", "target", "flags"]
 CONSTANTS = ("XBLOCK", "YBLOCK")
 
 
@@ -66,6 +67,7 @@ class TritonSource:
     functions: tuple[Function, ...]
     works: tuple[Work, ...]
     text: str
+    watched: bool = False
 
 
 _NAME = re.compile(r"\b[A-Za-z_][A-Za-z_0-9]*\b")

@@ -39,8 +39,17 @@ class DeviceProgram(Protocol):
         """The emitted code, for reading."""
         ...
 
-    def start(self, binding: Binding, origins: Origins) -> None:
-        """Queues one run of the kernel; does not wait for it. Pointers are device addresses."""
+    @property
+    def words(self) -> Mapping[int, int]:
+        """The values that can raise floating-point errors, each with the number of its word."""
+        ...
+
+    def start(self, binding: Binding, origins: Origins, flags: int = 0) -> None:
+        """Queues one run of the kernel; does not wait for it. Pointers are device addresses.
+
+        `flags`: the address of as many int32 words as `words` has, into which the bits of errors are set; 0 for a run
+        that looks for none.
+        """
         ...
 
 

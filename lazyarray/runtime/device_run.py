@@ -27,7 +27,8 @@ from lazyarray.runtime.device import (
     send,
     upload,
 )
-from lazyarray.runtime.floating import modes_of
+from lazyarray.runtime.device_errors import equal_sources, words_of
+from lazyarray.runtime.floating import hand_over, modes_of, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.kernel import Binding
@@ -149,7 +150,7 @@ class DeviceRun:
             device.wait()
         start, compiling = time.perf_counter(), ledger.compile_seconds
         try:
-            program.start(binding, origins)
+            program.start(binding, origins, self.watched(step, program) if step.raising else 0)
         except CompileError as error:
             self.plan.programs[key] = str(error)
             self.kernel_on_host(step, scalars, str(error))
@@ -162,6 +163,32 @@ class DeviceRun:
         site, elements = self.site_of(step.computes), size_of(step.extents)
         ledger.kernel(step.name, step.ops, step.loaded, step.stored, site, seconds, start, elements)
 
+    def watched(self, step: KernelStep, program: DeviceProgram) -> int:
+        """Where the kernel is to leave the errors that the user wants to be told of; 0 where there are none."""
+        memo = ("raising", id(step))
+        known: list[tuple[int, list[int]]] | None = self.plan.programs.get(memo)
+        if known is None:
+            equal = equal_sources(self.sources)
+            known = []
+            for target, slot in step.raising:
+                origin = self.plan.origins[slot]
+                if origin is not None and target in program.words:
+                    known.append((program.words[target], equal.get(origin, [origin])))
+            self.plan.programs[memo] = known
+        asked = [
+            (word, node)
+            for word, places in known
+            for node in [self.sources[place] for place in places]
+            if type(node) is Node and wanted(node)
+        ]
+        if not asked:
+            return 0
+        words = words_of(self.device)
+        first, address = words.take(len(program.words))
+        for word, node in asked:
+            words.note(first + word, hand_over(node))
+        return address
+
     def kernel_on_host(self, step: KernelStep, scalars: tuple[Any, ...], why: str) -> None:
         """Runs a kernel that the device cannot run on copies of its memory, and sends back what it writes."""
         reason = f"{step.name} runs on the host: {why}"
@@ -169,7 +196,16 @@ class DeviceRun:
         specs = [spec_of(self.plan.shapes[s], dtype_of(self.plan.codes[s])) for s in slots]
         here = dict(zip(slots, download([self.array(s) for s in slots], specs, self.device, reason), strict=True))
         pointers = [here[w.slot].__array_interface__["data"][0] + w.offset for w in step.walks]
-        backends.current().compile(step.kernel).launch(Binding(step.extents, tuple(pointers), step.strides, scalars))
+        program = backends.current().compile(step.kernel)
+        binding = Binding(step.extents, tuple(pointers), step.strides, scalars)
+        if step.raising:
+            found = program.watch(binding)
+            for target, slot in step.raising:
+                node = self.source(slot) if self.plan.origins[slot] is not None else None
+                if found.get(target) and type(node) is Node and wanted(node):
+                    self.raised.append((node, found[target]))
+        else:
+            program.launch(binding)
         for slot in slots:
             if slot in step.writes:
                 self.memory[slot] = Remote(upload(here[slot], self.device, reason), self.device)

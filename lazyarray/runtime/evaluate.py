@@ -18,6 +18,7 @@ from lazyarray.ir.node import PINNED, TAPE, Node
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.device import Remote, fetch, placement
+from lazyarray.runtime.device_errors import tell_waiting
 from lazyarray.runtime.device_run import DeviceRun
 from lazyarray.runtime.dump import show
 from lazyarray.runtime.execute import Run
@@ -93,6 +94,7 @@ def evaluate(nodes: Sequence[Node], reason: str = "asked for", alone: bool = Fal
                 PINNED.clear()
         if absent and not stay:
             fetch(absent, reason)
+            tell_waiting()
 
 
 def is_pending(node: Node) -> bool:
@@ -148,6 +150,8 @@ def settle_warnings(reason: str) -> None:
     if TAPE and not running.depth:
         with lock:
             evaluate([node for node in unused(pending()) if may_warn(node)], reason, stay=True)
+    if not running.depth:
+        tell_waiting()
 
 
 def may_warn(node: Node) -> bool:

@@ -100,20 +100,31 @@ class FakeProgram:
 
     def __init__(self, place: FakeDevice, kernel: Kernel) -> None:
         self.place, self.kernel = place, kernel
-        self.program = backend.load("llvm").compile(kernel)
+        self.program: Any = backend.load("llvm").compile(kernel)
 
     @property
     def source(self) -> str:
         return self.program.source
 
-    def start(self, binding: Binding, origins: device.Origins) -> None:
+    @property
+    def words(self) -> dict[int, int]:
+        return {target: number for number, target in enumerate(self.program.words)}
+
+    def start(self, binding: Binding, origins: device.Origins, flags: int = 0) -> None:
         if 0 not in binding.extents:
             for number, pointer in enumerate(binding.pointers):
                 self.place.owner(pointer)
                 start, size = origins[number]
                 assert start <= pointer <= start + size
         self.place.launched.append(self.kernel)
-        self.program.launch(binding)
+        if not flags:
+            self.program.launch(binding)
+            return
+        found = self.program.watch(binding)
+        array = self.place.owner(flags)
+        first = (flags - self.place.address(array)) // 4
+        for target, word in self.words.items():
+            array.view(np.ndarray)[first + word] |= found.get(target, 0)
 
 
 class FakeCompiler:

@@ -26,22 +26,22 @@ def test_an_unchanged_program_runs_on_the_device_that_is_set(devices: list[FakeD
 
 
 def test_an_input_travels_once_and_results_stay(devices: list[FakeDevice]) -> None:
-    with np.device("fake"):
+    with np.device("fake"), np.record_runs() as runs:
         x = np.array(DATA)
         for _ in range(3):
             y = np.evaluate(x * 2 + 1)
             x = np.evaluate(np.sqrt(y))
-    assert devices[0].transfers == [DATA.nbytes]
-    numpy.asarray(x)
-    assert devices[0].transfers == [DATA.nbytes, -DATA.nbytes]
+        assert [(t.way, t.nbytes) for t in runs.transfers] == [("to fake:0", DATA.nbytes)]
+        numpy.asarray(x)
+        assert [(t.way, t.nbytes) for t in runs.transfers[1:]] == [("from fake:0", DATA.nbytes)]
 
 
 def test_only_what_is_asked_for_comes_back(devices: list[FakeDevice]) -> None:
-    with np.device("fake"):
+    with np.device("fake"), np.record_runs() as runs:
         x = np.array(DATA) * 2
         assert float(x.sum()) == pytest.approx(2 * DATA.sum())
         assert float(x[3, 4]) == 2 * DATA[3, 4]
-    assert [size for size in devices[0].transfers if size < 0] == [-8, -8]
+    assert [t.nbytes for t in runs.transfers if t.way == "from fake:0"] == [8, 8]
 
 
 def test_a_write_is_done_in_the_memory_that_nobody_else_reads(devices: list[FakeDevice]) -> None:
@@ -177,3 +177,16 @@ def test_an_unknown_device_is_refused_by_name(devices: list[FakeDevice]) -> None
     with pytest.raises(BackendError, match="no device called 'quantum'"):
         np.set_device("quantum")
     assert config.device == "cpu"
+
+
+def test_errors_are_told_when_the_host_waits_and_name_the_line_that_raised_them(devices: list[FakeDevice]) -> None:
+    x = np.linspace(-1, 1, 5001)
+    with np.device("fake"):
+        with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide") as told:
+            y = np.evaluate(1 / x)  # this line
+            assert len(told) == 0
+            float(y[0])
+        float(y[1])
+    assert len(told) == 1
+    with open(told[0].filename) as source:
+        assert source.readlines()[told[0].lineno - 1].strip().endswith("# this line")
