@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.array import from_node, ndarray, scalar_from_node, take_over, value
+from lazyarray.frontend.array import from_node, ndarray, scalar_from_node, take_over, value, wrap
 from lazyarray.frontend.record import COMPILED
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.expression import pending_closure
@@ -125,6 +125,73 @@ def placed(function: Callable[..., Any]) -> Callable[..., Any]:
             set_device(before)
 
     return call
+
+
+# ---- memory shared with other libraries of the device
+
+
+def from_device(given: Any, copy: Any = None) -> ndarray | None:
+    """An array over the memory of an object of a GPU library (CuPy, PyTorch, ...); None where it is none of these.
+
+    The memory is shared unless `copy`: whoever writes it changes what arrays hold that were not yet evaluated.
+    """
+    if getattr(given, "__cuda_array_interface__", None) is None:
+        return None
+    place: Any = open_device("cuda")
+    return _adopted(place.from_others(given), copy)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    """`numpy.from_dlpack`, also of what lies on a GPU."""
+    kind = getattr(x, "__dlpack_device__", None)
+    where = (1, 0) if kind is None else kind()
+    if where[0] != _DLPACK_CUDA or type(x) is ndarray or device == HOST:
+        if device is not None and device != HOST:
+            return to_device(from_dlpack(x, copy=copy), device)
+        if type(x) is ndarray and device is None and copy is not True:
+            return x[...]
+        options = {} if copy is None else {"copy": copy}
+        return wrap(np.from_dlpack(x, device=device, **options))
+    place: Any = open_device(f"cuda:{where[1]}")
+    made = _adopted(place.from_dlpack(x), copy)
+    return made if device is None else to_device(made, device)
+
+
+_DLPACK_CUDA: Final = 2
+
+
+def _adopted(array: Any, copy: Any) -> ndarray:
+    place = open_device(f"cuda:{array.device.id}")
+    with place.active():
+        dtype = np.dtype(array.dtype.str)
+        if dtype not in COMPILED:
+            return wrap(array.get())  # type: ignore[no-any-return]
+        shared = array.flags.c_contiguous and not copy
+        if copy is False and not shared:
+            raise ValueError("the memory lies in an order that is kept only by copying it")
+        node = remote_leaf(array if shared else array.copy(order="C"), place)
+    node.remote.exported = shared
+    return from_node(node)
+
+
+def device_array(array: ndarray) -> tuple[Device, Any] | None:
+    """The array as its device's library has it, in the same memory; None where it lives on the host."""
+    if device_name(array) == HOST:
+        return None
+    view = None
+    node = array._node
+    if node is None:
+        node = value(array) if array._part is not None else array._base.node
+        view = array._map if array._part is None else None
+    assert node is not None
+    boundary.evaluate((node,), "memory on its device was asked for", stay=True)
+    remote = node.remote
+    if remote is None:
+        return None
+    remote.exported = True
+    place: Device = remote.device
+    with place.active():
+        return place, remote.array if view is None else place.view(remote.array, view)
 
 
 # ---- what the device's library computes

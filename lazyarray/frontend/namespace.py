@@ -22,7 +22,7 @@ from lazyarray.frontend import (
     statistics,
 )
 from lazyarray.frontend.array import as_array, ndarray, to_numpy, wrap
-from lazyarray.frontend.devices import PLACED, placed
+from lazyarray.frontend.devices import PLACED, from_dlpack, placed
 from lazyarray.frontend.dispatch import (
     Uncompiled,
     compiled,
@@ -241,6 +241,8 @@ def _resolve(name: str) -> Any:
         return guarded(own, source) if name in GUARDED else own
     if name in manipulation.VIEWING:
         return manipulation.viewing(name, source)
+    if name == "from_dlpack":
+        return describe(from_dlpack, source, name)
     if name in REBASED or name in REBASED_ALWAYS:
         return compiled(name, source, rebased(source), at_once=name in REBASED)
     if name in BY_DTYPE:
