@@ -19,6 +19,7 @@ from lazyarray_triton.emit import emit, forms
 from lazyarray_triton.errors import watchable
 from lazyarray_triton.launcher import Launcher
 from lazyarray_triton.prepared import Prepared
+from lazyarray_triton.source import Watched
 
 _PREPARED_LIMIT: Final = 256  # launches kept of one kernel
 
@@ -30,6 +31,8 @@ class Program:
         self.kernel = kernel
         self._launcher = launcher
         self._scatters = kernel.scatters
+        self._rereads = kernel.reduces
+        self._stored = {t.access for s in kernel.stages for t in s.stores}
         self._prepared: dict[Any, Prepared] = {}
 
     @property
@@ -52,15 +55,23 @@ class Program:
         places = None
         if self._scatters:
             places = tuple([(pointers[k] - start, size) for k, (start, size) in origins.items()])
-        key = (extents, strides, bits, places, not flags)
+        watched: Watched = ""
+        if flags:
+            watched = "exact" if self._rereads and self._in_place(origins) else "checked"
+        key = (extents, strides, bits, places, watched)
         prepared = self._prepared.get(key)
         if prepared is None:
-            prepared = self._prepare(key, binding, origins, bool(flags))
+            prepared = self._prepare(key, binding, origins, watched)
         elif scalars:
             prepared.set_scalars(scalars)
         prepared.launch(pointers, flags=flags)
 
-    def _prepare(self, key: Any, binding: Binding, origins: Origins, watched: bool) -> Prepared:
+    def _in_place(self, origins: Origins) -> bool:
+        """True when the kernel writes memory that it reads."""
+        written = {origins[k][0] for k in self._stored}
+        return any(start in written for k, (start, _) in origins.items() if k not in self._stored)
+
+    def _prepare(self, key: Any, binding: Binding, origins: Origins, watched: Watched) -> Prepared:
         if len(self._prepared) >= _PREPARED_LIMIT:
             self._prepared.clear()
         launcher = self._launcher

@@ -7,10 +7,10 @@ from dataclasses import replace
 from lazyarray.schedule.kernel import Access, Instruction, Kernel, Stage
 from lazyarray.schedule.printer import format_kernel
 from lazyarray_triton import reductions, scans
-from lazyarray_triton.errors import watchable
+from lazyarray_triton.errors import checked, watchable
 from lazyarray_triton.ordered import emit_packed, emit_scattered, needed
 from lazyarray_triton.passes import Pass, Works, missing
-from lazyarray_triton.source import Form, Function, TritonSource, Work, function, module_text
+from lazyarray_triton.source import Form, Function, TritonSource, Watched, Work, function, module_text
 from lazyarray_triton.tiles import Tiles, flat_tiles, tiles_of
 from lazyarray_triton.writer import Y
 
@@ -44,10 +44,10 @@ def describe(kernel: Kernel) -> str:
     return "\n".join([*lines, format_kernel(kernel)])
 
 
-def emit(kernel: Kernel, form: Form, watched: bool = False) -> TritonSource:
+def emit(kernel: Kernel, form: Form, watched: Watched = "") -> TritonSource:
     """The module of a kernel in one form. `watched`: it looks for floating-point errors (`errors.py`)."""
     kernel = normalise(kernel)
-    works = Works(watchable(kernel) if watched else None)
+    works = Works(watchable(kernel) if watched else None, checked(kernel) if watched == "checked" else None)
     assert form in forms(kernel), f"{form} is no form of this kernel"
     if form == "packed":
         functions, modules = emit_packed(kernel, works)
@@ -59,7 +59,7 @@ def emit(kernel: Kernel, form: Form, watched: bool = False) -> TritonSource:
         tiles = tiles_of(kernel)
         functions, modules = _split(kernel, tiles, works) if form == "split" else _whole(kernel, tiles, form, works)
     text = module_text(describe(kernel), modules, functions)
-    return TritonSource(kernel, form, tiles, tuple(functions), tuple(works.records), text, bool(works.watched))
+    return TritonSource(kernel, form, tiles, tuple(functions), tuple(works.records), text, watched)
 
 
 def _whole(kernel: Kernel, tiles: Tiles, form: Form, works: Works) -> tuple[list[Function], set[str]]:

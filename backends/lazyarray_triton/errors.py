@@ -1,12 +1,14 @@
 """Owns the finding of floating-point errors: which lanes of an instruction raised what NumPy would report.
 
 A GPU has no status to read, so a watched kernel looks at arguments and results, and leaves a word of NumPy's bits for
-each value that raised something.  Complex functions are judged by their results; sums and products are not watched.
+each value that raised something.  That would cost more than the arithmetic, so most programs only ask whether anything
+came out that is not finite, of the few values that show it for all others; those where it did compute again, looking
+closely.  Complex functions are judged by their results; sums and products are not watched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from lazyarray.ir.raises import DIVIDE, INVALID, OVERFLOW, raises
 from lazyarray.schedule.kernel import Instruction, Kernel
@@ -33,6 +35,19 @@ def watchable(kernel: Kernel) -> dict[int, int]:
     return found
 
 
+def covers(kernel: Kernel) -> dict[int, frozenset[int]]:
+    """Per value the masks of `expand` that it comes from: its other lanes hold what nobody computed in NumPy."""
+    found: dict[int, frozenset[int]] = {}
+    for stage in kernel.stages:
+        for i in (*stage.body, *stage.after):
+            masks = frozenset[int]().union(*(found.get(a, frozenset()) for a in i.args))
+            if i.op == "expand":
+                masks |= {i.args[0]}
+            if masks:
+                found[i.target] = masks
+    return found
+
+
 def watch(
     w: Writer, instruction: Instruction, args: Sequence[Value], value: Value, word: str, mask: str | None
 ) -> None:
@@ -47,9 +62,56 @@ def watch(
     q = f"q{instruction.target}"
     w.line(f"{q} = {' | '.join(terms)}")
     axes = frozenset[str]().union(value.axes, *(a.axes for a in args))
-    guard = f"({q} & ~tl.load({word})) != 0"
+    guard = f"(({q} & ~tl.load({word})) != 0)"
     place = f"{word} + {q} * 0" if axes else word
     w.line(f'tl.atomic_or({place}, {q}, mask={guard}{f" & {mask}" if mask else ""}, sem="relaxed")')
+
+
+def checked(kernel: Kernel) -> set[int]:
+    """The watched values that are looked at in every program: what is not finite in the others shows in them."""
+    watched = watchable(kernel)
+    users: dict[int, list[Instruction]] = {}
+    for stage in kernel.stages:
+        for i in stage.body:
+            for place, arg in enumerate(i.args):
+                if i.op in _PASSING or (i.op == "divide" and place == 0):
+                    users.setdefault(arg, []).append(i)
+    found = set(watched)
+    for stage in kernel.stages:
+        inside = {i.target for i in stage.body}
+        for i in stage.body:
+            if i.code[0] == "f" and _shows(i.target, users, watched, inside):
+                found.discard(i.target)
+    return found
+
+
+# What gives no number where an argument is none, or is infinite.
+_PASSING = frozenset(("add", "subtract", "multiply", "square", "negative", "positive", "absolute", "fabs"))
+
+
+def _shows(value: int, users: dict[int, list[Instruction]], watched: Mapping[int, int], inside: set[int]) -> bool:
+    for i in users.get(value, ()):
+        further = i.target in inside and i.code[0] == "f"
+        if further and (i.target in watched or _shows(i.target, users, watched, inside)):
+            return True
+    return False
+
+
+def suspects(instruction: Instruction, args: Sequence[Value], value: Value) -> str:
+    """Lanes without which an instruction raised nothing."""
+    op = instruction.op
+    if op == "cast" and class_of(value.code) == "integer":
+        limit = 2.0**63 if itemsize(value.code) == 8 else 2.0**31
+        return f"~(tl.abs({args[0].refs[0]}{'.to(tl.float32)' if args[0].code == 'f2' else ''}) < {limit!r})"
+    if class_of(value.code) == "integer":
+        divisor = args[-1].ref
+        return f"(({divisor} == 0) | ({divisor} == -1))" if args[-1].code[0] == "i" else f"({divisor} == 0)"
+    found = f"~{_all(_is_finite, [value])}"
+    if op.startswith("logaddexp"):
+        return f"({found} | ~{_is_finite(_difference(args))})"
+    if value.code in PARTS and op == "divide":
+        return f"({found} | (({args[1].refs[0]} == 0) & ({args[1].refs[1]} == 0)))"
+    return found
 
 
 def errors(w: Writer, op: str, args: Sequence[Value], value: Value) -> list[tuple[int, str]]:
@@ -85,7 +147,7 @@ def errors(w: Writer, op: str, args: Sequence[Value], value: Value) -> list[tupl
             pole = f"{pole} & {_is_finite(args[1].ref)}"
         return [(INVALID, invalid), (DIVIDE, pole), (OVERFLOW, f"{limit} & ({args[0].ref} != 0)")]
     if op in ("logaddexp", "logaddexp2"):
-        apart = f"({args[0].ref} - {args[1].ref})"
+        apart = _difference(args)
         return [(INVALID, nan), (OVERFLOW, f"({infinite} | {_is_infinite(apart)}) & {finite}")]
     if op in ("nextafter", "spacing"):
         limit = f"{infinite} & {_is_finite(args[0].ref)}"
@@ -114,6 +176,11 @@ def _integer(op: str, args: Sequence[Value]) -> list[tuple[int, str]]:
         return [(DIVIDE, zero)]
     smallest = f"({args[0].ref} == {-(1 << 8 * itemsize(divisor.code) - 1)})"
     return [(DIVIDE, zero), (OVERFLOW, f"{smallest} & ({divisor.ref} == -1)")]
+
+
+def _difference(args: Sequence[Value]) -> str:
+    """As `logaddexp` forms it: half floats in float32."""
+    return f"({' - '.join(f'{a.ref}.to(tl.float32)' if a.code == 'f2' else a.ref for a in args)})"
 
 
 def _is_nan(ref: str) -> str:

@@ -19,7 +19,7 @@ from lazyarray_triton import launch, model
 from lazyarray_triton.compiler import Binary, compile_variant, load_functions
 from lazyarray_triton.cubins import Cubins
 from lazyarray_triton.emit import emit, normalise
-from lazyarray_triton.source import Form, TritonSource, Work
+from lazyarray_triton.source import Form, TritonSource, Watched, Work
 
 FLAGS = -2  # the size of work memory that whoever launches gives
 
@@ -64,9 +64,9 @@ class Launcher:
     def __init__(self, driver: Driver, cubins: Cubins | None = None) -> None:
         self.driver = driver
         self._cubins = cubins
-        self._sources: dict[tuple[Kernel, Form, bool], TritonSource] = {}
-        self._functions: dict[tuple[Kernel, Form, bool], dict[str, Any]] = {}
-        self._ready: dict[tuple[Kernel, Form, bool, launch.Variant], Ready] = {}
+        self._sources: dict[tuple[Kernel, Form, Watched], TritonSource] = {}
+        self._functions: dict[tuple[Kernel, Form, Watched], dict[str, Any]] = {}
+        self._ready: dict[tuple[Kernel, Form, Watched, launch.Variant], Ready] = {}
 
     def run(
         self,
@@ -84,7 +84,7 @@ class Launcher:
             return None
         if guess is None:
             guess = model.guess(kernel, binding.extents, self.driver.multiprocessors)
-        source = self.source(kernel, guess.form, bool(flags))
+        source = self.source(kernel, guess.form, "exact" if flags else "")
         plan = launch.plan_launches(source, binding.extents, guess)
         works = [
             flags
@@ -100,7 +100,7 @@ class Launcher:
             self._launch(self.variant(source, made), step.grid, values)
         return source
 
-    def source(self, kernel: Kernel, form: Form, watched: bool = False) -> TritonSource:
+    def source(self, kernel: Kernel, form: Form, watched: Watched = "") -> TritonSource:
         """The module of a kernel, emitted once."""
         found = self._sources.get((kernel, form, watched))
         if found is None:

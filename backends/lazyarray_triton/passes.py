@@ -9,9 +9,10 @@ from lazyarray.schedule.kernel import Instruction, Kernel, Stage, Store
 from lazyarray_triton import reductions, scans
 from lazyarray_triton.body import Axial, Body, load, write
 from lazyarray_triton.codes import in_units
+from lazyarray_triton.errors import covers
 from lazyarray_triton.source import Form, Work
 from lazyarray_triton.tiles import Tiles, lanes, product, write_indices
-from lazyarray_triton.writer import Writer, X, Y
+from lazyarray_triton.writer import Value, Writer, X, Y
 
 Key = tuple[str, int, int]  # what a work buffer holds: ("partial" | "value" | "kept" | "total", value, part)
 
@@ -19,8 +20,9 @@ Key = tuple[str, int, int]  # what a work buffer holds: ("partial" | "value" | "
 class Works:
     """The work buffers of a module, by what they hold."""
 
-    def __init__(self, watched: Mapping[int, int] | None = None) -> None:
+    def __init__(self, watched: Mapping[int, int] | None = None, checks: set[int] | None = None) -> None:
         self.records: list[Work] = []
+        self.checks = checks
         self.watched = watched or {}  # values whose errors are looked for, with the numbers of their words
         self._numbers: dict[Key, int] = {}
 
@@ -43,6 +45,8 @@ class Pass:
         self.body = Body(self.w, kernel, tiles)
         if works.watched:
             self.body.words = works.name(("flags", 0, 0), Work("i4", "flags")), works.watched
+            self.body.covers = covers(kernel)
+            self.body.checks = works.checks if form in ("tile", "loop", "split") else None
         self.axial = Axial(kernel, tiles)
         self.grid: tuple[str, ...] = ()
 
@@ -170,6 +174,7 @@ class Pass:
         if looped:
             self.body.compute(i for i in instructions if self._uniform(i))
         before, loaded = dict(body.values), dict(body.loaded)
+        looking = self._begin_look(instructions)
         folds = {r.target: reductions.fold(r.op, self._code(r.value)) for r in stage.reductions}
         carried = {
             r.target: reductions.accumulators(w, self.tiles, r, folds[r.target]) for r in stage.reductions if looped
@@ -194,9 +199,15 @@ class Pass:
             if runner is not None:
                 runner.turn()
                 if scan != "total":
+                    checks, body.checks = body.checks, None
                     body.compute(stage.after)
+                    body.checks = checks
+            if looking and not looped:
+                self._look_again(instructions, before)
             for store in stores:
                 body.store(store)
+        if looking and looped:
+            self._look_again(instructions, before)
         found = {
             r.target: reductions.collapse(w, self.tiles, folds[r.target], carried[r.target], f"r{r.target}")
             for r in stage.reductions
@@ -208,6 +219,27 @@ class Pass:
         if scan != "total":
             self.settle(stage)
         return found
+
+    def _begin_look(self, instructions: Sequence[Instruction]) -> bool:
+        """Whether something may be found in a stage that has to be looked at again; nothing is, so far."""
+        checks = self.body.checks
+        if self.body.words is None or not checks or not any(i.target in checks for i in instructions):
+            return False
+        self.w.line(f"odd = tl.full({self.tiles.shape(self.tiles.full)}, 0, tl.int1)")
+        return True
+
+    def _look_again(self, instructions: Sequence[Instruction], before: dict[int, Value]) -> None:
+        """Computes a stage again, looking at every value, in programs where something was odd."""
+        body = self.body
+        with self.w.block("if tl.max(odd.to(tl.int32)) > 0:"):
+            self.body = again = Body(self.w, self.kernel, self.tiles)
+            again.words, again.covers, again.stem, again.volatile = body.words, body.covers, "u", True
+            again.values = dict(before)
+            with self.loop():
+                self.step()
+                for instruction in instructions:
+                    self._point(instruction)
+        self.body = body
 
     def finish(self, stage: Stage, parts: dict[int, list[str]]) -> None:
         """The values of a stage's reductions."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_triton import launch, model
 from lazyarray_triton.launcher import FLAGS, Driver, Launcher
+from lazyarray_triton.source import Watched
 
 
 class _Step(NamedTuple):
@@ -31,7 +32,18 @@ class Prepared:
     memory to later work of the same stream only, so it may be freed as soon as the call has returned.
     """
 
-    __slots__ = ("_aligned", "_driver", "_keeps", "_launch_kernel", "_lock", "_scalars", "_steps", "_works", "source")
+    __slots__ = (
+        "_aligned",
+        "_driver",
+        "_given",
+        "_keeps",
+        "_launch_kernel",
+        "_lock",
+        "_scalars",
+        "_steps",
+        "_works",
+        "source",
+    )
 
     def __init__(
         self,
@@ -40,7 +52,7 @@ class Prepared:
         binding: Binding,
         guess: model.Guess | None = None,
         origins: launch.Origins | None = None,
-        watched: bool = False,
+        watched: Watched = "",
     ) -> None:
         driver: Driver = launcher.driver
         chosen = guess or model.guess(kernel, binding.extents, driver.multiprocessors)
@@ -53,6 +65,7 @@ class Prepared:
             (launcher.target_bytes(source, work, origins) if size == -1 else size, work.fill)
             for work, size in zip(source.works, plan.works, strict=True)
         )
+        self._given: tuple[complex, ...] = tuple(binding.scalars)
         self._lock = threading.Lock()  # the driver releases the interpreter's lock while it reads the slots
         self._keeps: list[Any] = []
         self._scalars: list[tuple[struct.Struct, Any, int, int, tuple[int, ...]]] = []
@@ -90,8 +103,12 @@ class Prepared:
 
     def set_scalars(self, scalars: Sequence[complex]) -> None:
         """Other scalars for the launches that follow."""
+        given = tuple(scalars)
+        if given == self._given:
+            return
         codes = self.source.kernel.scalars
         with self._lock:
+            self._given = given
             for packer, block, place, number, part_of in self._scalars:
                 packer.pack_into(block, place, launch.scalar(codes[number], scalars[number], part_of))
 

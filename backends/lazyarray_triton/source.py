@@ -15,6 +15,9 @@ from lazyarray_triton.writer import Writer
 # tile: a program holds what it reduces; loop: it goes through it; split: several programs share it, in phases;
 # packed, scattered: places depend on data, in phases.
 Form: TypeAlias = Literal["tile", "loop", "split", "packed", "scattered"]
+# How floating-point errors are looked for: not at all; at every value; closely only where something is not finite,
+# which is not for kernels that read what they have overwritten in an earlier stage.
+Watched: TypeAlias = Literal["", "exact", "checked"]
 ArgumentKind: TypeAlias = Literal["pointer", "extent", "stride", "scalar", "work", "origin", "number"]
 # How many elements: one per row (or column) left by a reduction; for each and each segment; all; one per program and
 # one more; one per element of the memory behind an access (at most its size over the itemsize); the words for errors,
@@ -67,7 +70,7 @@ class TritonSource:
     functions: tuple[Function, ...]
     works: tuple[Work, ...]
     text: str
-    watched: bool = False
+    watched: Watched = ""
 
 
 _NAME = re.compile(r"\b[A-Za-z_][A-Za-z_0-9]*\b")

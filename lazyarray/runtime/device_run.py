@@ -76,8 +76,8 @@ class DeviceRun:
         return self.sources[origin]
 
     def number(self, slot: int) -> Any:
-        source = self.source(slot)
-        return source.item() if isinstance(source, np.generic) else source
+        source = self.sources[self.plan.origins[slot]]  # type: ignore[index]
+        return source if type(source) is float or not isinstance(source, np.generic) else source.item()
 
     def value(self, slot: int) -> Remote:
         """The slot's value on the device; inputs are sent there."""
