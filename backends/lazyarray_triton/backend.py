@@ -57,7 +57,7 @@ class Program:
             places = tuple([(pointers[k] - start, size) for k, (start, size) in origins.items()])
         watched: Watched = ""
         if flags:
-            watched = "exact" if self._rereads and self._in_place(origins) else "checked"
+            watched = ("exact" if self._rereads else "checked") if self._in_place(origins) else "apart"
         key = (extents, strides, bits, places, watched)
         prepared = self._prepared.get(key)
         if prepared is None:

@@ -58,6 +58,7 @@ class Body:
         # The memory for errors, and the words there of the values that are watched.
         self.words: tuple[str, Mapping[int, int]] | None = None
         self.checks: set[int] | None = None  # values that are only asked whether a close look is worth it; None: all
+        self.odd: int | None = None
         self.covers: Mapping[int, frozenset[int]] = {}
         self.stem = "v"
         self.volatile = False
@@ -77,7 +78,13 @@ class Body:
         axes = value.axes.union(*(a.axes for a in args))
         masks = [self.values[m].ref for m in sorted(self.covers.get(instruction.target, ()))]
         mask = " & ".join([*([inside] if (inside := self.mask(axes, row)) else []), *masks]) or None
-        if self.checks is None or row or not axes:
+        if self.odd is not None and (row or not axes):
+            word = f"{self.words[0]} + {self.odd}"
+            place = f"{word} + q{instruction.target} * 0" if axes else word
+            self.w.line(f"q{instruction.target} = ({suspects(instruction, args, value)}).to(tl.int32)")
+            guard = f"(q{instruction.target} != 0){f' & {mask}' if mask else ''}"
+            self.w.line(f'tl.atomic_or({place}, q{instruction.target}, mask={guard}, sem="relaxed")')
+        elif self.checks is None or row or not axes:
             word = f"{self.words[0]} + {self.words[1][instruction.target]}"
             watch(self.w, instruction, args, value, word, mask)
         elif instruction.target in self.checks:

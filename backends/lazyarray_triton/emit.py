@@ -9,8 +9,8 @@ from lazyarray.schedule.printer import format_kernel
 from lazyarray_triton import reductions, scans
 from lazyarray_triton.errors import checked, watchable
 from lazyarray_triton.ordered import emit_packed, emit_scattered, needed
-from lazyarray_triton.passes import Pass, Works, missing
-from lazyarray_triton.source import Form, Function, TritonSource, Watched, Work, function, module_text
+from lazyarray_triton.passes import FLAGS, Pass, Works, missing
+from lazyarray_triton.source import Form, Function, TritonSource, Watched, Work, function, look_function, module_text
 from lazyarray_triton.tiles import Tiles, flat_tiles, tiles_of
 from lazyarray_triton.writer import Y
 
@@ -47,19 +47,33 @@ def describe(kernel: Kernel) -> str:
 def emit(kernel: Kernel, form: Form, watched: Watched = "") -> TritonSource:
     """The module of a kernel in one form. `watched`: it looks for floating-point errors (`errors.py`)."""
     kernel = normalise(kernel)
-    works = Works(watchable(kernel) if watched else None, checked(kernel) if watched == "checked" else None)
+    words = watchable(kernel)
+    if form in ("packed", "scattered") and watched:
+        watched = "exact"
+    works = Works(words if watched else None, checked(kernel) if watched in ("checked", "apart") else None)
+    works.odd = len(words) if watched == "apart" else None
+    functions, modules = _functions(kernel, form, works)
+    if watched == "apart":
+        works.checks = works.odd = None
+        looking, more = _functions(kernel, form, works)
+        modules |= more
+        odd = f"{works.name(FLAGS, Work('i4', 'flags'))} + {len(words)}"
+        looked = [f for f in looking if "atomic_or" in f.text]
+        functions += [look_function(kernel, works.records, f, odd) for f in looked]
+    text = module_text(describe(kernel), modules, functions)
+    tiles = flat_tiles(kernel) if form == "packed" else tiles_of(kernel)
+    return TritonSource(kernel, form, tiles, tuple(functions), tuple(works.records), text, watched)
+
+
+def _functions(kernel: Kernel, form: Form, works: Works) -> tuple[list[Function], set[str]]:
+    """The functions of a kernel, and the device modules that they name."""
     assert form in forms(kernel), f"{form} is no form of this kernel"
     if form == "packed":
-        functions, modules = emit_packed(kernel, works)
-        tiles = flat_tiles(kernel)
-    elif form == "scattered":
-        functions, modules = emit_scattered(kernel, works)
-        tiles = tiles_of(kernel)
-    else:
-        tiles = tiles_of(kernel)
-        functions, modules = _split(kernel, tiles, works) if form == "split" else _whole(kernel, tiles, form, works)
-    text = module_text(describe(kernel), modules, functions)
-    return TritonSource(kernel, form, tiles, tuple(functions), tuple(works.records), text, watched)
+        return emit_packed(kernel, works)
+    if form == "scattered":
+        return emit_scattered(kernel, works)
+    tiles = tiles_of(kernel)
+    return _split(kernel, tiles, works) if form == "split" else _whole(kernel, tiles, form, works)
 
 
 def _whole(kernel: Kernel, tiles: Tiles, form: Form, works: Works) -> tuple[list[Function], set[str]]:

@@ -14,6 +14,7 @@ from lazyarray_triton.source import Form, Work
 from lazyarray_triton.tiles import Tiles, lanes, product, write_indices
 from lazyarray_triton.writer import Value, Writer, X, Y
 
+FLAGS = ("flags", 0, 0)
 Key = tuple[str, int, int]  # what a work buffer holds: ("partial" | "value" | "kept" | "total", value, part)
 
 
@@ -23,6 +24,7 @@ class Works:
     def __init__(self, watched: Mapping[int, int] | None = None, checks: set[int] | None = None) -> None:
         self.records: list[Work] = []
         self.checks = checks
+        self.odd: int | None = None  # the word in which it is noted that something has to be looked at
         self.watched = watched or {}  # values whose errors are looked for, with the numbers of their words
         self._numbers: dict[Key, int] = {}
 
@@ -44,8 +46,9 @@ class Pass:
         self.w = Writer()
         self.body = Body(self.w, kernel, tiles)
         if works.watched:
-            self.body.words = works.name(("flags", 0, 0), Work("i4", "flags")), works.watched
+            self.body.words = works.name(FLAGS, Work("i4", "flags")), works.watched
             self.body.covers = covers(kernel)
+            self.body.odd = works.odd
             self.body.checks = works.checks if form in ("tile", "loop", "split") else None
         self.axial = Axial(kernel, tiles)
         self.grid: tuple[str, ...] = ()
@@ -174,7 +177,7 @@ class Pass:
         if looped:
             self.body.compute(i for i in instructions if self._uniform(i))
         before, loaded = dict(body.values), dict(body.loaded)
-        looking = self._begin_look(instructions)
+        looking = self._begin_look([*instructions, *stage.after] if self.body.odd is not None else instructions)
         folds = {r.target: reductions.fold(r.op, self._code(r.value)) for r in stage.reductions}
         carried = {
             r.target: reductions.accumulators(w, self.tiles, r, folds[r.target]) for r in stage.reductions if looped
@@ -199,7 +202,9 @@ class Pass:
             if runner is not None:
                 runner.turn()
                 if scan != "total":
-                    checks, body.checks = body.checks, None
+                    checks = body.checks
+                    if body.odd is None:
+                        body.checks = None
                     body.compute(stage.after)
                     body.checks = checks
             if looking and not looped:
@@ -231,6 +236,11 @@ class Pass:
     def _look_again(self, instructions: Sequence[Instruction], before: dict[int, Value]) -> None:
         """Computes a stage again, looking at every value, in programs where something was odd."""
         body = self.body
+        if body.odd is not None:
+            assert body.words is not None
+            self.w.line("noted = tl.max(odd.to(tl.int32))")
+            self.w.line(f'tl.atomic_or({body.words[0]} + {body.odd}, noted, mask=noted > 0, sem="relaxed")')
+            return
         with self.w.block("if tl.max(odd.to(tl.int32)) > 0:"):
             self.body = again = Body(self.w, self.kernel, self.tiles)
             again.words, again.covers, again.stem, again.volatile = body.words, body.covers, "u", True

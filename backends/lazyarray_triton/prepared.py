@@ -104,7 +104,7 @@ class Prepared:
     def set_scalars(self, scalars: Sequence[complex]) -> None:
         """Other scalars for the launches that follow."""
         given = tuple(scalars)
-        if given == self._given:
+        if given == self._given and 0 not in given:  # zeros of both signs are equal
             return
         codes = self.source.kernel.scalars
         with self._lock:

@@ -47,8 +47,8 @@ class DeviceProgram(Protocol):
     def start(self, binding: Binding, origins: Origins, flags: int = 0) -> None:
         """Queues one run of the kernel; does not wait for it. Pointers are device addresses.
 
-        `flags`: the address of as many int32 words as `words` has, into which the bits of errors are set; 0 for a run
-        that looks for none.
+        `flags`: the address of one int32 word more than `words` has, all 0; into the first the bits of errors are set,
+        the last is the program's own. 0 for a run that looks for no errors.
         """
         ...
 

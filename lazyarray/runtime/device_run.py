@@ -184,7 +184,7 @@ class DeviceRun:
         if not asked:
             return 0
         words = words_of(self.device)
-        first, address = words.take(len(program.words))
+        first, address = words.take(len(program.words) + 1)
         for word, node in asked:
             words.note(first + word, hand_over(node))
         return address

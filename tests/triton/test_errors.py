@@ -30,13 +30,13 @@ BLOCKS = Blocks(1, 64, 1)
 def found(kernel: Kernel, arrays: list[np.ndarray], watched: str) -> dict[int, int]:
     """What an elementwise kernel in small blocks finds."""
     words = watchable(kernel)
-    flags = np.zeros(len(words) + 3 & -4, np.int32)
+    flags = np.zeros(len(words) + 4 & -4, np.int32)
     guess = Guess("tile", BLOCKS, BLOCKS)
     launch(kernel, bind(arrays, arrays[0].shape), guess, watched=watched, flags=flags)
     return {target: int(flags[word]) for target, word in words.items() if flags[word]}
 
 
-@pytest.mark.parametrize("watched", ["exact", "checked"])
+@pytest.mark.parametrize("watched", ["exact", "checked", "apart"])
 @pytest.mark.parametrize("code", ["f2", "f4", "f8"])
 @pytest.mark.parametrize("op", [*UNARY, *BINARY])
 def test_a_watched_kernel_finds_what_numpy_reports(op: str, code: str, watched: str) -> None:
@@ -59,7 +59,7 @@ def test_a_watched_kernel_finds_what_numpy_reports(op: str, code: str, watched: 
         assert list(got.values()) == ([raised] if raised else []), (arrays, got, raised)
 
 
-@pytest.mark.parametrize("watched", ["exact", "checked"])
+@pytest.mark.parametrize("watched", ["exact", "checked", "apart"])
 @pytest.mark.parametrize(("old", "new"), [("f4", "i4"), ("f8", "i8"), ("f8", "f4"), ("f4", "f2"), ("f8", "u1")])
 def test_casts_of_what_does_not_fit_are_found(old: str, new: str, watched: str) -> None:
     body = (cases.I(0, "load", (), old, 0), cases.I(1, "cast", (0,), new))
@@ -80,7 +80,7 @@ SEVERAL = [
 ]
 
 
-@pytest.mark.parametrize("watched", ["exact", "checked"])
+@pytest.mark.parametrize("watched", ["exact", "checked", "apart"])
 @pytest.mark.parametrize("form", ["tile", "loop", "split"])
 @pytest.mark.parametrize("number", range(len(SEVERAL)))
 def test_kernels_of_several_stages_find_what_llvm_finds(number: int, form: str, watched: str) -> None:
@@ -105,7 +105,7 @@ def test_kernels_of_several_stages_find_what_llvm_finds(number: int, form: str, 
         other = binding._replace(pointers=tuple(a.ctypes.data for a in copies))
         expected = load("llvm").compile(kernel).watch(other)
         words = watchable(kernel)
-        flags = np.zeros(len(words) + 3 & -4, np.int32)
+        flags = np.zeros(len(words) + 4 & -4, np.int32)
         guess = cases.small_blocks(kernel, extents, form)
         launch(kernel, binding, guess, watched=watched, flags=flags)
         got = {target: int(flags[word]) for target, word in words.items() if flags[word]}
