@@ -74,7 +74,7 @@ def checked(kernel: Kernel) -> set[int]:
     for stage in kernel.stages:
         for i in stage.body:
             for place, arg in enumerate(i.args):
-                if i.op in _PASSING or (i.op == "divide" and place == 0):
+                if i.op in _PASSING or (i.op == "divide" and place == 0) or (i.op == "cast" and i.code[0] == "f"):
                     users.setdefault(arg, []).append(i)
     found = set(watched)
     for stage in kernel.stages:
@@ -85,8 +85,10 @@ def checked(kernel: Kernel) -> set[int]:
     return found
 
 
-# What gives no number where an argument is none, or is infinite.
-_PASSING = frozenset(("add", "subtract", "multiply", "square", "negative", "positive", "absolute", "fabs"))
+# What is not finite where an argument is not.
+_PASSING = frozenset(
+    "add subtract multiply square negative positive absolute fabs sqrt log log2 log10 log1p sin cos tan".split()
+)
 
 
 def _shows(value: int, users: dict[int, list[Instruction]], watched: Mapping[int, int], inside: set[int]) -> bool:
