@@ -58,6 +58,8 @@ class Program:
         watched: Watched = ""
         if flags:
             watched = ("exact" if self._rereads else "checked") if self._in_place(origins) else "apart"
+            if 0 in extents:
+                watched = "exact"
         key = (extents, strides, bits, places, watched)
         prepared = self._prepared.get(key)
         if prepared is None:
@@ -81,6 +83,8 @@ class Program:
         except MemoryError:
             raise
         except Exception as error:
+            if watched in ("apart", "checked"):
+                return self._prepare(key, binding, origins, "exact")
             # Triton has many classes of errors; whatever it cannot do runs on the host, and is counted and told.
             raise CompileError(f"Triton: {type(error).__name__}: {error}") from error
         show("kernels", "triton", lambda: prepared.source.text, "py")

@@ -58,7 +58,8 @@ class Body:
         # The memory for errors, and the words there of the values that are watched.
         self.words: tuple[str, Mapping[int, int]] | None = None
         self.checks: set[int] | None = None  # values that are only asked whether a close look is worth it; None: all
-        self.odd: int | None = None
+        self.odd: int | None = None  # the word in which it is noted that something is odd
+        self.odd_rows: Axes = NONE  # the axes of what is noted of rows; of one number, no name of an axis
         self.covers: Mapping[int, frozenset[int]] = {}
         self.stem = "v"
         self.volatile = False
@@ -79,11 +80,10 @@ class Body:
         masks = [self.values[m].ref for m in sorted(self.covers.get(instruction.target, ()))]
         mask = " & ".join([*([inside] if (inside := self.mask(axes, row)) else []), *masks]) or None
         if self.odd is not None and (row or not axes):
-            word = f"{self.words[0]} + {self.odd}"
-            place = f"{word} + q{instruction.target} * 0" if axes else word
-            self.w.line(f"q{instruction.target} = ({suspects(instruction, args, value)}).to(tl.int32)")
-            guard = f"(q{instruction.target} != 0){f' & {mask}' if mask else ''}"
-            self.w.line(f'tl.atomic_or({place}, q{instruction.target}, mask={guard}, sem="relaxed")')
+            if self.checks is not None and instruction.target in self.checks:
+                found = f"({suspects(instruction, args, value)}{f' & {mask}' if mask else ''})"
+                self.w.line(f"odd_rows = odd_rows | {found}" if self.odd_rows else f"odd_rows = {found}")
+                self.odd_rows |= axes or frozenset(("",))
         elif self.checks is None or row or not axes:
             word = f"{self.words[0]} + {self.words[1][instruction.target]}"
             watch(self.w, instruction, args, value, word, mask)

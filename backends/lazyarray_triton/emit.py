@@ -85,6 +85,7 @@ def _whole(kernel: Kernel, tiles: Tiles, form: Form, works: Works) -> tuple[list
             one.row(stage)
         else:
             one.finish(stage, one.full(stage, stores=stage.stores, scan="whole"))
+    one.note_odd()
     return [function(kernel, works.records, one.w, "kernel", one.grid)], one.w.modules
 
 
@@ -139,6 +140,7 @@ def _stage_functions(kernel: Kernel, tiles: Tiles, works: Works, stage: Stage, n
         for k, (name, code) in enumerate(zip(parts[r.target], folding.codes, strict=True)):
             work = works.name(("partial", r.target, k), Work(code, "partials"))
             part.w.line(f"tl.store({work} + (segment * cells + cell), {name}, mask={mask})")
+    part.note_odd()
     made.append((part, f"stage{number}"))
     return made
 
@@ -173,6 +175,7 @@ def _together(
         one.row(row)
     made = {*targets, *(i.target for row in rows for i in row.body if i.op not in ("const", "scalar"))}
     one.save(v for v in missing(kernel, kernel.stages[following:]) if v in made)
+    one.note_odd()
     return one
 
 

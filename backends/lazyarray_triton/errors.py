@@ -8,7 +8,7 @@ closely.  Complex functions are judged by their results; sums and products are n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from lazyarray.ir.raises import DIVIDE, INVALID, OVERFLOW, raises
 from lazyarray.schedule.kernel import Instruction, Kernel
@@ -68,35 +68,34 @@ def watch(
 
 
 def checked(kernel: Kernel) -> set[int]:
-    """The watched values that are looked at in every program: what is not finite in the others shows in them."""
+    """The watched values that are looked at in every program: what is not finite in the others shows in them.
+
+    That holds where no extent is 0.
+    """
     watched = watchable(kernel)
-    users: dict[int, list[Instruction]] = {}
+    users: dict[int, list[int]] = {}
+    codes: dict[int, str] = {}
     for stage in kernel.stages:
         for i in stage.body:
+            codes[i.target] = i.code
             for place, arg in enumerate(i.args):
                 if i.op in _PASSING or (i.op == "divide" and place == 0) or (i.op == "cast" and i.code[0] == "f"):
-                    users.setdefault(arg, []).append(i)
-    found = set(watched)
-    for stage in kernel.stages:
-        inside = {i.target for i in stage.body}
-        for i in stage.body:
-            if i.code[0] == "f" and _shows(i.target, users, watched, inside):
-                found.discard(i.target)
-    return found
+                    users.setdefault(arg, []).append(i.target)
+        for r in stage.reductions:
+            codes[r.target] = r.code
+            if r.op in ("sum", "buffered_sum", "prod") and r.where is None:
+                users.setdefault(r.value, []).append(r.target)
+    shown: dict[int, bool] = {}
+    for value in reversed(codes):  # users come after what they use
+        further = [u for u in users.get(value, ()) if codes[u][0] == "f"]
+        shown[value] = codes[value][0] == "f" and any(u in watched or shown[u] for u in further)
+    return {value for value in watched if not shown.get(value)}
 
 
 # What is not finite where an argument is not.
 _PASSING = frozenset(
     "add subtract multiply square negative positive absolute fabs sqrt log log2 log10 log1p sin cos tan".split()
 )
-
-
-def _shows(value: int, users: dict[int, list[Instruction]], watched: Mapping[int, int], inside: set[int]) -> bool:
-    for i in users.get(value, ()):
-        further = i.target in inside and i.code[0] == "f"
-        if further and (i.target in watched or _shows(i.target, users, watched, inside)):
-            return True
-    return False
 
 
 def suspects(instruction: Instruction, args: Sequence[Value], value: Value) -> str:

@@ -45,6 +45,7 @@ class Pass:
         self.kernel, self.tiles, self.form, self.works = kernel, tiles, form, works
         self.w = Writer()
         self.body = Body(self.w, kernel, tiles)
+        self.noting = False  # odd values of the whole tile are noted
         if works.watched:
             self.body.words = works.name(FLAGS, Work("i4", "flags")), works.watched
             self.body.covers = covers(kernel)
@@ -225,22 +226,30 @@ class Pass:
             self.settle(stage)
         return found
 
+    def note_odd(self) -> None:
+        """Notes, at the end of a function, that something was odd in its program."""
+        body = self.body
+        if body.words is None or body.odd is None or not (self.noting or body.odd_rows):
+            return
+        found = "odd | odd_rows" if self.noting and body.odd_rows else "odd" if self.noting else "odd_rows"
+        number = f"({found}).to(tl.int32)"
+        self.w.line(f"noted = {number if not self.noting and not body.odd_rows - {''} else f'tl.max({number})'}")
+        self.w.line(f"tl.store({body.words[0]} + {body.odd}, 1, mask=noted > 0)")
+
     def _begin_look(self, instructions: Sequence[Instruction]) -> bool:
         """Whether something may be found in a stage that has to be looked at again; nothing is, so far."""
         checks = self.body.checks
         if self.body.words is None or not checks or not any(i.target in checks for i in instructions):
             return False
-        self.w.line(f"odd = tl.full({self.tiles.shape(self.tiles.full)}, 0, tl.int1)")
-        return True
+        if not self.noting:
+            self.w.line(f"odd = tl.full({self.tiles.shape(self.tiles.full)}, 0, tl.int1)")
+        if self.body.odd is not None:
+            self.noting = True
+        return not self.noting
 
     def _look_again(self, instructions: Sequence[Instruction], before: dict[int, Value]) -> None:
         """Computes a stage again, looking at every value, in programs where something was odd."""
         body = self.body
-        if body.odd is not None:
-            assert body.words is not None
-            # No sum over the program, for which its threads would have to meet: each writes the same, if anything.
-            self.w.line(f"tl.store({body.words[0]} + {body.odd} + odd.to(tl.int32) * 0, 1, mask=odd)")
-            return
         with self.w.block("if tl.max(odd.to(tl.int32)) > 0:"):
             self.body = again = Body(self.w, self.kernel, self.tiles)
             again.words, again.covers, again.stem, again.volatile = body.words, body.covers, "u", True
