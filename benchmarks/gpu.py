@@ -27,9 +27,10 @@ from benchmarks.gpu_plans import DevicePlan, Recorded
 from benchmarks.gpu_workloads import JAX_FORMS, TINY, WORKLOADS, GpuWorkload, Input
 from benchmarks.harness import format_table
 from lazyarray.schedule.plan import KernelStep
+from lazyarray_cupy.driver import CupyDriver
 from lazyarray_triton import model
 from lazyarray_triton.cubins import Cubins
-from lazyarray_triton.launcher import CupyDriver, Launcher
+from lazyarray_triton.launcher import Launcher
 
 ROTATED_BYTES = 1 << 30  # so much lies between two uses of the same memory: many times what caches hold
 BATCH = 16  # launches that are queued before the first of them begins

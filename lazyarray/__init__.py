@@ -15,7 +15,10 @@ from lazyarray import native as _native
 from lazyarray.config import config as config
 from lazyarray.frontend import modules as _modules
 
-_OWN = ("config", "counters", "evaluate", "explain", "jit", "profile", "record_runs", "strict", "verify")
+_OWN = (
+    "config", "counters", "device", "evaluate", "explain", "jit", "profile", "record_runs", "set_device", "strict",
+    "verify",
+)  # fmt: skip
 
 # What NumPy says about itself as a module, and to the array API's programs.
 _OF_NUMPY = frozenset(
@@ -51,6 +54,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(ledger, name)
     elif name == "jit":
         from lazyarray.frontend.jit import jit as value
+    elif name in ("device", "set_device"):
+        value = getattr(_import_module("lazyarray.frontend.devices"), name)
     elif name in ("explain", "profile", "strict", "verify"):
         value = getattr(_import_module(f"lazyarray.inspect.{name}"), name)
     elif name.startswith("__"):

@@ -514,6 +514,8 @@ from lazyarray.config import config as config
 from lazyarray.frontend.jit import jit as jit
 from lazyarray.inspect.explain import explain as explain
 from lazyarray.inspect.profile import profile as profile
+from lazyarray.frontend.devices import device as device
+from lazyarray.frontend.devices import set_device as set_device
 from lazyarray.inspect.strict import strict as strict
 from lazyarray.inspect.verify import verify as verify
 from lazyarray.runtime.ledger import Runs as _Runs

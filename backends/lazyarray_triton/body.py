@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from lazyarray.schedule.kernel import Instruction, Kernel, Store
 from lazyarray_triton.codes import PARTS, VALUE, class_of, in_units, itemsize, literal, part, unit, words
+from lazyarray_triton.errors import suspects, watch
 from lazyarray_triton.table import find_rule
 from lazyarray_triton.tiles import Tiles, mask_of, offset
 from lazyarray_triton.writer import NONE, Axes, Value, Writer
@@ -54,16 +55,44 @@ class Body:
         self.loaded: dict[tuple[int, bool], Value] = {}
         # What `expand` reads: for each mask value, the place among the true elements.
         self.places: Mapping[int, str] = {}
+        # The memory for errors, and the words there of the values that are watched.
+        self.words: tuple[str, Mapping[int, int]] | None = None
+        self.checks: set[int] | None = None  # values that are only asked whether a close look is worth it; None: all
+        self.odd: int | None = None  # the word in which it is noted that something is odd
+        self.odd_rows: Axes = NONE  # the axes of what is noted of rows; of one number, no name of an axis
+        self.covers: Mapping[int, frozenset[int]] = {}
+        self.stem = "v"
+        self.volatile = False
 
     def compute(self, instructions: Iterable[Instruction], *, row: bool = False) -> None:
         """Writes instructions; those that are known already are not written again."""
         for instruction in instructions:
             if instruction.target not in self.values:
-                self.values[instruction.target] = self._compute(instruction, row)
+                value = self.values[instruction.target] = self._compute(instruction, row)
+                if self.words is not None and instruction.target in self.words[1]:
+                    self._look(instruction, value, row)
+
+    def _look(self, instruction: Instruction, value: Value, row: bool) -> None:
+        """Looks for floating-point errors: at all that an instruction raised, or whether there may be any."""
+        assert self.words is not None
+        args = [self.values[a] for a in instruction.args]
+        axes = value.axes.union(*(a.axes for a in args))
+        masks = [self.values[m].ref for m in sorted(self.covers.get(instruction.target, ()))]
+        mask = " & ".join([*([inside] if (inside := self.mask(axes, row)) else []), *masks]) or None
+        if self.odd is not None and (row or not axes):
+            if self.checks is not None and instruction.target in self.checks:
+                found = f"({suspects(instruction, args, value)}{f' & {mask}' if mask else ''})"
+                self.w.line(f"odd_rows = odd_rows | {found}" if self.odd_rows else f"odd_rows = {found}")
+                self.odd_rows |= axes or frozenset(("",))
+        elif self.checks is None or row or not axes:
+            word = f"{self.words[0]} + {self.words[1][instruction.target]}"
+            watch(self.w, instruction, args, value, word, mask)
+        elif instruction.target in self.checks:
+            self.w.line(f"odd = odd | ({suspects(instruction, args, value)}{f' & {mask}' if mask else ''})")
 
     def _compute(self, instruction: Instruction, row: bool) -> Value:
         w, op, code, attr = self.w, instruction.op, instruction.code, instruction.attr
-        name = f"v{instruction.target}"
+        name = f"{self.stem}{instruction.target}"
         args = [self.values[a] for a in instruction.args]
         if op == "const":
             return self._constant(name, attr or 0, code)
@@ -118,7 +147,7 @@ class Body:
             place = self.places[instruction.args[0]]
             where, axes = in_units(place, code), args[0].axes
             mask = f"{mask_of(axes)} & {args[0].ref}" if axes else args[0].ref
-        made = load(self.w, name, f"a{access}", code, where, axes, mask or self.mask(axes, row))
+        made = load(self.w, name, f"a{access}", code, where, axes, mask or self.mask(axes, row), self.volatile)
         if instruction.op == "load":
             self.loaded[access, row] = made
         return made
@@ -163,9 +192,11 @@ def shifted(value: Value, code: str) -> str:
     return f"({value.ref} >> {size.bit_length() - 1}).to(INDEX)" if size > 1 else f"{value.ref}.to(INDEX)"
 
 
-def load(w: Writer, name: str, pointer: str, code: str, where: str, axes: Axes, mask: str | None) -> Value:
-    """Reads elements at an offset from a pointer."""
-    guard = f", mask={mask}" if mask else ""
+def load(
+    w: Writer, name: str, pointer: str, code: str, where: str, axes: Axes, mask: str | None, volatile: bool = False
+) -> Value:
+    """Reads elements at an offset from a pointer; `volatile`: again, though they were read before."""
+    guard = (f", mask={mask}" if mask else "") + (", volatile=True" if volatile else "")
     if words(code) > 1:
         both = [f"tl.load({pointer} + ({plus(where, str(k)) if k or not where else where}){guard})" for k in (0, 1)]
         return w.define(name, code, axes, ", ".join(both))

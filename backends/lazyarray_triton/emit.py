@@ -7,9 +7,10 @@ from dataclasses import replace
 from lazyarray.schedule.kernel import Access, Instruction, Kernel, Stage
 from lazyarray.schedule.printer import format_kernel
 from lazyarray_triton import reductions, scans
+from lazyarray_triton.errors import checked, watchable
 from lazyarray_triton.ordered import emit_packed, emit_scattered, needed
-from lazyarray_triton.passes import Pass, Works, missing
-from lazyarray_triton.source import Form, Function, TritonSource, Work, function, module_text
+from lazyarray_triton.passes import FLAGS, Pass, Works, missing
+from lazyarray_triton.source import Form, Function, TritonSource, Watched, Work, function, look_function, module_text
 from lazyarray_triton.tiles import Tiles, flat_tiles, tiles_of
 from lazyarray_triton.writer import Y
 
@@ -43,26 +44,40 @@ def describe(kernel: Kernel) -> str:
     return "\n".join([*lines, format_kernel(kernel)])
 
 
-def emit(kernel: Kernel, form: Form) -> TritonSource:
-    """The module of a kernel in one form."""
+def emit(kernel: Kernel, form: Form, watched: Watched = "") -> TritonSource:
+    """The module of a kernel in one form. `watched`: it looks for floating-point errors (`errors.py`)."""
     kernel = normalise(kernel)
+    words = watchable(kernel)
+    if form in ("packed", "scattered") and watched:
+        watched = "exact"
+    works = Works(words if watched else None, checked(kernel) if watched in ("checked", "apart") else None)
+    works.odd = len(words) if watched == "apart" else None
+    functions, modules = _functions(kernel, form, works)
+    if watched == "apart":
+        works.checks = works.odd = None
+        looking, more = _functions(kernel, form, works)
+        modules |= more
+        odd = f"{works.name(FLAGS, Work('i4', 'flags'))} + {len(words)}"
+        looked = [f for f in looking if "atomic_or" in f.text]
+        functions += [look_function(kernel, works.records, f, odd) for f in looked]
+    text = module_text(describe(kernel), modules, functions)
+    tiles = flat_tiles(kernel) if form == "packed" else tiles_of(kernel)
+    return TritonSource(kernel, form, tiles, tuple(functions), tuple(works.records), text, watched)
+
+
+def _functions(kernel: Kernel, form: Form, works: Works) -> tuple[list[Function], set[str]]:
+    """The functions of a kernel, and the device modules that they name."""
     assert form in forms(kernel), f"{form} is no form of this kernel"
     if form == "packed":
-        functions, works, modules = emit_packed(kernel)
-        tiles = flat_tiles(kernel)
-    elif form == "scattered":
-        functions, works, modules = emit_scattered(kernel)
-        tiles = tiles_of(kernel)
-    else:
-        tiles = tiles_of(kernel)
-        functions, works, modules = _split(kernel, tiles) if form == "split" else _whole(kernel, tiles, form)
-    text = module_text(describe(kernel), modules, functions)
-    return TritonSource(kernel, form, tiles, tuple(functions), tuple(works), text)
+        return emit_packed(kernel, works)
+    if form == "scattered":
+        return emit_scattered(kernel, works)
+    tiles = tiles_of(kernel)
+    return _split(kernel, tiles, works) if form == "split" else _whole(kernel, tiles, form, works)
 
 
-def _whole(kernel: Kernel, tiles: Tiles, form: Form) -> tuple[list[Function], list[Work], set[str]]:
+def _whole(kernel: Kernel, tiles: Tiles, form: Form, works: Works) -> tuple[list[Function], set[str]]:
     """One function in which a program has whole rows (or columns)."""
-    works = Works()
     one = Pass(kernel, tiles, form, works)
     one.open()
     for stage in kernel.stages:
@@ -70,12 +85,12 @@ def _whole(kernel: Kernel, tiles: Tiles, form: Form) -> tuple[list[Function], li
             one.row(stage)
         else:
             one.finish(stage, one.full(stage, stores=stage.stores, scan="whole"))
-    return [function(kernel, works.records, one.w, "kernel", one.grid)], works.records, one.w.modules
+    one.note_odd()
+    return [function(kernel, works.records, one.w, "kernel", one.grid)], one.w.modules
 
 
-def _split(kernel: Kernel, tiles: Tiles) -> tuple[list[Function], list[Work], set[str]]:
+def _split(kernel: Kernel, tiles: Tiles, works: Works) -> tuple[list[Function], set[str]]:
     """A row is cut into segments, one program each; after each stage its results are put together."""
-    works = Works()
     stages = kernel.stages
     made: list[tuple[Pass, str]] = []
     number = 0
@@ -87,12 +102,17 @@ def _split(kernel: Kernel, tiles: Tiles) -> tuple[list[Function], list[Work], se
         rows = stages[number + 1 : following] if stage.level == "full" else stages[number:following]
         if stage.level == "full":
             made += _stage_functions(kernel, tiles, works, stage, number)
-        if rows or stage.reductions:
+        if stage.reductions or any(_does_something(row) for row in rows):
             made.append((_together(kernel, tiles, works, stage, rows, following), f"together{number}"))
         number = following
     modules = set().union(*(p.w.modules for p, _ in made))
     functions = [function(kernel, works.records, p.w, name, p.grid) for p, name in made]
-    return functions, works.records, modules
+    return functions, modules
+
+
+def _does_something(row: Stage) -> bool:
+    """False for a row stage that only names numbers: whoever needs them computes them again."""
+    return bool(row.stores) or any(i.op not in ("const", "scalar") for i in row.body)
 
 
 def _stage_functions(kernel: Kernel, tiles: Tiles, works: Works, stage: Stage, number: int) -> list[tuple[Pass, str]]:
@@ -120,6 +140,7 @@ def _stage_functions(kernel: Kernel, tiles: Tiles, works: Works, stage: Stage, n
         for k, (name, code) in enumerate(zip(parts[r.target], folding.codes, strict=True)):
             work = works.name(("partial", r.target, k), Work(code, "partials"))
             part.w.line(f"tl.store({work} + (segment * cells + cell), {name}, mask={mask})")
+    part.note_odd()
     made.append((part, f"stage{number}"))
     return made
 
@@ -154,6 +175,7 @@ def _together(
         one.row(row)
     made = {*targets, *(i.target for row in rows for i in row.body if i.op not in ("const", "scalar"))}
     one.save(v for v in missing(kernel, kernel.stages[following:]) if v in made)
+    one.note_odd()
     return one
 
 

@@ -21,6 +21,7 @@ Index: TypeAlias = Literal["i32", "i64"]
 Origins: TypeAlias = Mapping[int, tuple[int, int]]  # per access: first byte and bytes of the memory behind it
 
 _ALIGNED = 16
+_LOOKERS = 512  # programs that look for errors, of which there are usually none
 _SLOTS = {"i32": "i4x", "u32": "I4x", "i64": "q", "u64": "Q", "fp32": "f4x", "fp64": "d"}
 
 
@@ -44,6 +45,7 @@ class Step:
     grid: int
     blocks: Blocks
     vectors: frozenset[int]  # the axes along which loads are vectors: how even their extents are is compiled in
+    turns: int = 0  # of programs that take several
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class Plan:
     extents: tuple[int, ...]
     steps: tuple[Step, ...]
     numbers: Mapping[str, int]
-    works: tuple[int, ...]  # bytes of each work buffer; -1: as many elements as the memory behind its access has
+    works: tuple[int, ...]  # bytes of each; -1: as many elements as the memory behind its access has; -2: is given
 
 
 def plan_launches(source: TritonSource, extents: tuple[int, ...], guess: Guess) -> Plan:
@@ -65,7 +67,7 @@ def plan_launches(source: TritonSource, extents: tuple[int, ...], guess: Guess) 
     steps = []
     programs = 1
     for function in source.functions:
-        between = function.name.rstrip("0123456789") in ("together", "before", "sums")
+        between = function.name.removeprefix("look_").rstrip("0123456789") in ("together", "before", "sums")
         blocks = guess.together if between else guess.blocks
         counts = {
             "yblocks": -(-sizes["y"] // blocks.y),
@@ -76,7 +78,8 @@ def plan_launches(source: TritonSource, extents: tuple[int, ...], guess: Guess) 
         grid = math.prod(counts[factor] for factor in function.grid)
         if function.name == "count":
             programs = grid
-        steps.append(Step(function, grid, blocks, frozenset(tiles.y)))
+        programs_of = min(grid, _LOOKERS) if function.looks else grid
+        steps.append(Step(function, programs_of, blocks, frozenset(tiles.y), grid))
     numbers = {"segments": guess.segments, "length": guess.length, "programs": programs}
     cells = {"rows": sizes["x"], "columns": sizes["outer"] * sizes["y"]}.get(tiles.kind, 0)
     counts = {
@@ -84,9 +87,9 @@ def plan_launches(source: TritonSource, extents: tuple[int, ...], guess: Guess) 
         "partials": cells * guess.segments,
         "full": math.prod(extents),
         "programs": programs + 1,
-        "target": -1,
     }
-    works = tuple(counts[w.size] * itemsize(w.code) if w.size != "target" else -1 for w in source.works)
+    outside = {"target": -1, "flags": -2}
+    works = tuple(outside.get(w.size) or counts[w.size] * itemsize(w.code) for w in source.works)
     return Plan(source, extents, tuple(steps), numbers, works)
 
 
@@ -143,7 +146,7 @@ def arguments(
             assert origins is not None
             number = a.which[0]
             return (binding.pointers[number] - origins[number][0]) // itemsize(kernel.accesses[number].code)
-        return plan.numbers[a.name]
+        return step.turns if a.name == "turns" else plan.numbers[a.name]
 
     return [value(a) for a in step.function.arguments]
 
@@ -195,7 +198,7 @@ def alignment(argument: Argument, value: int | float, vectors: frozenset[int]) -
     kind = argument.kind
     if not isinstance(value, int) or kind in ("scalar", "origin"):
         return 1
-    if (kind == "extent" and argument.which[0] not in vectors) or argument.name in ("segments", "programs"):
+    if (kind == "extent" and argument.which[0] not in vectors) or argument.name in ("segments", "programs", "turns"):
         return 1
     found = next((power for power in (16, 8, 4) if value % power == 0), 1)
     return 1 if kind in ("pointer", "work") and found < _ALIGNED else found

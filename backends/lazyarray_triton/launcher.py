@@ -1,6 +1,7 @@
 """Owns launches on a device: variants compiled and loaded once, arguments packed, functions launched on a stream.
 
-The driver is CuPy's; PyTorch is not needed. Pointers of bindings are device addresses here.
+The driver is the device's (CuPy's, in `lazyarray_cupy`); PyTorch is not needed. Pointers of bindings are device
+addresses here.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from lazyarray_triton import launch, model
 from lazyarray_triton.compiler import Binary, compile_variant, load_functions
 from lazyarray_triton.cubins import Cubins
 from lazyarray_triton.emit import emit, normalise
-from lazyarray_triton.source import Form, TritonSource, Work
+from lazyarray_triton.source import Form, TritonSource, Watched, Work
 
-_STATIC_SHARED = 48 << 10  # more than this has to be asked for
+FLAGS = -2  # the size of work memory that whoever launches gives
 
 
 class Driver(Protocol):
@@ -47,54 +48,6 @@ class Driver(Protocol):
         ...
 
 
-class DeviceMemory:
-    """An allocation of CuPy's pool."""
-
-    def __init__(self, pointer: Any) -> None:
-        self.pointer = pointer
-
-    def __int__(self) -> int:
-        return int(self.pointer.ptr)
-
-
-class CupyDriver:
-    """The current device through CuPy."""
-
-    def __init__(self) -> None:
-        import cupy
-        from cupy.cuda import driver, function
-
-        self._cupy, self._driver, self._module = cupy, driver, function.Module
-        self._current = cupy.cuda.get_current_stream
-        self.launch_kernel = driver.launchKernel
-        attributes = cupy.cuda.Device().attributes
-        self.capability = int(cupy.cuda.Device().compute_capability)
-        self.multiprocessors = int(attributes["MultiProcessorCount"])
-        self._modules: list[Any] = []  # a handle is valid as long as its module
-
-    def load(self, binary: Binary) -> int:
-        module = self._module()
-        module.load(binary.cubin)
-        self._modules.append(module)
-        handle = int(module.get_function(binary.name).ptr)
-        if binary.shared > _STATIC_SHARED:
-            attribute = self._driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            self._driver.funcSetAttribute(handle, attribute, binary.shared)
-        return handle
-
-    def allocate(self, size: int, fill: int | None) -> DeviceMemory:
-        pointer = self._cupy.cuda.alloc(max(size, 1))
-        if fill is not None:
-            pointer.memset_async(fill, size, self._cupy.cuda.get_current_stream())
-        return DeviceMemory(pointer)
-
-    def launch(self, handle: int, grid: int, threads: int, shared: int, arguments: int) -> None:
-        self.launch_kernel(handle, grid, 1, 1, threads, 1, 1, shared, self.stream(), arguments, 0)
-
-    def stream(self) -> int:
-        return int(self._current().ptr)
-
-
 @dataclass(slots=True)
 class Ready:
     """A loaded variant, with the slots that its arguments are packed into."""
@@ -111,9 +64,9 @@ class Launcher:
     def __init__(self, driver: Driver, cubins: Cubins | None = None) -> None:
         self.driver = driver
         self._cubins = cubins
-        self._sources: dict[tuple[Kernel, Form], TritonSource] = {}
-        self._functions: dict[tuple[Kernel, Form], dict[str, Any]] = {}
-        self._ready: dict[tuple[Kernel, Form, launch.Variant], Ready] = {}
+        self._sources: dict[tuple[Kernel, Form, Watched], TritonSource] = {}
+        self._functions: dict[tuple[Kernel, Form, Watched], dict[str, Any]] = {}
+        self._ready: dict[tuple[Kernel, Form, Watched, launch.Variant], Ready] = {}
 
     def run(
         self,
@@ -121,16 +74,22 @@ class Launcher:
         binding: Binding,
         guess: model.Guess | None = None,
         origins: launch.Origins | None = None,
+        flags: int = 0,
     ) -> TritonSource | None:
-        """Launches a kernel once; None where an extent is 0 and nothing is to be done."""
+        """Launches a kernel once; None where an extent is 0 and nothing is to be done.
+
+        `flags`: where the words of its errors are, if they are looked for.
+        """
         if any(n == 0 for n, role in zip(binding.extents, kernel.roles, strict=True) if role == "p"):
             return None
         if guess is None:
             guess = model.guess(kernel, binding.extents, self.driver.multiprocessors)
-        source = self.source(kernel, guess.form)
+        source = self.source(kernel, guess.form, "exact" if flags else "")
         plan = launch.plan_launches(source, binding.extents, guess)
         works = [
-            self.driver.allocate(size if size >= 0 else self.target_bytes(source, work, origins), work.fill)
+            flags
+            if size == FLAGS
+            else self.driver.allocate(size if size >= 0 else self.target_bytes(source, work, origins), work.fill)
             for work, size in zip(source.works, plan.works, strict=True)
         ]
         addresses = [int(w) for w in works]
@@ -141,11 +100,11 @@ class Launcher:
             self._launch(self.variant(source, made), step.grid, values)
         return source
 
-    def source(self, kernel: Kernel, form: Form) -> TritonSource:
+    def source(self, kernel: Kernel, form: Form, watched: Watched = "") -> TritonSource:
         """The module of a kernel, emitted once."""
-        found = self._sources.get((kernel, form))
+        found = self._sources.get((kernel, form, watched))
         if found is None:
-            found = self._sources[kernel, form] = emit(kernel, form)
+            found = self._sources[kernel, form, watched] = emit(kernel, form, watched)
         return found
 
     def target_bytes(self, source: TritonSource, work: Work, origins: launch.Origins | None) -> int:
@@ -156,7 +115,7 @@ class Launcher:
 
     def variant(self, source: TritonSource, made: launch.Variant) -> Ready:
         """A variant, loaded: from memory, from disk, or compiled."""
-        key = (source.kernel, source.form, made)
+        key = (source.kernel, source.form, source.watched, made)
         found = self._ready.get(key)
         if found is None:
             binary = self._binary(source, made)
@@ -174,9 +133,10 @@ class Launcher:
             if stored is not None:
                 ledger.disk_hit(time.perf_counter() - start, start)
                 return stored
-        functions = self._functions.get((source.kernel, source.form))
+        key = (source.kernel, source.form, source.watched)
+        functions = self._functions.get(key)
         if functions is None:
-            functions = self._functions[source.kernel, source.form] = load_functions(source)
+            functions = self._functions[key] = load_functions(source)
         binary = compile_variant(functions, source, made, capability)
         ledger.compiled(time.perf_counter() - start, start)
         if self._cubins is not None:

@@ -27,9 +27,8 @@ def needed(instructions: Sequence[Instruction], values: Sequence[int]) -> list[I
 
 
 # -- packed ----------------------------------------------------------------------------------------------------------
-def emit_packed(kernel: Kernel) -> tuple[list[Function], list[Work], set[str]]:
+def emit_packed(kernel: Kernel, works: Works) -> tuple[list[Function], set[str]]:
     """Three functions: count the true elements of each program, sum the counts, write."""
-    works = Works()
     body = [i for s in kernel.stages for i in (*s.body, *s.after)]
     stores = [t for s in kernel.stages for t in s.stores]
     masks = [t.mask for t in stores if t.packed and t.mask is not None]
@@ -70,7 +69,7 @@ def emit_packed(kernel: Kernel) -> tuple[list[Function], list[Work], set[str]]:
         function(kernel, records, sums, "sums", ()),
         function(kernel, records, place.w, "place", ("yblocks",)),
     ]
-    return functions, records, count.w.modules | place.w.modules
+    return functions, count.w.modules | place.w.modules
 
 
 def _open_flat(kernel: Kernel, works: Works) -> Pass:
@@ -105,9 +104,9 @@ def _write_sums(w: Writer, work: str, mask: int) -> None:
 
 
 # -- scattered -------------------------------------------------------------------------------------------------------
-def emit_scattered(kernel: Kernel) -> tuple[list[Function], list[Work], set[str]]:
+def emit_scattered(kernel: Kernel, works: Works) -> tuple[list[Function], set[str]]:
     """Two functions: every element claims its place, the highest number stays; then the owners of places write."""
-    works, tiles = Works(), tiles_of(kernel)
+    tiles = tiles_of(kernel)
     body = [i for s in kernel.stages for i in (*s.body, *s.after)]
     stores = [t for s in kernel.stages for t in s.stores]
     claim = Pass(kernel, tiles, "scattered", works)
@@ -144,7 +143,7 @@ def emit_scattered(kernel: Kernel) -> tuple[list[Function], list[Work], set[str]
         function(kernel, works.records, claim.w, "claim", claim.grid),
         function(kernel, works.records, put.w, "put", put.grid),
     ]
-    return functions, works.records, claim.w.modules | put.w.modules
+    return functions, claim.w.modules | put.w.modules
 
 
 def _number(owner: Pass) -> None:

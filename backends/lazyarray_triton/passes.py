@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from lazyarray.schedule.kernel import Instruction, Kernel, Stage, Store
 from lazyarray_triton import reductions, scans
 from lazyarray_triton.body import Axial, Body, load, write
 from lazyarray_triton.codes import in_units
+from lazyarray_triton.errors import covers
 from lazyarray_triton.source import Form, Work
 from lazyarray_triton.tiles import Tiles, lanes, product, write_indices
-from lazyarray_triton.writer import Writer, X, Y
+from lazyarray_triton.writer import Value, Writer, X, Y
 
+FLAGS = ("flags", 0, 0)
 Key = tuple[str, int, int]  # what a work buffer holds: ("partial" | "value" | "kept" | "total", value, part)
 
 
 class Works:
     """The work buffers of a module, by what they hold."""
 
-    def __init__(self) -> None:
+    def __init__(self, watched: Mapping[int, int] | None = None, checks: set[int] | None = None) -> None:
         self.records: list[Work] = []
+        self.checks = checks
+        self.odd: int | None = None  # the word in which it is noted that something has to be looked at
+        self.watched = watched or {}  # values whose errors are looked for, with the numbers of their words
         self._numbers: dict[Key, int] = {}
 
     def name(self, key: Key, work: Work) -> str:
@@ -40,6 +45,12 @@ class Pass:
         self.kernel, self.tiles, self.form, self.works = kernel, tiles, form, works
         self.w = Writer()
         self.body = Body(self.w, kernel, tiles)
+        self.noting = False  # odd values of the whole tile are noted
+        if works.watched:
+            self.body.words = works.name(FLAGS, Work("i4", "flags")), works.watched
+            self.body.covers = covers(kernel)
+            self.body.odd = works.odd
+            self.body.checks = works.checks if form in ("tile", "loop", "split") else None
         self.axial = Axial(kernel, tiles)
         self.grid: tuple[str, ...] = ()
 
@@ -167,6 +178,7 @@ class Pass:
         if looped:
             self.body.compute(i for i in instructions if self._uniform(i))
         before, loaded = dict(body.values), dict(body.loaded)
+        looking = self._begin_look([*instructions, *stage.after] if self.body.odd is not None else instructions)
         folds = {r.target: reductions.fold(r.op, self._code(r.value)) for r in stage.reductions}
         carried = {
             r.target: reductions.accumulators(w, self.tiles, r, folds[r.target]) for r in stage.reductions if looped
@@ -191,9 +203,17 @@ class Pass:
             if runner is not None:
                 runner.turn()
                 if scan != "total":
+                    checks = body.checks
+                    if body.odd is None:
+                        body.checks = None
                     body.compute(stage.after)
+                    body.checks = checks
+            if looking and not looped:
+                self._look_again(instructions, before)
             for store in stores:
                 body.store(store)
+        if looking and looped:
+            self._look_again(instructions, before)
         found = {
             r.target: reductions.collapse(w, self.tiles, folds[r.target], carried[r.target], f"r{r.target}")
             for r in stage.reductions
@@ -205,6 +225,40 @@ class Pass:
         if scan != "total":
             self.settle(stage)
         return found
+
+    def note_odd(self) -> None:
+        """Notes, at the end of a function, that something was odd in its program."""
+        body = self.body
+        if body.words is None or body.odd is None or not (self.noting or body.odd_rows):
+            return
+        found = "odd | odd_rows" if self.noting and body.odd_rows else "odd" if self.noting else "odd_rows"
+        number = f"({found}).to(tl.int32)"
+        self.w.line(f"noted = {number if not self.noting and not body.odd_rows - {''} else f'tl.max({number})'}")
+        self.w.line(f"tl.store({body.words[0]} + {body.odd}, 1, mask=noted > 0)")
+
+    def _begin_look(self, instructions: Sequence[Instruction]) -> bool:
+        """Whether something may be found in a stage that has to be looked at again; nothing is, so far."""
+        checks = self.body.checks
+        if self.body.words is None or not checks or not any(i.target in checks for i in instructions):
+            return False
+        if not self.noting:
+            self.w.line(f"odd = tl.full({self.tiles.shape(self.tiles.full)}, 0, tl.int1)")
+        if self.body.odd is not None:
+            self.noting = True
+        return not self.noting
+
+    def _look_again(self, instructions: Sequence[Instruction], before: dict[int, Value]) -> None:
+        """Computes a stage again, looking at every value, in programs where something was odd."""
+        body = self.body
+        with self.w.block("if tl.max(odd.to(tl.int32)) > 0:"):
+            self.body = again = Body(self.w, self.kernel, self.tiles)
+            again.words, again.covers, again.stem, again.volatile = body.words, body.covers, "u", True
+            again.values = dict(before)
+            with self.loop():
+                self.step()
+                for instruction in instructions:
+                    self._point(instruction)
+        self.body = body
 
     def finish(self, stage: Stage, parts: dict[int, list[str]]) -> None:
         """The values of a stage's reductions."""

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_triton import launch, model
-from lazyarray_triton.launcher import Driver, Launcher
+from lazyarray_triton.launcher import FLAGS, Driver, Launcher
+from lazyarray_triton.source import Watched
 
 
 class _Step(NamedTuple):
@@ -31,7 +32,18 @@ class Prepared:
     memory to later work of the same stream only, so it may be freed as soon as the call has returned.
     """
 
-    __slots__ = ("_aligned", "_driver", "_keeps", "_launch_kernel", "_lock", "_scalars", "_steps", "_works", "source")
+    __slots__ = (
+        "_aligned",
+        "_driver",
+        "_given",
+        "_keeps",
+        "_launch_kernel",
+        "_lock",
+        "_scalars",
+        "_steps",
+        "_works",
+        "source",
+    )
 
     def __init__(
         self,
@@ -40,18 +52,20 @@ class Prepared:
         binding: Binding,
         guess: model.Guess | None = None,
         origins: launch.Origins | None = None,
+        watched: Watched = "",
     ) -> None:
         driver: Driver = launcher.driver
         chosen = guess or model.guess(kernel, binding.extents, driver.multiprocessors)
-        self.source = source = launcher.source(kernel, chosen.form)
+        self.source = source = launcher.source(kernel, chosen.form, watched)
         plan = launch.plan_launches(source, binding.extents, chosen)
         index = launch.choose_index(plan, binding)
         self._driver = driver
         self._launch_kernel = driver.launch_kernel
         self._works = tuple(
-            (size if size >= 0 else launcher.target_bytes(source, work, origins), work.fill)
+            (launcher.target_bytes(source, work, origins) if size == -1 else size, work.fill)
             for work, size in zip(source.works, plan.works, strict=True)
         )
+        self._given: tuple[complex, ...] = tuple(binding.scalars)
         self._lock = threading.Lock()  # the driver releases the interpreter's lock while it reads the slots
         self._keeps: list[Any] = []
         self._scalars: list[tuple[struct.Struct, Any, int, int, tuple[int, ...]]] = []
@@ -89,13 +103,20 @@ class Prepared:
 
     def set_scalars(self, scalars: Sequence[complex]) -> None:
         """Other scalars for the launches that follow."""
+        given = tuple(scalars)
+        if given == self._given and 0 not in given:  # zeros of both signs are equal
+            return
         codes = self.source.kernel.scalars
         with self._lock:
+            self._given = given
             for packer, block, place, number, part_of in self._scalars:
                 packer.pack_into(block, place, launch.scalar(codes[number], scalars[number], part_of))
 
-    def launch(self, pointers: Sequence[int], stream: int | None = None) -> None:
-        """Launches on the current stream, whose address may be given; `pointers` as in a binding."""
+    def launch(self, pointers: Sequence[int], stream: int | None = None, flags: int = 0) -> None:
+        """Launches on the current stream, whose address may be given; `pointers` as in a binding.
+
+        `flags`: where the words of errors are, for a launch that was prepared to look for them.
+        """
         together = 0
         for k in self._aligned:
             together |= pointers[k]
@@ -110,7 +131,7 @@ class Prepared:
                     pack(block, 0, *[pointers[k] for k in which])
                     launch_kernel(*fixed, stream, slots, 0)
             return
-        memory = [self._driver.allocate(size, fill) for size, fill in self._works]
+        memory = [flags if size == FLAGS else self._driver.allocate(size, fill) for size, fill in self._works]
         addresses = [int(m) for m in memory]
         with self._lock:
             for pack, block, which, works, fixed, slots in self._steps:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from lazyarray.schedule.kernel import Kernel
@@ -15,10 +15,15 @@ from lazyarray_triton.writer import Writer
 # tile: a program holds what it reduces; loop: it goes through it; split: several programs share it, in phases;
 # packed, scattered: places depend on data, in phases.
 Form: TypeAlias = Literal["tile", "loop", "split", "packed", "scattered"]
+# How floating-point errors are looked for: not at all; "exact": at every value at once; "checked": at every value of
+# programs in which something is not finite; "apart": that is only noted, and functions of their own look at every value
+# afterwards, which asks for inputs that were not overwritten.
+Watched: TypeAlias = Literal["", "exact", "checked", "apart"]
 ArgumentKind: TypeAlias = Literal["pointer", "extent", "stride", "scalar", "work", "origin", "number"]
 # How many elements: one per row (or column) left by a reduction; for each and each segment; all; one per program and
-# one more; one per element of the memory behind an access (at most its size over the itemsize).
-WorkSize: TypeAlias = Literal["cells", "partials", "full", "programs", "target"]
+# one more; one per element of the memory behind an access (at most its size over the itemsize); the words for errors,
+# which the launcher is given.
+WorkSize: TypeAlias = Literal["cells", "partials", "full", "programs", "target", "flags"]
 CONSTANTS = ("XBLOCK", "YBLOCK")
 
 
@@ -54,6 +59,7 @@ class Function:
     arguments: tuple[Argument, ...]
     constants: tuple[str, ...]  # compile-time arguments, after the others; INDEX is the last
     text: str
+    looks: bool = False  # few programs take the turns of many
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,7 @@ class TritonSource:
     functions: tuple[Function, ...]
     works: tuple[Work, ...]
     text: str
+    watched: Watched = ""
 
 
 _NAME = re.compile(r"\b[A-Za-z_][A-Za-z_0-9]*\b")
@@ -99,7 +106,7 @@ def arguments_of(kernel: Kernel, works: Sequence[Work]) -> list[Argument]:
         else:
             found.append(Argument(f"s{k}", "scalar", SCALAR[code], (k,)))
     found += [Argument(f"origin{k}", "origin", "i64", (k,)) for k in range(len(kernel.accesses))]
-    found += [Argument(name, "number", "index") for name in ("segments", "length", "programs")]
+    found += [Argument(name, "number", "index") for name in ("segments", "length", "programs", "turns")]
     return found
 
 
@@ -112,6 +119,22 @@ def function(kernel: Kernel, works: Sequence[Work], w: Writer, name: str, grid: 
     given = [*(a.name for a in arguments), *(f"{c}: tl.constexpr" for c in constants)]
     head = f"@triton.jit\ndef {name}({', '.join(given)}):"
     return Function(name, grid, arguments, constants, "\n".join([head, *lines, ""]))
+
+
+def look_function(kernel: Kernel, works: Sequence[Work], looked: Function, odd: str) -> Function:
+    """A function that looks for errors as another does, without what that stores, if something odd was noted."""
+    w = Writer()
+    w.line(f"if tl.load({odd}) != 0:")
+    w.line("    for turn in range(tl.program_id(0), turns, tl.num_programs(0)):")
+    for line in looked.text.splitlines()[2:]:
+        if "tl.store(" in line or "tl.debug_barrier()" in line or not line.strip():
+            continue
+        line = line.replace("tl.program_id(0).to(INDEX)", "tl.full([], turn, INDEX)")
+        w.lines.append("        " + line)
+        if line.lstrip().startswith("for "):
+            w.lines.append("        " + " " * (len(line) - len(line.lstrip()) + 4) + "pass")
+    made = function(kernel, works, w, f"look_{looked.name}", looked.grid)
+    return replace(made, looks=True)
 
 
 def module_text(header: str, modules: set[str], functions: Sequence[Function]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from lazyarray.ir.installed import HALVES_KEEP_ZERO
 from lazyarray_triton.codes import Class, class_of
 
 _SAME: Final = "{0}"
@@ -100,7 +101,7 @@ _HALF: Final = {
     "real": _SAME,
     "imag": "logic.zero",
     "where": "tl.where({0}, {1}, {2})",
-    "nextafter": "real.nextafter_half",
+    "nextafter": "real.nextafter_half" if HALVES_KEEP_ZERO else "real.nextafter_half_signed",
     "spacing": "real.spacing_half",
 }
 # Of half floats that compare equal NumPy takes the first.

@@ -30,6 +30,7 @@ from lazyarray.frontend.record import IMMEDIATE
 from lazyarray.ir.index_map import IndexMap, c_strides, transpose
 from lazyarray.ir.node import Node
 from lazyarray.runtime.buffer import Base
+from lazyarray.runtime.device import in_use
 from lazyarray.runtime.pool import LEASE
 
 Array = np.ndarray[Any, Any]
@@ -240,7 +241,9 @@ class Attributes:
 
     @property
     def device(self: Any) -> str:
-        return "cpu"
+        from lazyarray.frontend.devices import device_name
+
+        return device_name(self)
 
     # ---- Python's protocols
 
@@ -342,10 +345,19 @@ class Attributes:
         return _nparray.__basicsize__ + 16 * self.ndim + (self.nbytes if owned else 0)
 
     def __dlpack__(self: Any, **options: Any) -> Any:
-        return core.to_numpy(self).__dlpack__(**options)
+        found = _on_device(self)
+        return core.to_numpy(self).__dlpack__(**options) if found is None else found[1].__dlpack__(**options)
 
     def __dlpack_device__(self: Any) -> Any:
-        return (1, 0)
+        found = _on_device(self)
+        return (1, 0) if found is None else found[1].__dlpack_device__()
+
+    @property
+    def __cuda_array_interface__(self: Any) -> Any:
+        found = _on_device(self)
+        if found is None:
+            raise AttributeError("'numpy.ndarray' object has no attribute '__cuda_array_interface__'")
+        return found[1].__cuda_array_interface__
 
     def __array_namespace__(self: Any, *, api_version: str | None = None) -> Any:
         probe: Any = np.empty(0)
@@ -387,8 +399,19 @@ class Attributes:
             from lazyarray.frontend.boundary import evaluate_all
 
             evaluate_all((self,))
-            core.read_only(self)
+            node = self._base.node if self._node is None else self._node
+            if node is None or node.remote is None:
+                core.read_only(self)
         return self
+
+
+def _on_device(array: Any) -> Any:
+    """The device that the array lives on and the array there; None on the host."""
+    if not in_use():
+        return None
+    from lazyarray.frontend.devices import device_array
+
+    return device_array(array)
 
 
 refuse_deleting(

@@ -19,5 +19,5 @@ def evaluate_all(arrays: tuple[Any, ...]) -> Any:
             nodes.append(array._node)
     pending = [node for node in nodes if node.data is None]
     if pending:
-        boundary.evaluate(pending, boundary.ASKED)
+        boundary.evaluate(pending, boundary.ASKED, stay=True)
     return arrays[0] if len(arrays) == 1 else arrays

@@ -37,6 +37,9 @@ def array(
         return wrap(object._np.copy(order)) if order in ("K", "C") else wrap(np.array(object._np, order=order))
     if kind is list and not options and _PLAIN.issuperset(map(type, object)):
         return wrap(np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin))
+    found = _from_device(object, dtype, copy)
+    if found is not None:
+        return found
     like = options.pop("like", None)
     if not serves(like):
         np.array((), **options)  # NumPy's error
@@ -54,6 +57,20 @@ def array(
     if result.ndim < ndmin:
         result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
     return result
+
+
+def _from_device(obj: Any, dtype: Any, copy: Any) -> Any:
+    """The array over an object's memory on a GPU; None where it has none there."""
+    kind = type(obj)
+    if kind in _HOSTS or not hasattr(kind, "__cuda_array_interface__"):
+        return None
+    from lazyarray.frontend.devices import from_device
+
+    found = from_device(obj, copy)
+    return found if found is None or dtype is None else found.astype(dtype, copy=False)
+
+
+_HOSTS: Final = frozenset({np.ndarray, ndarray, LazyScalar, list, tuple, int, float, complex, bool})
 
 
 def _given(obj: Any, dtype: Any) -> Any:
@@ -126,6 +143,9 @@ def asarray(
         return make_like("asarray", like, (a, dtype, order), {"device": device, "copy": copy})
     if _is_ours(a) and device in (None, "cpu"):
         return _converted(as_array(a), dtype, copy, "K" if order is None else order)
+    found = _from_device(a, dtype, copy)
+    if found is not None:
+        return found
     given = _given(a, dtype)
     made = retried(np.asarray, (given, dtype, order), {"device": device, "copy": copy})
     return _own(made, given) if made is not a or type(a) is not np.ndarray else as_array(a)

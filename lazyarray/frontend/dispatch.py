@@ -21,6 +21,7 @@ from lazyarray.frontend.rebase import Warnings
 from lazyarray.frontend.record import COMPILED
 from lazyarray.frontend.regions import window
 from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.runtime.device import in_use
 from lazyarray.runtime.ledger import ledger
 
 Function = Callable[..., Any]
@@ -414,6 +415,12 @@ def passing(name: str, source: Function, pure: bool = False, counted: bool = Tru
             return run_plain(source, args, kwargs, operands)
         if not counted:
             return run_numpy(source, args, kwargs)
+        if pure and in_use():
+            from lazyarray.frontend.devices import run_there
+
+            result = run_there(name, args, kwargs)
+            if result is not NotImplemented:
+                return result
         # A third positional argument may be an `out`.
         if pure and len(args) < 3 and _WRITTEN.isdisjoint(kwargs):
             ledger.fallback(name)

@@ -365,7 +365,8 @@ def _bounds(indices: Any) -> tuple[int, int]:
             found = (0, -1)
         else:
             ends = [reduce_(name, indices, tuple(range(spec.ndim))) for name in ("min", "max")]
-            evaluate(ends if indices.data is not None else [indices, *ends])
+            evaluate(ends if indices.data is not None else [indices, *ends], stay=True)
+            evaluate(ends, "indices are checked")
             low, high = (end.data[()] for end in ends if end.data is not None)
             found = (int(low), int(high))
         _BOUNDS[indices] = found

@@ -27,6 +27,7 @@ from lazyarray.frontend.array import (
     view_of,
     wrap,
 )
+from lazyarray.frontend.counting import count_true
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.handle import serve
 from lazyarray.frontend.index_keys import Advanced, index_nodes, locate, memory_key, parse_advanced
@@ -59,7 +60,6 @@ from lazyarray.ir import index_map
 from lazyarray.ir.index_map import IndexMap, size_of
 from lazyarray.ir.node import Key, Node, Shape, Spec
 from lazyarray.native.primitives import frame_here  # cimport
-from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.ledger import find_site, ledger
 
 _nparray: Final = np.ndarray
@@ -219,9 +219,7 @@ def _get_masked(array: ndarray, parsed: Advanced) -> Any:
             result = np.moveaxis(result, first, parsed.position)
         ledger.library_call("boolean index", view.nbytes + chosen.nbytes, result.nbytes)
         return plain(result)
-    if mask.data is None:
-        boundary.evaluate([mask])
-    shape = _indexed_shape(parsed._replace(position=first), (int(np.count_nonzero(mask.data)),))  # type: ignore[arg-type]
+    shape = _indexed_shape(parsed._replace(position=first), (count_true(mask),))
     node = compress_(_over(mask, parsed), value(view), parsed.view.shape, size_of(shape))
     found = from_node(reshape_(node, shape))
     if parsed.position == first:

@@ -212,13 +212,16 @@ class Jitted:
         self.misses.append(f"{kinds}: recorded")
         return result
 
-    def _as_called(self, result: Any, arrays: list[Any], given: list[Any], nodes: list[Any], args: Any, kwargs: Any) -> Any:
+    def _as_called(
+        self, result: Any, arrays: list[Any], given: list[Any], nodes: list[Any], args: Any, kwargs: Any
+    ) -> Any:
         """What the call gives without `jit`, after it has run on stand-ins for its arguments."""
         items = result if type(result) in (tuple, list) else (result,)
         bases = [array._base for array in given if array is not None and _is_shared(array)]
         for item in items:
             if type(item) is ndarray and (
-                any(item is array for array in given) or (_is_shared(item) and any(item._base is base for base in bases))
+                any(item is array for array in given)
+                or (_is_shared(item) and any(item._base is base for base in bases))
             ):
                 return self.function(*args, **kwargs)  # it shows an argument
         for array, stand_in, node in zip(arrays, given, nodes, strict=True):

@@ -13,6 +13,7 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.ir.node import Node
+from lazyarray.runtime.device import in_use
 
 Array = np.ndarray[Any, Any]
 
@@ -25,6 +26,12 @@ def run(name: str, array: Any, args: tuple[Any, ...], options: dict[str, Any]) -
     function = METHODS.get(name)
     if function is not None:
         return function(array, *args, **options)
+    if in_use():
+        from lazyarray.frontend.devices import run_there
+
+        found = run_there(name, (array, *args), options)
+        if found is not NotImplemented:
+            return found
     return run_numpy(name, array, args, options)
 
 
@@ -145,6 +152,14 @@ class Methods:
         return run("argpartition", self, args, options)
 
     def sort(self, *args: Any, **options: Any) -> None:
+        array: Any = self
+        if in_use() and array._np is None:
+            from lazyarray.frontend.devices import run_there
+
+            found = run_there("sort", (self, *args), options)
+            if found is not NotImplemented:
+                array[...] = found
+                return
         run_numpy("sort", self, args, options)
 
     def partition(self, *args: Any, **options: Any) -> None:
@@ -287,6 +302,10 @@ class Methods:
         array._np = data
 
     def to_device(self, device: str, /, *, stream: Any = None) -> Any:
+        if isinstance(device, str) and (in_use() or device.partition(":")[0] != "cpu"):
+            from lazyarray.frontend.devices import to_device
+
+            return to_device(self, device, stream)  # type: ignore[arg-type]
         np.empty(0).to_device(device, stream=stream)  # type: ignore[arg-type]
         return self
 

@@ -22,6 +22,7 @@ from lazyarray.frontend import (
     statistics,
 )
 from lazyarray.frontend.array import as_array, ndarray, to_numpy, wrap
+from lazyarray.frontend.devices import PLACED, from_dlpack, placed
 from lazyarray.frontend.dispatch import (
     Uncompiled,
     compiled,
@@ -233,13 +234,15 @@ def _resolve(name: str) -> Any:
         return make(name, source, RECORDED[name])
     made = _NEW.get(name)
     if made is not None:
-        own = describe(made, source, name)
+        own = describe(placed(made) if name in PLACED else made, source, name)
         return guarded(own, source) if name in GUARDED else unbound(own, source)
     if name in manipulation.UNCONDITIONAL:
         own = describe(manipulation.UNCONDITIONAL[name], source, name)
         return guarded(own, source) if name in GUARDED else own
     if name in manipulation.VIEWING:
         return manipulation.viewing(name, source)
+    if name == "from_dlpack":
+        return describe(from_dlpack, source, name)
     if name in REBASED or name in REBASED_ALWAYS:
         return compiled(name, source, rebased(source), at_once=name in REBASED)
     if name in BY_DTYPE:

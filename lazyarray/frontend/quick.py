@@ -107,7 +107,7 @@ def record_node(key: Key, args: tuple[Any, ...], site: Any) -> Node:
     node: Node = create(Node)
     node.key = key
     node.args = args
-    node.data = None
+    node.data = node.remote = None
     node.errors = None
     node.made = None
     node.site = site

@@ -21,6 +21,7 @@ from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.buffer import ALONE_HERE, Base, owns_alone
+from lazyarray.runtime.device import in_use
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
 
@@ -29,6 +30,7 @@ _nparray: Final = np.ndarray
 _count: Final[Callable[[object], int]] = sys.getrefcount
 
 FILL_LIMIT: Final = 1 << 20  # elements up to which a number is written into a region at once: a fraction of a ms
+STAYS: Final = 1 << 20  # bytes from which an array on a device is not brought back to be written piece by piece
 CHAIN: Final = 8  # recorded small writes after which an array is taken to be written piece by piece
 # Ufuncs whose bits are NumPy's in compiled kernels too.
 QUIET: Final = frozenset([name for name, op in OPS.items() if op.ufunc is not None and not op.transcendental])
@@ -331,9 +333,11 @@ def _is_piecewise(root: Node) -> bool:
     The first writes are recorded like all others: boundary values that are set before the first step of a solver are
     part of its first kernel.
     """
+    if root.key.spec.nbytes > STAYS and in_use():
+        return False
     node: Any = root
     for _ in range(CHAIN):
-        if type(node) is not Node or node.data is not None or node.key.kind not in ("update", "scatter"):
+        if type(node) is not Node or not node.args or node.key.kind not in ("update", "scatter"):
             return False
         if type(node.args[1]) is Node and node.args[1].key.spec.size >= config.eager_below:
             return False
@@ -351,7 +355,7 @@ def wakes(root: Node) -> bool:
     node: Any = root
     writes: list[tuple[IndexMap, Any]] = []
     for _ in range(CHAIN):
-        if type(node) is not Node or node.data is not None:
+        if type(node) is not Node or not boundary.is_pending(node):
             return False
         kind = node.key.kind
         if kind in ("fill", "empty", "iota"):

@@ -22,6 +22,7 @@ from lazyarray.frontend.array import (
     value,
     wrap,
 )
+from lazyarray.frontend.counting import count_true
 from lazyarray.frontend.dispatch import Uncompiled, is_compiled
 from lazyarray.frontend.elementwise import common_order
 from lazyarray.frontend.layout import value_in_order
@@ -31,7 +32,6 @@ from lazyarray.frontend.record import WEAK, broadcast_shape, cast_, compress_, i
 from lazyarray.frontend.reductions import operand
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.node import Node
-from lazyarray.runtime import evaluate as boundary
 
 BOOL: Final = np.dtype(bool)
 INTP: Final = np.dtype(np.intp)
@@ -224,9 +224,7 @@ def nonzero(a: Any) -> Any:
     if x.ndim != 1 or x._np is not None or x.size < config.eager_below:
         raise Uncompiled
     mask = cast_(value(x), BOOL)
-    if mask.data is None:
-        boundary.evaluate([mask])
-    count = int(np.count_nonzero(mask.data))  # type: ignore[arg-type]
+    count = count_true(mask)
     return (from_node(compress_(mask, iota_(x.shape), x.shape, count)),)
 
 

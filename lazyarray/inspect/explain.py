@@ -13,7 +13,7 @@ from lazyarray.inspect.lines import Line, find_line
 from lazyarray.inspect.text import bytes_text, html_of
 from lazyarray.ir.expression import capture, pending_closure
 from lazyarray.ir.node import Node, Site
-from lazyarray.runtime.evaluate import plan_of
+from lazyarray.runtime.evaluate import is_pending, plan_of
 from lazyarray.runtime.ledger import Runs, ledger
 from lazyarray.schedule.plan import CallStep, ClaimStep, KernelStep, Plan
 from lazyarray.schedule.printer import format_kernel
@@ -98,8 +98,8 @@ def explain(*given: Any) -> Explanation:
     if callable(given[0]) and not isinstance(given[0], core.ndarray | LazyScalar):
         return explain_call(given[0], given[1:])
     nodes = [node for node in map(node_of, given) if node is not None]
-    found = Explanation(evaluated=all(node.data is not None for node in nodes), at_once=len(given) - len(nodes))
-    pending = [node for node in nodes if node.data is None]
+    found = Explanation(evaluated=not any(is_pending(node) for node in nodes), at_once=len(given) - len(nodes))
+    pending = [node for node in nodes if is_pending(node)]
     made: list[Made] = []
     if pending:
         closure = pending_closure(pending)
@@ -107,7 +107,7 @@ def explain(*given: Any) -> Explanation:
         made.append((plan_of(signature), tuple([s.site if type(s) is Node else None for s in sources])))
     for node in nodes:
         known: Made | None = getattr(node, "made", None)
-        if node.data is None:
+        if is_pending(node):
             continue
         if known is None:
             found.at_once += 1

@@ -14,11 +14,13 @@ _PLANNED: Final = frozenset({ASKED, BUDGET})
 
 
 @contextmanager
-def strict(fallback: bool = True, evaluate: bool = True) -> Iterator[None]:
+def strict(fallback: bool = True, evaluate: bool = True, transfer: bool = False) -> Iterator[None]:
     """Inside the block, StrictError is raised in the place of
 
     `fallback`: a function that is not compiled and would run in NumPy on large or pending arrays;
     `evaluate`: an evaluation that the program did not ask for with `evaluate()` (printing, `float(x)`, `if x:`, ...).
+    `transfer`: values would be copied from a device to the host, asked for or for what only the host can do. What the
+    host has may be sent to a device.
     Pending arrays stay pending. Evaluations of long recordings piece by piece are let through.
     """
 
@@ -33,6 +35,9 @@ def strict(fallback: bool = True, evaluate: bool = True) -> Iterator[None]:
                 f"pending values would be evaluated here ({what}): call evaluate() where that is meant, "
                 "or keep the value an array (lazyarray.strict(evaluate=False) lets it)"
             )
+
+        if event == "transfer" and transfer and " bytes from " in what:
+            raise StrictError(f"values would leave their device ({what}) (lazyarray.strict(transfer=False) lets them)")
 
     ledger.refusing.append(refuse)
     try:

@@ -43,7 +43,7 @@ def pending_closure(targets: Sequence[Node]) -> list[Node]:
     found: list[Node] = []
     stack: list[Node] = []
     for node in targets:
-        if node.data is None and node.mark != mark:
+        if node.data is None and node.remote is None and node.mark != mark:
             node.mark = mark
             stack.append(node)
     while stack:
@@ -52,7 +52,7 @@ def pending_closure(targets: Sequence[Node]) -> list[Node]:
         for arg in node.args:
             if type(arg) is Node:
                 needed: Node = arg
-                if needed.data is None and needed.mark != mark:
+                if needed.data is None and needed.remote is None and needed.mark != mark:
                     needed.mark = mark
                     stack.append(needed)
     if len(found) > 2:

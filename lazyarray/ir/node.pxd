@@ -15,7 +15,7 @@ cdef class Key:
 
 cdef class Node:
     cdef public Key key
-    cdef public object args, data, errors, made, site
+    cdef public object args, data, remote, errors, made, site
     cdef public long long sequence
     cdef public long long mark
     cdef public long visits, place, uses, cost

@@ -1,9 +1,9 @@
 """Owns the nodes of the expression DAG: what recording makes and evaluation consumes.
 
-A node is immutable but for one event: evaluation gives it `data` and drops its `args`.  Its `key` says everything
-about it but its arguments, and is shared by all nodes alike, so that recording is two dictionary look-ups and a plan
-is found by comparing keys.  Every node's value is an array in C order: Fortran order and strided memory exist only as
-index maps over one (see `ir/index_map.py`).
+A node is immutable but for one event: evaluation gives it `data` (on a device `remote`) and drops its `args`.  Its
+`key` says everything about it but its arguments, and is shared by all nodes alike, so that recording is two dictionary
+look-ups and a plan is found by comparing keys.  Every node's value is an array in C order: Fortran order and strided
+memory exist only as index maps over one (see `ir/index_map.py`).
 
 Kinds, with their arguments and `attr`:
 
@@ -130,14 +130,15 @@ class Node:
     """One operation: `key`, `args`, and after evaluation `data` (C-contiguous, of the key's shape and dtype)."""
 
     __slots__ = (
-        "__weakref__", "args", "cost", "data", "errors", "key", "made", "mark", "place", "sequence", "site", "uses",
-        "visits",
+        "__weakref__", "args", "cost", "data", "errors", "key", "made", "mark", "place", "remote", "sequence", "site",
+        "uses", "visits",
     )  # fmt: skip
 
     def __init__(self, key: Key, args: tuple[Arg, ...], site: Site | None = None) -> None:
         self.key = key
         self.args = args
         self.data: np.ndarray[Any, Any] | None = None
+        self.remote: Any = None  # the value on a device (`runtime/device.py`), also besides `data`
         self.errors: Any = None  # NumPy's floating-point error state when it was recorded; None: tells nothing
         self.site = site
         self.sequence = _sequence()
@@ -160,7 +161,7 @@ class Node:
         return self.key.spec.dtype
 
     def __repr__(self) -> str:
-        return f"<{self.key}{'' if self.data is None else ' evaluated'}>"
+        return f"<{self.key}{'' if self.data is None and self.remote is None else ' evaluated'}>"
 
 
 PINNED_LIMIT: Final = 1 << 30  # bytes, unless `config.memory_budget` says otherwise

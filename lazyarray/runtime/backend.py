@@ -99,23 +99,28 @@ def load(name: str) -> Backend:
 def _make(name: str) -> Backend:
     if name == "numpy":
         return Interpreter()
-    target = _declared(name)
-    if target is None:
-        from importlib.metadata import entry_points
-
-        points = {point.name: point.value for point in entry_points(group=GROUP)}
-        if name not in points:
-            raise BackendError(
-                f"no backend called {name!r} is installed; known: {', '.join(sorted({*points, 'numpy'}))}. "
-                "Set LAZYARRAY_BACKEND to one of them, or install the package that provides it."
-            )
-        target = points[name]
-    module, _, attribute = target.partition(":")
-    backend: Backend = getattr(import_module(module), attribute)()
+    backend: Backend = entry_point(GROUP, name, "backend", "numpy")()
     return backend
 
 
-def _declared(name: str) -> str | None:
+def entry_point(group: str, name: str, what: str, built_in: str = "cpu") -> Any:
+    """The object that an installed package declares as entry point `name` of the group."""
+    target = _declared(group, name)
+    if target is None:
+        from importlib.metadata import entry_points
+
+        points = {point.name: point.value for point in entry_points(group=group)}
+        if name not in points:
+            raise BackendError(
+                f"no {what} called {name!r} is installed; known: {', '.join(sorted({*points, built_in}))}. "
+                f"Set LAZYARRAY_{what.upper()} to one of them, or install the package that provides it."
+            )
+        target = points[name]
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def _declared(group: str, name: str) -> str | None:
     """What an installed package declares for the entry point, read from its metadata file; None if not found so.
 
     `importlib.metadata` finds the same and more, but importing it takes as long as compiling a kernel.
@@ -123,7 +128,7 @@ def _declared(name: str) -> str | None:
     for folder in sys.path:
         for file in Path(folder or ".").glob("*.dist-info/entry_points.txt"):
             text = file.read_text(encoding="utf-8", errors="replace")
-            _, found, section = text.partition(f"[{GROUP}]")
+            _, found, section = text.partition(f"[{group}]")
             for line in section.partition("\n[")[0].splitlines() if found else ():
                 key, equals, value = line.partition("=")
                 if equals and key.strip() == name:

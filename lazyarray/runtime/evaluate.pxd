@@ -3,8 +3,9 @@ cimport cython
 
 from lazyarray.ir.node cimport Key, Node
 
-@cython.locals(targets=list)
-cpdef evaluate(nodes, reason=*, bint alone=*)
+@cython.locals(absent=list, targets=list, node=Node)
+cpdef evaluate(nodes, reason=*, bint alone=*, bint stay=*)
+cpdef bint is_pending(Node node)
 @cython.locals(closure=list, outputs=list, extra=list, sources=list)
 cpdef evaluate_pending(list targets, reason, bint alone=*)
 @cython.locals(node=Node)

@@ -15,6 +15,9 @@ from typing import Any, Final, TypeAlias
 from lazyarray.ir.expression import Expression, Signature, capture, expression_of, pending_closure
 from lazyarray.ir.node import PINNED, TAPE, Node
 from lazyarray.runtime.backend import current
+from lazyarray.runtime.device import Remote, fetch, placement
+from lazyarray.runtime.device_errors import tell_waiting
+from lazyarray.runtime.device_run import DeviceRun
 from lazyarray.runtime.dump import show
 from lazyarray.runtime.execute import Run
 from lazyarray.runtime.floating import tell, wanted
@@ -64,18 +67,30 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_lock)
 
 
-def evaluate(nodes: Sequence[Node], reason: str = "asked for", alone: bool = False) -> None:
+def evaluate(nodes: Sequence[Node], reason: str = "asked for", alone: bool = False, stay: bool = False) -> None:
     """Gives every node its data. On an error the nodes not reached keep their expressions and stay usable.
 
-    `alone`: nothing that the nodes do not need is computed along.
+    `alone`: nothing that the nodes do not need is computed along. `stay`: what is computed on a device stays there.
     """
     with lock:
-        targets = [node for node in dict.fromkeys(nodes) if node.data is None]
+        absent = [node for node in dict.fromkeys(nodes) if node.data is None]
+        targets = [node for node in absent if node.remote is None]
         if targets:
             evaluate_pending(targets, reason, alone)
-            TAPE[:] = [entry for entry in TAPE if (node := entry()) is not None and node.data is None]
+            TAPE[:] = [entry for entry in TAPE if (node := entry()) is not None and is_pending(node)]
             if not TAPE:
                 PINNED.clear()
+        if not stay:
+            away = [node for node in absent if node.data is None]
+            if away:
+                fetch(away, reason)
+            if absent:
+                tell_waiting()
+
+
+def is_pending(node: Node) -> bool:
+    """True when the node's value is nowhere yet."""
+    return node.data is None and node.remote is None
 
 
 def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> None:
@@ -90,7 +105,18 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
     signature, sources = capture(closure, outputs)
     backend = current()
     ledger.evaluation(reason)
-    if backend.name == "numpy":
+    device = None if backend.name == "numpy" else placement(sources)
+    if device is not None:
+        if shadows:
+            fetch([source for source in sources if type(source) is Node], reason)
+        checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
+        run_plan(DeviceRun(plan_of(signature), sources, device, uses), outputs)
+        if checks:
+            fetch(outputs, reason)
+        for check in checks:
+            check([node.data for node in outputs])
+    elif backend.name == "numpy":
+        fetch([source for source in sources if type(source) is Node], reason)
         for node, value in zip(outputs, interpret(expression_of(signature), sources), strict=True):
             settle(node, value)
     else:
@@ -114,7 +140,9 @@ def settle_warnings(reason: str) -> None:
     """Evaluates the pending nodes that may warn."""
     if TAPE and not running.depth:
         with lock:
-            evaluate([node for node in unused(pending()) if may_warn(node)], reason)
+            evaluate([node for node in unused(pending()) if may_warn(node)], reason, stay=True)
+    if not running.depth:
+        tell_waiting()
 
 
 def may_warn(node: Node) -> bool:
@@ -122,7 +150,7 @@ def may_warn(node: Node) -> bool:
     return any(wanted(needed) for needed in pending_closure([node]))
 
 
-def run_plan(run: Run, outputs: list[Node]) -> None:
+def run_plan(run: Run | DeviceRun, outputs: list[Node]) -> None:
     """Runs a plan and settles its outputs, those reached before an error included."""
     running.depth += 1
     told: list[tuple[Node, int]] = []
@@ -156,7 +184,7 @@ def with_equals(raised: list[tuple[Node, int]], sources: list[Any]) -> list[tupl
     for node, more in raised:
         bits[id(node)] = bits.get(id(node), 0) | more
     for node in sources:
-        if type(node) is Node and node.data is None:
+        if type(node) is Node and is_pending(node):
             args = [same.get(id(a), id(a)) if type(a) is Node else a for a in node.args]
             group = equals.setdefault((node.key, *args), [])
             group.append(node)
@@ -181,7 +209,10 @@ def where(nodes: list[Node]) -> str:
 
 def settle(node: Node, value: Any) -> None:
     """The node is evaluated: it holds its value and lets go of its arguments."""
-    node.data = value
+    if type(value) is Remote:
+        node.remote = value
+    else:
+        node.data = value
     node.args = ()
 
 
@@ -211,7 +242,7 @@ def companions(closure: list[Node]) -> list[Node]:
     if not reduces(closure):
         return []
     inside = {id(node) for node in closure}
-    leaves = {id(arg) for node in closure for arg in node.args if type(arg) is Node and arg.data is not None}
+    leaves = {id(arg) for node in closure for arg in node.args if type(arg) is Node and not is_pending(arg)}
     alive = pending()
     used = {id(arg) for node in alive for arg in node.args}
     found = []
@@ -221,7 +252,7 @@ def companions(closure: list[Node]) -> list[Node]:
         needs = pending_closure([node])
         if any(n.key.kind == "reduce" for n in needs) and all(
             n.key.kind in ("map", "view", "reduce", "fill", "iota")
-            and all(type(a) is not Node or a.data is None or id(a) in leaves for a in n.args)
+            and all(type(a) is not Node or is_pending(a) or id(a) in leaves for a in n.args)
             for n in needs
         ):
             found.append(node)
@@ -254,15 +285,15 @@ def flush(reason: str = BUDGET) -> None:
     put together at this moment stay whole.  If that is not enough, everything named is evaluated.
     """
     with lock:
-        evaluate(unused(pending(), WRITES), reason)
+        evaluate(unused(pending(), WRITES), reason, stay=True)
         if len(TAPE) >= TAPE_LIMIT // 2 or PINNED.over:
-            evaluate(unused(pending()), reason)
+            evaluate(unused(pending()), reason, stay=True)
         PINNED.clear()
 
 
 def pending() -> list[Node]:
     """Recorded nodes that are alive and not evaluated, oldest first."""
-    return [node for node in (entry() for entry in TAPE) if node is not None and node.data is None]
+    return [node for node in (entry() for entry in TAPE) if node is not None and is_pending(node)]
 
 
 def unused(nodes: list[Node], kinds: frozenset[str] | None = None) -> list[Node]:

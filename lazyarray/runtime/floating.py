@@ -9,12 +9,12 @@ wants to be obeyed at once: the operation is then evaluated by NumPy where it is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lazyarray.ir.node import Node
+from lazyarray.ir.node import Key, Node, Site
 from lazyarray.ir.raises import DIVIDE, INVALID, OVERFLOW
 from lazyarray.runtime.warned import warn_at
 
@@ -111,6 +111,31 @@ def join(name: str, nodes: Iterable[Node]) -> None:
     for node in nodes:
         if node.errors is not None:
             _parts[node] = parts
+
+
+class Told(NamedTuple):
+    """What is needed to tell a node's errors when the node may be gone."""
+
+    key: Key
+    site: Site | None
+    errors: Any
+    parts: Parts | None
+
+
+def hand_over(node: Node) -> Told:
+    """The telling of a node's errors, which the node itself no longer cares for."""
+    told = Told(node.key, node.site, node.errors, _parts.get(node) if _parts else None)
+    node.errors = None
+    return told
+
+
+def tell_later(told: Told, bits: int) -> None:
+    """`tell` for what was handed over."""
+    node = Node(told.key, (), told.site)
+    node.errors = told.errors
+    if told.parts is not None:
+        _parts[node] = told.parts
+    tell(node, bits)
 
 
 def tell(node: Node, bits: int) -> None:

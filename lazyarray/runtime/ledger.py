@@ -58,6 +58,14 @@ class Materialisation(NamedTuple):
     site: Site | None
 
 
+class Transfer(NamedTuple):
+    """Values copied between the host and a device, and why."""
+
+    way: str  # "to cuda:0", "from cuda:0"
+    nbytes: int
+    reason: str
+
+
 @dataclass(slots=True)
 class Runs:
     """What ran while it was recorded."""
@@ -73,6 +81,7 @@ class Runs:
     disk_hits: int = 0
     allocations: int = 0
     bytes_allocated: int = 0
+    transfers: list[Transfer] = field(default_factory=list)
 
     @property
     def bytes_read(self) -> int:
@@ -114,6 +123,8 @@ class Ledger:
                 "bytes_allocated",
                 "bytes_read",
                 "bytes_written",
+                "transfers",
+                "bytes_transferred",
             ),
             0,
         )
@@ -211,6 +222,16 @@ class Ledger:
         for runs in self._open:
             runs.allocations += 1
             runs.bytes_allocated += nbytes
+
+    def transfer(self, way: str, nbytes: int, reason: str, count: int = 1) -> None:
+        """Values are being copied between the host and a device."""
+        for refuse in self.refusing:
+            refuse("transfer", f"{nbytes} bytes {way}: {reason}")
+        counts = self._counts
+        counts["transfers"] += count
+        counts["bytes_transferred"] += nbytes
+        for runs in self._open:
+            runs.transfers.append(Transfer(way, nbytes, reason))
 
     def materialisation(self, what: str, nbytes: int, reason: str, site: Site | None = None) -> None:
         """A value was written to memory though nobody asked for it."""

@@ -48,7 +48,7 @@ def overwritten(closure: list[Node]) -> set[int]:
     for node in closure:
         if node.key.writes and type(node.args[0]) is Node:
             old: Node = node.args[0]
-            if old.data is not None:
+            if old.data is not None or old.remote is not None:
                 olds.add(id(old))
     return olds
 

@@ -95,6 +95,7 @@ class Plan:
     why: dict[int, str] = field(default_factory=dict, compare=False)  # slots in memory that nobody asked for
     apart: dict[int, tuple[int, str]] = field(default_factory=dict, compare=False)  # step -> earlier one, why not in it
     ready: dict[int, Any] = field(default_factory=dict, compare=False)  # by id of a step: what the runtime keeps of it
+    programs: dict[Any, Any] = field(default_factory=dict, compare=False)  # of devices, by device and kernel
 
     def nbytes(self, slot: int) -> int:
         """Bytes of a slot's memory."""

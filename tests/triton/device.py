@@ -7,9 +7,10 @@ from functools import cache
 
 from lazyarray.ir.ops import dtype_of
 from lazyarray.schedule.kernel import Binding, Kernel
+from lazyarray_cupy.driver import CupyDriver
 from lazyarray_triton import model
 from lazyarray_triton.launch import Origins
-from lazyarray_triton.launcher import CupyDriver, Launcher
+from lazyarray_triton.launcher import Launcher
 from lazyarray_triton.source import TritonSource
 from tests.triton.cases import MEMORY
 

@@ -19,6 +19,7 @@ from lazyarray_triton.compiler import load_functions
 from lazyarray_triton.device import complex_functions, complexes, elementary, real
 from lazyarray_triton.emit import emit
 from lazyarray_triton.launch import Origins, arguments, choose_index, plan_launches
+from lazyarray_triton.launcher import FLAGS
 from lazyarray_triton.source import TritonSource
 
 _TYPES = {"fp16": "float16", "fp32": "float32", "fp64": "float64"}
@@ -163,30 +164,38 @@ class Programs:
     """Emitted kernels, by record and form."""
 
     def __init__(self) -> None:
-        self.known: dict[tuple[Kernel, str], tuple[TritonSource, dict]] = {}
+        self.known: dict[tuple[Kernel, str, str], tuple[TritonSource, dict]] = {}
 
-    def get(self, kernel: Kernel, form: str):
-        if (kernel, form) not in self.known:
-            source = emit(kernel, form)
-            self.known[kernel, form] = source, load_functions(source)
-        return self.known[kernel, form]
+    def get(self, kernel: Kernel, form: str, watched: str = ""):
+        if (kernel, form, watched) not in self.known:
+            source = emit(kernel, form, watched)
+            self.known[kernel, form, watched] = source, load_functions(source)
+        return self.known[kernel, form, watched]
 
 
 PROGRAMS = Programs()
 
 
 def launch(
-    kernel: Kernel, binding: Binding, guess: model.Guess | None = None, origins: Origins | None = None
+    kernel: Kernel,
+    binding: Binding,
+    guess: model.Guess | None = None,
+    origins: Origins | None = None,
+    watched: str = "",
+    flags: np.ndarray | None = None,
 ) -> TritonSource | None:
     """Runs a kernel as a launcher would, on host memory. Gives its source, or None where nothing is to be done."""
     if any(n == 0 for n, role in zip(binding.extents, kernel.roles, strict=True) if role == "p"):
         return None
     if guess is None:
         guess = model.guess(kernel, binding.extents)
-    source, functions = PROGRAMS.get(kernel, guess.form)
+    source, functions = PROGRAMS.get(kernel, guess.form, watched)
     plan = plan_launches(source, binding.extents, guess)
     works = []
     for work, size in zip(source.works, plan.works, strict=True):
+        if size == FLAGS:
+            works.append(flags)
+            continue
         if size < 0:
             assert origins is not None
             size = origins[work.access][1] // dtype_of(source.kernel.accesses[work.access].code).itemsize * 8

@@ -266,7 +266,9 @@ def arccos(xr, xi):
 def arcsinh(xr, xi):
     """asinh z = i asin(-iz)."""
     re, im = inverse_sine(double(xi), negative(double(xr)))
-    return negative(im).to(xr.dtype), re.to(xr.dtype)
+    # GPUs do not keep the sign of a NaN, whose infinity is positive.
+    first = tl.where(xr != xr, tl.abs(im), negative(im))
+    return first.to(xr.dtype), re.to(xr.dtype)
 
 
 @triton.jit

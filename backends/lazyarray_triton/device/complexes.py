@@ -106,6 +106,8 @@ def sign(xr, xi):
     """x / |x|, with the parts of an infinite x as 1, -1 and 0."""
     one, zero = tl.full([], 1, xr.dtype), tl.full([], 0, xr.dtype)
     size = hypot(xr, xi)
+    # libdevice's hypot is an ULP off, and overflows where the magnitude is the largest number.
+    size = tl.where(isinf(size), hypot(xr * 0.5, xi * 0.5) * 2.0, size)
     re_infinite, im_infinite = isinf(xr), isinf(xi)
     bad = (size != size) | (re_infinite & im_infinite)
     infinite = isinf(size)

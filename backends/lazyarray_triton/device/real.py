@@ -303,6 +303,13 @@ def nextafter_half(x, y):
 
 
 @triton.jit
+def nextafter_half_signed(x, y):
+    """As `nextafter_half`, for releases of NumPy whose routine gives y where equal."""
+    found = nextafter_half(x, y)
+    return tl.where((x == 0) & (y == 0), y, found)
+
+
+@triton.jit
 def spacing_half(x):
     """npy_half_spacing: the distance to the next larger half, positive for negative x too."""
     number = bits(x).to(tl.int32) & 0xFFFF

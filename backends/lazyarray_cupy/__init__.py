@@ -1,0 +1,1 @@
+"""NVIDIA GPUs through CuPy: memory, copies, streams and library calls of lazyarray's device "cuda"."""

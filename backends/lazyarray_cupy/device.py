@@ -1,0 +1,160 @@
+"""Owns the device "cuda": its memory in CuPy's pool, copies to and from the host, library calls.
+
+Everything is queued on the device's default stream, in order, so that memory which is freed may be given to later work
+at once.  Only downloads wait.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+import cupy
+import numpy as np
+from cupy.cuda import runtime
+
+from lazyarray.errors import BackendError, DeviceMemoryError
+from lazyarray.ir.index_map import IndexMap
+from lazyarray.ir.node import Library
+from lazyarray_cupy.driver import CupyDriver
+from lazyarray_cupy.functions import FUNCTIONS
+from lazyarray_cupy.libraries import LIBRARIES
+from lazyarray_cupy.staging import Staging
+
+Array = np.ndarray[Any, Any]
+# Copies of up to so much from pageable memory are staged by the driver, and return before they have run.
+_AT_ONCE: Final = 64 << 10
+
+
+class Device:
+    """One GPU."""
+
+    compiler = "triton"
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.name = f"cuda:{number}"
+        self._device = cupy.cuda.Device(number)
+        self._staging = Staging()
+
+    def __repr__(self) -> str:
+        return f"<device {self.name}>"
+
+    @functools.cached_property
+    def driver(self) -> CupyDriver:
+        """What a compiler launches its kernels with."""
+        with self._device:
+            return CupyDriver()
+
+    def active(self) -> AbstractContextManager[Any]:
+        """A block in which this is the calling thread's device."""
+        return self._device  # type: ignore[no-any-return]
+
+    def about(self) -> str:
+        """The GPU's name."""
+        name: bytes = runtime.getDeviceProperties(self.number)["name"]
+        return name.decode()
+
+    # -- memory ----------------------------------------------------------------------------------------------------
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """New memory; pools are trimmed before there is none."""
+        try:
+            return cupy.ndarray(shape, dtype)
+        except cupy.cuda.memory.OutOfMemoryError:
+            self.trim()
+        try:
+            return cupy.ndarray(shape, dtype)
+        except cupy.cuda.memory.OutOfMemoryError as error:
+            raise DeviceMemoryError(f"{self.name} has no room for an array of {shape} {dtype}: {error}") from None
+
+    def trim(self) -> None:
+        """Gives unused memory back to the driver."""
+        runtime.deviceSynchronize()
+        cupy.get_default_memory_pool().free_all_blocks()
+
+    def address(self, array: Any) -> int:
+        """Where an array's memory begins."""
+        return array.data.ptr  # type: ignore[no-any-return]
+
+    def upload(self, data: Array) -> Any:
+        """A copy of host memory, queued; the host memory has been read when this returns."""
+        made = self.empty(data.shape, data.dtype)
+        size = data.nbytes
+        if size > _AT_ONCE:
+            self._staging.upload(made.data.ptr, data.ctypes.data, size)
+        elif size:
+            stream = cupy.cuda.get_current_stream().ptr
+            runtime.memcpyAsync(made.data.ptr, data.ctypes.data, size, runtime.memcpyHostToDevice, stream)
+        return made
+
+    def download(self, arrays: Sequence[Any], targets: Sequence[Array]) -> None:
+        """Copies arrays into host memory."""
+        stream = cupy.cuda.get_current_stream().ptr
+        for array, target in zip(arrays, targets, strict=True):
+            size = target.nbytes
+            if size > _AT_ONCE:
+                self._staging.download(target.ctypes.data, array.data.ptr, size)
+            elif size:
+                runtime.memcpyAsync(target.ctypes.data, array.data.ptr, size, runtime.memcpyDeviceToHost, stream)
+        runtime.streamSynchronize(stream)
+
+    def copy(self, array: Any) -> Any:
+        """A copy on the device."""
+        made = self.empty(array.shape, array.dtype)
+        if array.nbytes:
+            made.data.copy_from_device_async(array.data, array.nbytes, cupy.cuda.get_current_stream())
+        return made
+
+    def view(self, array: Any, view: IndexMap) -> Any:
+        """The part of an array's memory that an index map describes."""
+        if 0 in view.shape:
+            return cupy.ndarray(view.shape, array.dtype)
+        size = array.dtype.itemsize
+        strides = tuple([step * size for step in view.strides])
+        return cupy.ndarray(view.shape, array.dtype, memptr=array.data + view.offset * size, strides=strides)
+
+    def wait(self) -> None:
+        """Returns when all that was queued has run."""
+        runtime.streamSynchronize(cupy.cuda.get_current_stream().ptr)
+
+    # -- libraries -------------------------------------------------------------------------------------------------
+    def call(self, library: Library, args: Sequence[Any], out: Any) -> Any:
+        """A library call in CuPy; NotImplemented where CuPy has none that means the same."""
+        function = LIBRARIES.get(library.name)
+        return NotImplemented if function is None else function(args, out, **dict(library.options))
+
+    def function(self, name: str) -> Callable[..., Any] | None:
+        """CuPy's function of NumPy's name, where it means the same on what it takes; it may return NotImplemented."""
+        return FUNCTIONS.get(name)
+
+    # -- arrays of others ------------------------------------------------------------------------------------------
+    def owns(self, given: Any) -> bool:
+        """True for arrays of GPU libraries that lie on this device."""
+        interface = getattr(given, "__cuda_array_interface__", None)
+        if interface is None:
+            return False
+        address = interface["data"][0]
+        return not address or runtime.pointerGetAttributes(address).device == self.number
+
+    def from_others(self, given: Any) -> Any:
+        """An array over the memory of another library's."""
+        with self._device:
+            return cupy.asarray(given)
+
+    def from_dlpack(self, given: Any) -> Any:
+        """An array over the memory that another library hands out."""
+        with self._device:
+            return cupy.from_dlpack(given)
+
+
+def open_device(number: int) -> Device:
+    """The GPU of that number."""
+    try:
+        count = runtime.getDeviceCount()
+    except runtime.CUDARuntimeError as error:
+        raise BackendError(f"there is no GPU that CuPy can use: {error}") from None
+    if number >= count:
+        raise BackendError(f"there is no cuda:{number}: this machine has {count} GPU{'s' if count != 1 else ''}")
+    return Device(number)

@@ -1,0 +1,109 @@
+"""Owns the functions of NumPy that run in CuPy on a GPU's arrays: those that mean the same there.
+
+A function is left out where CuPy gives another answer to the same question: other errors (singular matrices give no
+LinAlgError), another order of equal or of complex elements, other dtypes.  A rule may still refuse certain arguments
+with NotImplemented; NumPy then serves them on the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import cupy
+import numpy as np
+
+Function = Callable[..., Any]
+
+
+def _sort(a: Any, axis: Any = -1, kind: Any = None, **options: Any) -> Any:
+    # CuPy's sort is stable whatever `kind` says; complex numbers with NaN parts come in another order.
+    if options or a.dtype.kind == "c" or not a.ndim:
+        return NotImplemented
+    if axis is None:
+        a, axis = a.ravel(), -1
+    return cupy.sort(a, axis=axis)
+
+
+def _argsort(a: Any, axis: Any = -1, kind: Any = None, **options: Any) -> Any:
+    if options or a.dtype.kind == "c" or not a.ndim:
+        return NotImplemented
+    if axis is None:
+        a, axis = a.ravel(), -1
+    return cupy.argsort(a, axis=axis)
+
+
+def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+    if sorter is not None or not isinstance(v, cupy.ndarray) or "c" in (a.dtype.kind, v.dtype.kind):
+        return NotImplemented
+    return cupy.searchsorted(a, v, side=side)
+
+
+def _transform(name: str) -> Function:
+    def call(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
+        if out is not None or not a.size:
+            return NotImplemented
+        return getattr(cupy.fft, name)(_widened(a), n, axis, norm)
+
+    return call
+
+
+def _transforms(name: str, axes_known: bool) -> Function:
+    def call(
+        a: Any, s: Any = None, axes: Any = (-2, -1) if axes_known else None, norm: Any = None, out: Any = None
+    ) -> Any:
+        # Without axes, lengths mean the last ones, of which releases of NumPy say different things.
+        if out is not None or not a.size or (s is not None and axes is None):
+            return NotImplemented
+        return getattr(cupy.fft, name)(_widened(a), s, axes, norm)
+
+    return call
+
+
+def _widened(a: Any) -> Any:
+    """As NumPy's transforms take it: integers in float64."""
+    return a.astype(np.float64) if a.dtype.kind in "iub" else a
+
+
+def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    if a.ndim != 2 or a.dtype.char not in "fdFD":
+        return NotImplemented
+    found = cupy.linalg.cholesky(a)
+    # cuSOLVER leaves NaN where NumPy raises; the host then raises.
+    if not bool(cupy.isfinite(cupy.diagonal(found)).all()):
+        return NotImplemented
+    return found.conj().T if upper else found
+
+
+def _solve(a: Any, b: Any) -> Any:
+    if a.ndim != 2 or b.ndim not in (1, 2) or a.dtype.char not in "fdFD" or b.dtype != a.dtype:
+        return NotImplemented
+    found = cupy.linalg.solve(a, b)
+    return found if bool(cupy.isfinite(found).all()) else NotImplemented
+
+
+def _inv(a: Any) -> Any:
+    if a.ndim != 2 or a.dtype.char not in "fdFD":
+        return NotImplemented
+    found = cupy.linalg.inv(a)
+    return found if bool(cupy.isfinite(found).all()) else NotImplemented
+
+
+def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
+    if x.ndim != 1 or x.dtype.kind not in "iu" or not x.size or bool((x < 0).any()):
+        return NotImplemented
+    return cupy.bincount(x, weights, minlength)
+
+
+FUNCTIONS: Final[dict[str, Function]] = {
+    "sort": _sort,
+    "argsort": _argsort,
+    "searchsorted": _searchsorted,
+    "bincount": _bincount,
+    **{f"fft.{name}": _transform(name) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
+    **{f"fft.{name}": _transforms(name, True) for name in ("fft2", "ifft2", "rfft2", "irfft2")},
+    **{f"fft.{name}": _transforms(name, False) for name in ("fftn", "ifftn", "rfftn", "irfftn")},
+    "linalg.cholesky": _cholesky,
+    "linalg.solve": _solve,
+    "linalg.inv": _inv,
+}

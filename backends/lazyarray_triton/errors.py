@@ -1,0 +1,209 @@
+"""Owns the finding of floating-point errors: which lanes of an instruction raised what NumPy would report.
+
+A GPU has no status to read, so a watched kernel looks at arguments and results, and leaves a word of NumPy's bits for
+each value that raised something.  That would cost more than the arithmetic, so most programs only ask whether anything
+came out that is not finite, of the few values that show it for all others; those where it did compute again, looking
+closely.  Complex functions are judged by their results; sums and products are not watched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from lazyarray.ir.raises import DIVIDE, INVALID, OVERFLOW, raises
+from lazyarray.schedule.kernel import Instruction, Kernel
+from lazyarray_triton.codes import PARTS, class_of, itemsize
+from lazyarray_triton.writer import Value, Writer
+
+_POLES = frozenset(("log", "log2", "log10", "log1p", "arctanh"))
+_SILENT = frozenset(("load", "scalar", "const", "index", "gather", "expand", "recall"))
+_INFINITE = 'float("inf")'
+
+
+def watchable(kernel: Kernel) -> dict[int, int]:
+    """The values of a kernel that are watched, each with the number of its word."""
+    codes: dict[int, str] = {}
+    found: dict[int, int] = {}
+    for stage in kernel.stages:
+        codes |= {r.target: r.code for r in stage.reductions}
+        if stage.scan is not None:
+            codes[stage.scan.target] = stage.scan.code
+        for i in (*stage.body, *stage.after):
+            codes[i.target] = i.code
+            if i.op not in _SILENT and raises(i.op, [codes[a] for a in i.args], i.code):
+                found[i.target] = len(found)
+    return found
+
+
+def covers(kernel: Kernel) -> dict[int, frozenset[int]]:
+    """Per value the masks of `expand` that it comes from: its other lanes hold what nobody computed in NumPy."""
+    found: dict[int, frozenset[int]] = {}
+    for stage in kernel.stages:
+        for i in (*stage.body, *stage.after):
+            masks = frozenset[int]().union(*(found.get(a, frozenset()) for a in i.args))
+            if i.op == "expand":
+                masks |= {i.args[0]}
+            if masks:
+                found[i.target] = masks
+    return found
+
+
+def watch(
+    w: Writer, instruction: Instruction, args: Sequence[Value], value: Value, word: str, mask: str | None
+) -> None:
+    """Writes the look at one instruction; `word` is the pointer to its bits."""
+    op, allowed = instruction.op, raises(instruction.op, [a.code for a in args], instruction.code)
+    terms = []
+    for bit, lanes in errors(w, op, args, value):
+        if bit & allowed:
+            terms.append(f"tl.where({lanes}, {bit}, 0)")
+    if not terms:
+        return
+    q = f"q{instruction.target}"
+    w.line(f"{q} = {' | '.join(terms)}")
+    axes = frozenset[str]().union(value.axes, *(a.axes for a in args))
+    guard = f"(({q} & ~tl.load({word})) != 0)"
+    place = f"{word} + {q} * 0" if axes else word
+    w.line(f'tl.atomic_or({place}, {q}, mask={guard}{f" & {mask}" if mask else ""}, sem="relaxed")')
+
+
+def checked(kernel: Kernel) -> set[int]:
+    """The watched values that are looked at in every program: what is not finite in the others shows in them.
+
+    That holds where no extent is 0.
+    """
+    watched = watchable(kernel)
+    users: dict[int, list[int]] = {}
+    codes: dict[int, str] = {}
+    for stage in kernel.stages:
+        for i in stage.body:
+            codes[i.target] = i.code
+            for place, arg in enumerate(i.args):
+                if i.op in _PASSING or (i.op == "divide" and place == 0) or (i.op == "cast" and i.code[0] == "f"):
+                    users.setdefault(arg, []).append(i.target)
+        for r in stage.reductions:
+            codes[r.target] = r.code
+            if r.op in ("sum", "buffered_sum", "prod") and r.where is None:
+                users.setdefault(r.value, []).append(r.target)
+    shown: dict[int, bool] = {}
+    for value in reversed(codes):  # users come after what they use
+        further = [u for u in users.get(value, ()) if codes[u][0] == "f"]
+        shown[value] = codes[value][0] == "f" and any(u in watched or shown[u] for u in further)
+    return {value for value in watched if not shown.get(value)}
+
+
+# What is not finite where an argument is not.
+_PASSING = frozenset(
+    "add subtract multiply square negative positive absolute fabs sqrt log log2 log10 log1p sin cos tan".split()
+)
+
+
+def suspects(instruction: Instruction, args: Sequence[Value], value: Value) -> str:
+    """Lanes without which an instruction raised nothing."""
+    op = instruction.op
+    if op == "cast" and class_of(value.code) == "integer":
+        limit = 2.0**63 if itemsize(value.code) == 8 else 2.0**31
+        return f"~(tl.abs({args[0].refs[0]}{'.to(tl.float32)' if args[0].code == 'f2' else ''}) < {limit!r})"
+    if class_of(value.code) == "integer":
+        divisor = args[-1].ref
+        return f"(({divisor} == 0) | ({divisor} == -1))" if args[-1].code[0] == "i" else f"({divisor} == 0)"
+    found = f"~{_all(_is_finite, [value])}"
+    if op.startswith("logaddexp"):
+        return f"({found} | ~{_is_finite(_difference(args))})"
+    if value.code in PARTS and op == "divide":
+        return f"({found} | (({args[1].refs[0]} == 0) & ({args[1].refs[1]} == 0)))"
+    return found
+
+
+def errors(w: Writer, op: str, args: Sequence[Value], value: Value) -> list[tuple[int, str]]:
+    """NumPy's bits, each with the lanes that raised it."""
+    if op == "cast":
+        return _cast(w, args[0], value)
+    if class_of(value.code) == "integer":
+        return _integer(op, args)
+    floats = [a for a in args if class_of(a.code) in ("half", "float", "complex")]
+    nan, infinite = _any(_is_nan, [value]), _any(_is_infinite, [value])
+    numbers, finite = _all(_is_number, floats), _all(_is_finite, floats)
+    invalid, limit = f"{nan} & {numbers}", f"{infinite} & {finite}"
+    if op == "divide" and value.code in PARTS:
+        (xr, xi), (yr, yi) = args[0].refs, args[1].refs
+        none = f"(({yr} == 0) & ({yi} == 0))"
+        poles = " | ".join(f"({_is_finite(part)} & ({part} != 0))" for part in (xr, xi))
+        return [
+            (INVALID, f"tl.where({none}, ({xr} == 0) | ({xi} == 0), {invalid})"),
+            (DIVIDE, f"{none} & ({poles})"),
+            (OVERFLOW, f"~{none} & {limit}"),
+        ]
+    if op in ("divide", "floor_divide", "reciprocal") and value.code not in PARTS:
+        divisor = args[-1].ref
+        pole = f"({divisor} == 0)"
+        if op == "floor_divide":
+            limit = f"{infinite} & {_is_finite(args[0].ref)}"
+            # Of an infinite quotient the floor is subtracted.
+            invalid = invalid if value.code == "f2" else f"({invalid}) | ({limit} & ~{pole})"
+        return [(INVALID, invalid), (DIVIDE, f"{limit} & {pole}"), (OVERFLOW, f"{limit} & ~{pole}")]
+    if op in ("power", "float_power") and value.code not in PARTS:
+        pole = f"{infinite} & ({args[0].ref} == 0)"
+        if value.code == "f2":
+            pole = f"{pole} & {_is_finite(args[1].ref)}"
+        return [(INVALID, invalid), (DIVIDE, pole), (OVERFLOW, f"{limit} & ({args[0].ref} != 0)")]
+    if op in ("logaddexp", "logaddexp2"):
+        apart = _difference(args)
+        return [(INVALID, nan), (OVERFLOW, f"({infinite} | {_is_infinite(apart)}) & {finite}")]
+    if op in ("nextafter", "spacing"):
+        limit = f"{infinite} & {_is_finite(args[0].ref)}"
+        wrong = f"~{_is_finite(args[0].ref)}" if op == "spacing" and value.code == "f2" else invalid
+        return [(OVERFLOW, limit), (INVALID, wrong)]
+    return [(INVALID, invalid), (DIVIDE if op in _POLES else OVERFLOW, limit)]
+
+
+def _cast(w: Writer, given: Value, value: Value) -> list[tuple[int, str]]:
+    if class_of(value.code) != "integer":
+        return [(OVERFLOW, f"{_any(_is_infinite, [value])} & {_all(_is_finite, [given])}")]
+    # As NumPy's compiled casts go: small integers through int32, uint32 through int64.
+    wide = value.code if itemsize(value.code) == 8 else "i8" if value.code == "u4" else "i4"
+    low, high = -(2.0 ** (8 * itemsize(wide) - 1)), 2.0 ** (8 * itemsize(wide) - (wide[0] == "i"))
+    ref = given.refs[0]
+    whole = w.call("real.trunc", f"{ref}.to(tl.float32)" if given.code == "f2" else ref)
+    return [(INVALID, f"~(({whole} >= {low!r}) & ({whole} < {high!r}))")]
+
+
+def _integer(op: str, args: Sequence[Value]) -> list[tuple[int, str]]:
+    divisor = args[-1]
+    zero = f"({divisor.ref} == 0)"
+    if op == "reciprocal":
+        return [(DIVIDE, zero), (INVALID, zero)]
+    if op != "floor_divide" or divisor.code[0] != "i":
+        return [(DIVIDE, zero)]
+    smallest = f"({args[0].ref} == {-(1 << 8 * itemsize(divisor.code) - 1)})"
+    return [(DIVIDE, zero), (OVERFLOW, f"{smallest} & ({divisor.ref} == -1)")]
+
+
+def _difference(args: Sequence[Value]) -> str:
+    """As `logaddexp` forms it: half floats in float32."""
+    return f"({' - '.join(f'{a.ref}.to(tl.float32)' if a.code == 'f2' else a.ref for a in args)})"
+
+
+def _is_nan(ref: str) -> str:
+    return f"({ref} != {ref})"
+
+
+def _is_number(ref: str) -> str:
+    return f"({ref} == {ref})"
+
+
+def _is_infinite(ref: str) -> str:
+    return f"(tl.abs({ref}) == {_INFINITE})"
+
+
+def _is_finite(ref: str) -> str:
+    return f"(tl.abs({ref}) < {_INFINITE})"
+
+
+def _any(test: Callable[[str], str], values: Sequence[Value]) -> str:
+    return "(" + " | ".join(test(ref) for value in values for ref in value.refs) + ")"
+
+
+def _all(test: Callable[[str], str], values: Sequence[Value]) -> str:
+    refs = [ref for value in values for ref in value.refs]
+    return "(" + " & ".join(test(ref) for ref in refs) + ")" if refs else "True"

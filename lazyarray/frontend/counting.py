@@ -1,0 +1,24 @@
+"""Owns counts on which shapes depend: how many elements of a mask are true, counted where the mask lies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lazyarray.frontend.record import cast_, reduce_
+from lazyarray.ir.node import Node
+from lazyarray.runtime import evaluate as boundary
+from lazyarray.runtime.device import in_use
+
+
+def count_true(mask: Node) -> int:
+    """How many elements of the mask are true; it is evaluated."""
+    spec = mask.key.spec
+    boundary.evaluate((mask,), stay=True)
+    if mask.data is None and in_use() and spec.ndim and spec.size:
+        total = reduce_("sum", cast_(mask, np.dtype(np.int64)), tuple(range(spec.ndim)))
+        boundary.evaluate((total,), "a shape follows from the number of true elements")
+        assert total.data is not None
+        return int(total.data[()])
+    boundary.evaluate((mask,))
+    assert mask.data is not None
+    return int(np.count_nonzero(mask.data))

@@ -1,0 +1,252 @@
+"""Owns devices that have memory of their own: their protocol, finding them, where evaluations run, and transfers.
+
+A node's value lies in host memory (`node.data`), on a device (`node.remote`), or in both. What a kernel computed on a
+device stays there until the host asks for it; what the host has is sent once and kept at both ends. Neither copy is
+ever written while the node is alive, so that the two cannot differ.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from lazyarray.config import config
+from lazyarray.errors import BackendError, DeviceMemoryError
+from lazyarray.ir.index_map import IndexMap
+from lazyarray.ir.node import Library, Node
+from lazyarray.runtime.backend import _loaded, entry_point, load
+from lazyarray.runtime.ledger import ledger
+from lazyarray.runtime.pool import allocate
+from lazyarray.schedule.kernel import Binding, Kernel
+
+Array = np.ndarray[Any, Any]
+DeviceArray = Any  # a C-contiguous array of the device's own library, such as CuPy's
+Origins = Mapping[int, tuple[int, int]]  # per access of a kernel: first byte and bytes of the memory behind it
+
+GROUP: Final = "lazyarray.devices"
+HOST: Final = "cpu"
+
+
+class DeviceProgram(Protocol):
+    """A kernel compiled for one device."""
+
+    @property
+    def source(self) -> str:
+        """The emitted code, for reading."""
+        ...
+
+    @property
+    def words(self) -> Mapping[int, int]:
+        """The values that can raise floating-point errors, each with the number of its word."""
+        ...
+
+    def start(self, binding: Binding, origins: Origins, flags: int = 0) -> None:
+        """Queues one run of the kernel; does not wait for it. Pointers are device addresses.
+
+        `flags`: the address of one int32 word more than `words` has, all 0; into the first the bits of errors are set,
+        the last is the program's own. 0 for a run that looks for no errors.
+        """
+        ...
+
+
+class Compiler(Protocol):
+    """What a backend has to offer to be used for a device."""
+
+    name: str
+
+    def compile_for(self, device: Device, kernel: Kernel) -> DeviceProgram:
+        """The program of `kernel`; raises `CompileError` for a kernel that this backend cannot run."""
+        ...
+
+
+class Device(Protocol):
+    """Memory, copies and libraries of one device. All work is queued in order; only `download` and `wait` wait."""
+
+    name: str  # such as "cuda:0"
+    compiler: str  # the backend that compiles for it, by the name of its entry point
+
+    def active(self) -> AbstractContextManager[Any]:
+        """A block in which this is the device that the calling thread works on."""
+        ...
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
+        """New memory. Raises `DeviceMemoryError` when there is none."""
+        ...
+
+    def address(self, array: DeviceArray) -> int:
+        """Where an array's memory begins, as kernels take it."""
+        ...
+
+    def upload(self, data: Array) -> DeviceArray:
+        """A copy of C-contiguous host memory, which may be written as soon as this returns."""
+        ...
+
+    def download(self, arrays: Sequence[DeviceArray], targets: Sequence[Array]) -> None:
+        """Copies arrays into host memory; returns when they are there."""
+        ...
+
+    def copy(self, array: DeviceArray) -> DeviceArray:
+        """A copy on the device."""
+        ...
+
+    def view(self, array: DeviceArray, view: IndexMap) -> DeviceArray:
+        """The part of an array's memory that an index map describes."""
+        ...
+
+    def call(self, library: Library, args: Sequence[DeviceArray], out: DeviceArray | None) -> DeviceArray:
+        """A library call on the device; NotImplemented where the device has none that means the same."""
+        ...
+
+    def wait(self) -> None:
+        """Returns when all that was queued has run."""
+        ...
+
+
+class Remote:
+    """A value on a device. `home`: it was made there; else it is a copy of what the host has.
+
+    `exported`: others know the memory, so that it is never taken over for another value.
+    """
+
+    __slots__ = ("array", "device", "exported", "home")
+
+    def __init__(self, array: DeviceArray, device: Device, home: bool = True) -> None:
+        self.array = array
+        self.device = device
+        self.home = home
+        self.exported = False
+        _Seen.any = True
+
+    def copy(self) -> Remote:
+        """Another of the same value."""
+        with self.device.active():
+            return Remote(self.device.copy(self.array), self.device)
+
+
+class _Seen:
+    any = False  # values have been on devices: leaves decide where an evaluation runs
+    backend = ""  # the last backend that was asked for its kind of device
+    kind: str | None = None
+
+
+_devices: Final[dict[str, Device]] = {}
+_opening: Final = threading.RLock()
+
+
+def open_device(name: str) -> Device:
+    """The device called `name` ("cuda", "cuda:1"), from the entry points of the group "lazyarray.devices"."""
+    found = _devices.get(name)
+    if found is None:
+        kind, _, number = name.partition(":")
+        if number and not number.isdecimal():
+            raise BackendError(f"{name!r} names no device: a kind and a number are wanted, such as 'cuda:1'")
+        with _opening:
+            full = f"{kind}:{int(number or 0)}"
+            found = _devices.get(full)
+            if found is None:
+                make = entry_point(GROUP, kind, "device")
+                found = _devices[full] = make(int(number or 0))
+            _devices[name] = found
+    return found
+
+
+def in_use() -> bool:
+    """True when there may be values on devices, or will be."""
+    return _Seen.any or config.device != HOST or hasattr(_loaded.get(config.backend), "device_kind")
+
+
+def is_host(name: str) -> bool:
+    """True for the device that is NumPy's memory."""
+    return name == HOST
+
+
+def compiler_for(device: Device) -> Compiler:
+    """The backend that compiles for a device."""
+    backend: Any = load(device.compiler)
+    return backend  # type: ignore[no-any-return]
+
+
+def configured() -> Device | None:
+    """The device that `config` names; None for the host."""
+    name = config.device
+    if name != HOST:
+        return open_device(name)
+    if config.backend != _Seen.backend:
+        _Seen.kind = getattr(load(config.backend), "device_kind", None)
+        _Seen.backend = config.backend
+    return None if _Seen.kind is None else open_device(_Seen.kind)
+
+
+def placement(leaves: Iterable[Any]) -> Device | None:
+    """Where an evaluation from these leaves runs: on the device where any of them was made, else as configured.
+
+    None is the host. Values that were made on several devices do not meet unasked, as in the array API.
+    """
+    if _Seen.any:
+        found: Device | None = None
+        for node in leaves:
+            remote = node.remote if type(node) is Node else None
+            if remote is not None and remote.home and remote.device is not found:
+                if found is not None:
+                    raise ValueError(
+                        f"arrays on {found.name} and {remote.device.name} in one operation: "
+                        "move one of them with to_device() first"
+                    )
+                found = remote.device
+        if found is not None:
+            return found
+    return configured()
+
+
+# ---- transfers
+
+
+def send(node: Node, device: Device, reason: str) -> DeviceArray:
+    """The node's value on a device, sent there if it is not."""
+    remote = node.remote
+    if remote is None or remote.device is not device:
+        if node.data is None:
+            fetch([node], f"moved to {device.name}")
+        data = node.data
+        assert data is not None
+        array = upload(data, device, reason)
+        if remote is not None and remote.home:
+            return array
+        remote = node.remote = Remote(array, device, home=False)
+    return remote.array
+
+
+def upload(data: Array, device: Device, reason: str) -> DeviceArray:
+    """A copy of host memory on a device."""
+    if data.ndim and not data.flags.c_contiguous:
+        data = np.ascontiguousarray(data)
+    ledger.transfer(f"to {device.name}", data.nbytes, reason)
+    return device.upload(data)
+
+
+def fetch(nodes: Iterable[Node], reason: str) -> None:
+    """Gives nodes whose values are on devices host memory with the same values; waits for them."""
+    wanted: dict[Device, list[Node]] = {}
+    for node in nodes:
+        if node.data is None and node.remote is not None:
+            wanted.setdefault(node.remote.device, []).append(node)
+    for device, group in wanted.items():
+        arrays = [node.remote.array for node in group if node.remote is not None]
+        for node, data in zip(group, download(arrays, [n.key.spec for n in group], device, reason), strict=True):
+            node.data = data
+
+
+def download(arrays: Sequence[DeviceArray], specs: Sequence[Any], device: Device, reason: str) -> list[Array]:
+    """Host copies of device arrays, of the given shapes and dtypes."""
+    ledger.transfer(f"from {device.name}", sum([s.nbytes for s in specs]), reason, len(arrays))
+    targets = [allocate(s.shape, s.dtype) for s in specs]
+    with device.active():
+        device.download(arrays, targets)
+    return targets
+
+
+__all__ = ["Compiler", "Device", "DeviceMemoryError", "DeviceProgram", "Remote", "fetch", "open_device", "placement"]

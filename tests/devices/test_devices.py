@@ -1,0 +1,194 @@
+"""Programs on devices: where values live, what travels and why, moving, and what has to run on the host."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy
+import pytest
+
+import lazyarray as np
+from lazyarray.config import config
+from lazyarray.errors import BackendError, StrictError
+from tests.devices.fake import FakeDevice
+
+DATA = numpy.random.default_rng(0).random((100, 200))
+
+
+def test_an_unchanged_program_runs_on_the_device_that_is_set(devices: list[FakeDevice]) -> None:
+    with np.device("fake"):
+        x = np.array(DATA)
+        y = (np.sqrt(x) * 2 + x.mean(axis=0))[:, ::-1]
+        result = numpy.asarray(y)
+    numpy.testing.assert_array_equal(result, (numpy.sqrt(DATA) * 2 + DATA.mean(axis=0))[:, ::-1])
+    assert devices[0].launched
+    assert devices[1].launched == []
+
+
+def test_an_input_travels_once_and_results_stay(devices: list[FakeDevice]) -> None:
+    with np.device("fake"), np.record_runs() as runs:
+        x = np.array(DATA)
+        for _ in range(3):
+            y = np.evaluate(x * 2 + 1)
+            x = np.evaluate(np.sqrt(y))
+        assert [(t.way, t.nbytes) for t in runs.transfers] == [("to fake:0", DATA.nbytes)]
+        numpy.asarray(x)
+        assert [(t.way, t.nbytes) for t in runs.transfers[1:]] == [("from fake:0", DATA.nbytes)]
+
+
+def test_only_what_is_asked_for_comes_back(devices: list[FakeDevice]) -> None:
+    with np.device("fake"), np.record_runs() as runs:
+        x = np.array(DATA) * 2
+        assert float(x.sum()) == pytest.approx(2 * DATA.sum())
+        assert float(x[3, 4]) == 2 * DATA[3, 4]
+    assert [t.nbytes for t in runs.transfers if t.way == "from fake:0"] == [8, 8]
+
+
+def test_a_write_is_done_in_the_memory_that_nobody_else_reads(devices: list[FakeDevice]) -> None:
+    with np.device("fake"), np.record_runs() as runs:
+        x = np.evaluate(np.array(DATA) * 2)
+        x[1:50] = 0
+        np.evaluate(x)
+        assert runs.materialisations == []
+        kept = x.copy()
+        x[:, 3] = 1
+        np.evaluate(x, kept)
+    expected = DATA * 2
+    expected[1:50] = 0
+    numpy.testing.assert_array_equal(numpy.asarray(kept), expected)
+    expected[:, 3] = 1
+    numpy.testing.assert_array_equal(numpy.asarray(x), expected)
+
+
+def test_what_numpy_writes_into_handed_out_memory_is_seen_on_the_device(devices: list[FakeDevice]) -> None:
+    with np.device("fake"):
+        x = np.evaluate(np.array(DATA) * 2)
+        seen = numpy.asarray(x)
+        seen[5] = 7
+        y = x + 1
+        numpy.testing.assert_array_equal(numpy.asarray(y), seen + 1)
+
+
+def test_arrays_live_where_they_were_made(devices: list[FakeDevice]) -> None:
+    x = np.asarray(DATA, device="fake:1")
+    assert x.device == "fake:1"
+    y = x + 1
+    assert y.device == "fake:1"
+    assert np.array(DATA).device == "cpu"
+    assert (np.array(DATA) + y).device == "fake:1"
+    numpy.testing.assert_array_equal(numpy.asarray(y), DATA + 1)
+    assert devices[0].launched == []
+    assert np.zeros((100, 100), device="fake").device == "fake:0"
+
+
+def test_arrays_of_two_devices_do_not_meet_unless_moved(devices: list[FakeDevice]) -> None:
+    x, y = np.asarray(DATA, device="fake:0"), np.asarray(DATA, device="fake:1")
+    with pytest.raises(ValueError, match=r"fake:0 and fake:1|fake:1 and fake:0"):
+        np.evaluate(x + y)
+    z = x + y.to_device("fake:0")
+    assert z.device == "fake:0"
+    numpy.testing.assert_array_equal(numpy.asarray(z), DATA + DATA)
+    home = z.to_device("cpu")
+    assert home.device == "cpu"
+    numpy.testing.assert_array_equal(numpy.asarray(home), DATA + DATA)
+
+
+def test_what_is_pending_is_evaluated_before_the_device_changes(devices: list[FakeDevice]) -> None:
+    x = np.array(DATA)
+    with np.device("fake:1"):
+        y = np.sqrt(x)
+    assert y.device == "fake:1"
+    z = x * 3
+    with np.device("fake:0"):
+        assert z.device == "cpu"
+
+
+def test_a_kernel_that_a_device_refuses_runs_on_the_host_and_is_counted(devices: list[FakeDevice]) -> None:
+    half = DATA.astype(numpy.float16)
+    with np.device("fake"), np.record_runs() as runs:
+        x = np.evaluate(np.array(half) * np.float16(2))
+        assert x.device == "fake:0"
+    assert any("runs on the host: it has no float16" in t.reason for t in runs.transfers)
+    numpy.testing.assert_array_equal(numpy.asarray(x), half * numpy.float16(2))
+
+
+def test_library_calls_run_on_the_device_or_are_counted(devices: list[FakeDevice]) -> None:
+    with np.device("fake"), np.record_runs() as runs:
+        x = np.array(DATA)
+        y = np.evaluate(x @ x.T)
+        assert runs.transfers[1:] == []
+        z = np.evaluate(np.einsum("ij,kj->ik", x, x))
+    assert devices[0].calls == ["matmul"]
+    assert {t.reason for t in runs.transfers[1:]} == {"einsum runs on the host: fake:0 has none that means the same"}
+    numpy.testing.assert_array_equal(numpy.asarray(y), DATA @ DATA.T)
+    numpy.testing.assert_allclose(numpy.asarray(z), DATA @ DATA.T)
+
+
+def test_strict_refuses_to_bring_values_back(devices: list[FakeDevice]) -> None:
+    with np.device("fake"):
+        x = np.array(DATA) * 2
+        with np.strict(evaluate=False, transfer=True):
+            np.evaluate(x)
+            with pytest.raises(StrictError, match="would leave their device"):
+                float(x[0, 0])
+        assert float(x[0, 0]) == DATA[0, 0] * 2
+
+
+def test_masks_are_counted_on_the_device(devices: list[FakeDevice]) -> None:
+    with np.device("fake"):
+        x = np.array(DATA)
+        y = np.evaluate(x[x > 0.5])
+    assert [size for size in devices[0].transfers if size < 0] == [-8]
+    numpy.testing.assert_array_equal(numpy.asarray(y), DATA[DATA > 0.5])
+
+
+def test_indices_out_of_bounds_rise_where_they_are_used(devices: list[FakeDevice]) -> None:
+    with np.device("fake"):
+        x, places = np.array(DATA), np.arange(90, 5090) % 130
+        with pytest.raises(IndexError, match="is out of bounds for axis 0 with size 100"):
+            x[places]
+        assert x[np.arange(5000) % 100].shape == (5000, 200)
+
+
+def test_the_function_of_a_device_serves_in_numpys_place(
+    devices: list[FakeDevice], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sort(a: Any, axis: int = -1) -> Any:
+        made = devices[0].empty(a.shape, a.dtype)
+        made.view(numpy.ndarray)[...] = numpy.sort(a.view(numpy.ndarray), axis)
+        return made
+
+    monkeypatch.setattr(FakeDevice, "function", lambda self, name: {"sort": sort}.get(name), raising=False)
+    with np.device("fake"), np.record_runs() as runs:
+        x = np.array(DATA) * 2
+        y = np.sort(x, axis=0)
+        x.sort()
+        np.evaluate(x, y)
+        assert runs.library_calls == ["sort", "sort"]
+        assert runs.fallbacks == {}
+        assert [t.way for t in runs.transfers] == ["to fake:0"]
+        numpy.testing.assert_array_equal(numpy.asarray(y), numpy.sort(DATA * 2, axis=0))
+        numpy.testing.assert_array_equal(numpy.asarray(x), numpy.sort(DATA * 2))
+        assert numpy.argsort(DATA.ravel())[0] == np.argsort(np.array(DATA).ravel())[0]
+    assert "argsort" in runs.fallbacks
+
+
+def test_an_unknown_device_is_refused_by_name(devices: list[FakeDevice]) -> None:
+    with pytest.raises(BackendError, match="no device called 'quantum'"):
+        np.set_device("quantum")
+    assert config.device == "cpu"
+
+
+def test_errors_are_told_when_the_host_waits_and_name_the_line_that_raised_them(devices: list[FakeDevice]) -> None:
+    x = np.linspace(-1, 1, 5001)
+    with np.device("fake"):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            y = np.evaluate(1 / x)  # this line
+            assert told == []
+            assert y[1] == 1 / x[1]
+        assert y[2] == 1 / x[2]
+    assert [str(w.message) for w in told] == ["divide by zero encountered in divide"]
+    with open(told[0].filename) as source:
+        assert source.readlines()[told[0].lineno - 1].strip().endswith("# this line")

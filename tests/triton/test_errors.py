@@ -1,0 +1,127 @@
+"""Floating-point errors that watched kernels find, against those that the LLVM backend finds."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+if find_spec("triton") is None:
+    pytest.skip("needs the optional dependency triton", allow_module_level=True)
+
+from lazyarray.ir.ops import OPS, dtype_of
+from lazyarray.runtime.backend import load
+from lazyarray.schedule.kernel import Access, Kernel, Stage, Store
+from lazyarray_triton.errors import checked, watchable
+from lazyarray_triton.model import Blocks, Guess
+from tests.backends.test_elementwise import specials
+from tests.triton import cases
+from tests.triton.cases import bind
+from tests.triton.target import ON_DEVICE
+
+if ON_DEVICE:
+    pytest.skip("runs on the interpreter: launches there take no memory for errors", allow_module_level=True)
+
+from tests.triton.interpreter import launch
+
+UNARY = "exp log sqrt square reciprocal sin arctanh".split()
+BINARY = "add multiply divide floor_divide remainder power logaddexp".split()
+BLOCKS = Blocks(1, 64, 1)
+
+
+def found(kernel: Kernel, arrays: list[np.ndarray], watched: str) -> dict[int, int]:
+    """What an elementwise kernel in small blocks finds."""
+    words = watchable(kernel)
+    flags = np.zeros(len(words) + 4 & -4, np.int32)
+    guess = Guess("tile", BLOCKS, BLOCKS)
+    launch(kernel, bind(arrays, arrays[0].shape), guess, watched=watched, flags=flags)
+    return {target: int(flags[word]) for target, word in words.items() if flags[word]}
+
+
+@pytest.mark.parametrize("watched", ["exact", "checked", "apart"])
+@pytest.mark.parametrize("code", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("op", [*UNARY, *BINARY])
+def test_a_watched_kernel_finds_what_numpy_reports(op: str, code: str, watched: str) -> None:
+    count = 2 if op in BINARY else 1
+    kernel = cases.elementwise(op, (code,) * count, code)
+    values = specials(code)
+    pairs = [np.repeat(values, len(values)), np.tile(values, len(values))] if count == 2 else [values]
+    for start in range(0, len(pairs[0]), 40):
+        arrays = [np.ascontiguousarray(a[start : start + 40]) for a in pairs]
+        out = np.empty(len(arrays[0]), dtype_of(code))
+        got = found(kernel, [*arrays, out], watched)
+        raised = 0
+
+        def note(kind: str, bits: int) -> None:
+            nonlocal raised
+            raised |= bits & 11
+
+        with np.errstate(all="call", call=note):
+            getattr(np, op)(*arrays)
+        assert list(got.values()) == ([raised] if raised else []), (arrays, got, raised)
+
+
+@pytest.mark.parametrize("watched", ["exact", "checked", "apart"])
+@pytest.mark.parametrize(("old", "new"), [("f4", "i4"), ("f8", "i8"), ("f8", "f4"), ("f4", "f2"), ("f8", "u1")])
+def test_casts_of_what_does_not_fit_are_found(old: str, new: str, watched: str) -> None:
+    body = (cases.I(0, "load", (), old, 0), cases.I(1, "cast", (0,), new))
+    stage = Stage("full", body, stores=(Store(1, 1),))
+    kernel = Kernel(("p",), (Access(old, ("1",)), Access(new, ("1",))), (), (stage,))
+    for value, raises in ((3.0, False), (1e300 if old == "f8" else 1e30, True)):
+        data, out = np.full(100, 2.0, old), np.empty(100, new)
+        data[77] = value
+        got = found(kernel, [data, out], watched)
+        assert set(got) == ({1} if raises else set()), (value, got)
+
+
+SEVERAL = [
+    (cases.softmax("f4", "pr", keep=True), (5, 150)),
+    (cases.softmax("f4", "rp", keep=False), (70, 9)),
+    (cases.several("pr"), (4, 130)),
+    (cases.mixed_elementwise(2), (7, 90)),
+]
+
+
+@pytest.mark.parametrize("watched", ["exact", "checked", "apart"])
+@pytest.mark.parametrize("form", ["tile", "loop", "split"])
+@pytest.mark.parametrize("number", range(len(SEVERAL)))
+def test_kernels_of_several_stages_find_what_llvm_finds(number: int, form: str, watched: str) -> None:
+    kernel, extents = SEVERAL[number]
+    if form not in forms_of(kernel):
+        pytest.skip("not a form of this kernel")
+    rng = np.random.default_rng(number)
+    for spoiled in (False, True):
+        arrays = []
+        for access in kernel.accesses:
+            data = rng.uniform(0.5, 2.0, extents).astype(dtype_of(access.code))
+            if spoiled:
+                data[-1, -2] = -np.finfo(data.dtype).max if data.dtype.kind == "f" else 0
+            arrays.append(data)
+        strides = tuple(
+            tuple(0 if step == "0" else s for step, s in zip(a.steps, data.strides, strict=True))
+            for a, data in zip(kernel.accesses, arrays, strict=True)
+        )
+        scalars = tuple(1.5 if code[0] == "f" else 2 for code in kernel.scalars)
+        binding = bind(arrays, extents)._replace(strides=strides, scalars=scalars)
+        copies = [a.copy() for a in arrays]
+        other = binding._replace(pointers=tuple(a.ctypes.data for a in copies))
+        expected = load("llvm").compile(kernel).watch(other)
+        words = watchable(kernel)
+        flags = np.zeros(len(words) + 4 & -4, np.int32)
+        guess = cases.small_blocks(kernel, extents, form)
+        launch(kernel, binding, guess, watched=watched, flags=flags)
+        got = {target: int(flags[word]) for target, word in words.items() if flags[word]}
+        assert got == {target: bits for target, bits in expected.items() if target in words}
+
+
+def forms_of(kernel: Kernel) -> tuple[str, ...]:
+    from lazyarray_triton.emit import forms
+
+    return forms(kernel)
+
+
+def test_most_programs_look_at_what_shows_all_errors_only() -> None:
+    kernel = cases.activation("f4")
+    assert len(checked(kernel)) < len(watchable(kernel))
+    assert all(OPS[i.op].ufunc for s in kernel.stages for i in s.body if i.target in checked(kernel))
