@@ -1,5 +1,8 @@
 # C's side of `callables.py`.
-from lazyarray.frontend.quick cimport Known, Op, binary, known, unary
+cimport cython
+
+from lazyarray.frontend.quick cimport Known, Limits, Op, binary, known, limits, unary, wrapped
+from lazyarray.frontend.small cimport REFUSED, small_call, small_items
 
 
 cdef class UfuncCall:
@@ -8,5 +11,10 @@ cdef class UfuncCall:
     cdef public object _product
 
 cdef class Builtin:
-    cdef public object function
+    cdef public object function, source
+    cdef public bint converts, sized
     cdef dict __dict__
+
+@cython.locals(size=Py_ssize_t)
+cpdef Py_ssize_t extent_of(shape)
+cdef bint _is_dtype(dict kwargs)

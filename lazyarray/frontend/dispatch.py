@@ -17,10 +17,12 @@ from lazyarray.frontend.callables import Builtin
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.naming import describe_as
 from lazyarray.frontend.overrides import NOTHING, answer, ask_ufunc, is_foreign, overrides_ufuncs, register
+from lazyarray.frontend.quick import tell
 from lazyarray.frontend.rebase import Warnings
 from lazyarray.frontend.record import COMPILED
 from lazyarray.frontend.regions import window
 from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.frontend.small import REFUSED, small_call  # cimport
 from lazyarray.runtime.device import in_use
 from lazyarray.runtime.ledger import ledger
 
@@ -169,6 +171,7 @@ def adopt(result: Any) -> Any:
 
 
 _ADOPTED: Final = frozenset({np.ndarray, tuple, list, dict})
+tell(adopt=adopt)
 
 
 def same(result: Any, given: Sequence[Any], passed: Sequence[Any]) -> Any:
@@ -178,21 +181,6 @@ def same(result: Any, given: Sequence[Any], passed: Sequence[Any]) -> Any:
             if after is result:
                 return before
     return adopt(result)
-
-
-def _small_operands(args: Sequence[Any]) -> list[Any] | None:
-    """The arguments as NumPy takes them where all are small plain arrays, numbers and the like."""
-    limit = config.eager_below
-    result: list[Any] = []
-    for arg in args:
-        if type(arg) is ndarray:
-            arg = arg._np
-            if arg is None or arg.size >= limit:
-                return None
-        elif type(arg) not in _INERT:
-            return None
-        result.append(arg)
-    return result if limit else None
 
 
 def run_plain(source: Function, args: Sequence[Any], kwargs: Mapping[str, Any], plain: Sequence[Any]) -> Any:
@@ -270,12 +258,20 @@ class builtin(Builtin):
 builtin.__name__ = builtin.__qualname__ = "builtin_function_or_method"
 
 
-def unbound(function: Function, source: Any) -> Function:
-    """The public function as `source` behaves in classes: only what is written in C is never bound."""
+def unbound(
+    function: Function, source: Any, served: bool = False, sized: bool = False, converts: bool = False
+) -> Function:
+    """The public function as `source` behaves in classes: only what is written in C is never bound.
+
+    `served`: `source` serves small arguments; `sized`: the first is a shape, which has to be small; `converts`: the
+    first is what an array is made of.
+    """
     if type(source) is not BuiltinFunctionType:
         return function
 
     made: Any = builtin(function)
+    if served or sized or converts:
+        made.source, made.sized, made.converts = source, sized, converts
     made.__dict__.update(function.__dict__)
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         made.__dict__[name] = getattr(function, name)
@@ -307,6 +303,10 @@ def compiled(name: str, source: Function, lazy: Function, at_once: bool = True) 
     operands_before_out = FRESH.get(name.removeprefix("ndarray."), -1)
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if at_once:
+            found = small_call(source, args, kwargs)
+            if found is not REFUSED:
+                return found
         fresh = len(args) <= operands_before_out and "out" not in kwargs
         if at_once and args and type(args[0]) is ndarray:
             # The usual small call, ahead of the general look at all operands.
@@ -325,10 +325,6 @@ def compiled(name: str, source: Function, lazy: Function, at_once: bool = True) 
                 kind = type(result)
                 return wrap(result) if kind is np.ndarray else adopt(result) if kind in _ADOPTED else result
             del data
-        if at_once and not kwargs:
-            small = _small_operands(args)
-            if small is not None:
-                return same(source(*small), args, small)
         operands = plain_operands((*args, *kwargs.values()) if kwargs else args, fresh)
         if operands is not FALL_BACK:
             if operands is not None and at_once:
@@ -359,6 +355,10 @@ def compiled_method(name: str, source: Function, lazy: Function) -> Function:
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         data = self._np
+        if data is not None:
+            found = small_call(source, (self, *args), kwargs)
+            if found is not REFUSED:
+                return found
         if data is None and fresh and self._node is None:
             data = window(self)
         if (
@@ -378,6 +378,19 @@ def compiled_method(name: str, source: Function, lazy: Function) -> Function:
     return describe(call, source, f"ndarray.{name}")
 
 
+def quick_method(source: Function, general: Function) -> Function:
+    """A method of arrays that NumPy's `source` serves where they are small, and `general` elsewhere."""
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self._np is not None:
+            found = small_call(source, (self, *args), kwargs)
+            if found is not REFUSED:
+                return found
+        return general(self, *args, **kwargs)
+
+    return describe(call, source, f"ndarray.{source.__name__}")
+
+
 def compiled_pair(name: str, source: Function, lazy: Function) -> Function:
     """The public function `name` of two arrays: as `compiled`, with the small call ahead of everything."""
     general = compiled(name, source, lazy)
@@ -385,6 +398,9 @@ def compiled_pair(name: str, source: Function, lazy: Function) -> Function:
     fresh = name in FRESH or is_ufunc
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        found = small_call(source, args, kwargs)
+        if found is not REFUSED:
+            return found
         if len(args) == 2 and not kwargs and type(args[0]) is type(args[1]) is ndarray:
             x, y = args[0]._np, args[1]._np
             if fresh:
@@ -410,6 +426,9 @@ def passing(name: str, source: Function, pure: bool = False, counted: bool = Tru
     """
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        found = small_call(source, args, kwargs)
+        if found is not REFUSED:
+            return found
         operands = plain_operands((*args, *kwargs.values()) if kwargs else args)
         if type(operands) is list:
             return run_plain(source, args, kwargs, operands)

@@ -32,6 +32,7 @@ from lazyarray.frontend.dispatch import (
     export,
     guarded,
     passing,
+    quick_method,
     run_numpy,
     unbound,
 )
@@ -50,6 +51,8 @@ RECORDED: Final[dict[str, Callable[..., Any]]] = {
     **linalg.FUNCTIONS,
     **selection.FUNCTIONS,
 }
+SIZED: Final = frozenset({"zeros", "empty"})
+CONVERTS: Final = frozenset({"array", "asarray"})
 _NEW: Final = {**creation.FUNCTIONS, **ranges.FUNCTIONS, **conversion.FUNCTIONS}
 METHODS: Final[dict[str, Callable[..., Any]]] = {}
 PAIRS: Final = frozenset({"dot", "inner", "vdot"})
@@ -235,7 +238,11 @@ def _resolve(name: str) -> Any:
     made = _NEW.get(name)
     if made is not None:
         own = describe(placed(made) if name in PLACED else made, source, name)
-        return guarded(own, source) if name in GUARDED else unbound(own, source)
+        return (
+            guarded(own, source)
+            if name in GUARDED
+            else unbound(own, source, sized=name in SIZED, converts=name in CONVERTS)
+        )
     if name in manipulation.UNCONDITIONAL:
         own = describe(manipulation.UNCONDITIONAL[name], source, name)
         return guarded(own, source) if name in GUARDED else own
@@ -249,7 +256,7 @@ def _resolve(name: str) -> Any:
         return _of_dtypes(name)
     if name in SAME or isinstance(source, type) or not callable(source):
         return source
-    return unbound(passing(name, source, name in PURE), source)
+    return unbound(passing(name, source, name in PURE), source, served=True)
 
 
 def rebased(source: Any) -> Callable[..., Any]:
@@ -396,7 +403,11 @@ def _teaching(module: str, name: str) -> Callable[[], dict[str, Any]]:
 def _install_methods_of_arrays() -> None:
     """Puts the methods on the class: as quick as a method that looks its function up each time is not."""
     quick = {name: METHODS[name] for name in QUICK}
-    quick["reshape"] = describe(manipulation.reshape_method, np.ndarray.reshape, "ndarray.reshape")
+    quick["reshape"] = quick_method(np.ndarray.reshape, manipulation.reshape_method)
+    for name in ("ravel", "swapaxes", "squeeze"):
+        quick[name] = quick_method(getattr(np.ndarray, name), quick[name])
+    for name in ("astype", "flatten", "transpose", "nonzero", "argsort", "searchsorted", "diagonal"):
+        quick[name] = quick_method(getattr(np.ndarray, name), getattr(ndarray, name))
     for name, method in quick.items():
         setattr(ndarray, name, method)
 

@@ -5,6 +5,9 @@ from lazyarray.ir.node cimport Key, Node
 from lazyarray.native.primitives cimport create, same_shape, site_here, size_of_memory
 
 
+from lazyarray.native.recycled cimport recycle, reused
+
+
 cdef class Limits:
     cdef public Py_ssize_t eager
 
@@ -14,7 +17,7 @@ cdef class Op:
     cdef public bint reads_exponents
 
 cdef class Known:
-    cdef public object array, note_errors, order_of, scalar, show, take, view_key, wake, window, write_now
+    cdef public object adopt, array, note_errors, order_of, scalar, show, take, view_key, wake, window, write_now
 
 cdef class Fields:
     cdef public object _base, _fixed, _map, _np, _part

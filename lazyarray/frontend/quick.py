@@ -17,6 +17,7 @@ from lazyarray.ir import node as node_module
 from lazyarray.ir.index_map import is_identity
 from lazyarray.ir.node import Key, Node  # cimport
 from lazyarray.native.primitives import create, same_shape, site_here, size_of_memory  # cimport
+from lazyarray.native.recycled import recycle, reused  # cimport
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.floating import Last, error_state
 
@@ -68,6 +69,7 @@ class Known:
     """What is imported after this module, or works on the class that it serves."""
 
     __slots__ = (
+        "adopt",
         "array",
         "note_errors",
         "order_of",
@@ -95,6 +97,8 @@ def tell(**found: Any) -> None:
     """Fills `known`."""
     for name, item in found.items():
         setattr(known, name, item)
+    if "array" in found:
+        recycle(known.array)
 
 
 class Fields:
@@ -137,7 +141,7 @@ def record_node(key: Key, args: tuple[Any, ...], site: Any) -> Node:
 
 def managed(node: Node) -> Any:
     """An array that is the only one to name the node's value."""
-    array: Fields = create(known.array)
+    array: Fields = reused(known.array)
     array._np = None
     array._node = node
     return array
@@ -145,7 +149,7 @@ def managed(node: Node) -> Any:
 
 def wrapped(data: Any) -> Any:
     """An array over NumPy's memory."""
-    array: Fields = create(known.array)
+    array: Fields = reused(known.array)
     array._np = data
     return array
 

@@ -29,6 +29,7 @@ def digest_of(source: Path) -> str:
         source.read_bytes(),
         types.read_bytes() if types.exists() else b"",
         (_HERE / "primitives.pxd").read_bytes(),
+        (_HERE / "recycled.pxd").read_bytes(),
     ]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 

@@ -1,0 +1,15 @@
+# C's side of `small.py`.
+cimport cython
+
+from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits, wrapped
+from lazyarray.native.primitives cimport size_of_memory
+
+cdef type _nparray
+cdef object REFUSED
+
+@cython.locals(place=Py_ssize_t, array=Fields)
+cpdef small_items(items)
+@cython.locals(found=dict)
+cdef _small_named(dict named)
+@cython.locals(place=Py_ssize_t, passed=tuple, named=dict)
+cpdef small_call(source, tuple args, dict kwargs)

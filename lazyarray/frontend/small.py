@@ -1,0 +1,95 @@
+"""Owns small calls: functions of NumPy's on small plain arrays and on what says nothing of its own, with no detour.
+
+One of the modules that may run compiled (see `lazyarray/native`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.frontend.quick import Fields, known, limits, wrapped  # cimport
+from lazyarray.native.primitives import size_of_memory  # cimport
+
+_nparray: Final = np.ndarray
+_CODES: Final = "?bhilqBHILQefdFD"
+# What NumPy takes as it is, whatever the function.
+_INERT: Final = frozenset({
+    int, float, complex, bool, str, bytes, type(None), type, slice, range, type(...),
+    *[np.dtype(code).type for code in _CODES],
+    *[type(np.dtype(code)) for code in _CODES],
+})  # fmt: skip
+_LONG: Final = 64  # items of a list that are looked at one by one
+REFUSED: Final = object()  # what `small_call` returns where nothing has happened
+
+
+def small_items(items: Any) -> Any:
+    """The items, a tuple or list, as NumPy takes them; None where not all arrays are small and plain, or unknown."""
+    if len(items) > _LONG:
+        return None
+    passed: Any = None
+    place = 0
+    for item in items:
+        kind = type(item)
+        new = item
+        if kind is known.array:
+            array: Fields = item
+            new = array._np
+            if new is None or size_of_memory(new) >= limits.eager:
+                return None
+        elif kind is _nparray:
+            if size_of_memory(item) >= limits.eager:
+                return None
+        elif kind is tuple or kind is list:
+            new = small_items(item)
+            if new is None:
+                return None
+        elif kind not in _INERT:
+            return None
+        if new is not item:
+            if passed is None:
+                passed = list(items)
+            passed[place] = new
+        place += 1  # noqa: SIM113  (C counts faster than `enumerate`)
+    if passed is None:
+        return items
+    return passed if type(items) is list else tuple(passed)
+
+
+def _small_named(named: dict[str, Any]) -> Any:
+    found = {}
+    for name, item in named.items():
+        passed = small_items((item,))
+        if passed is None:
+            return None
+        found[name] = passed[0]
+    return found
+
+
+def small_call(source: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What NumPy's `source` makes of small arguments, its arrays wrapped; `REFUSED` for others."""
+    passed = small_items(args)
+    if passed is None:
+        return REFUSED
+    named = None
+    if kwargs:
+        named = _small_named(kwargs)
+        if named is None:
+            return REFUSED
+        found = source(*passed, **named)
+    else:
+        found = source(*passed)
+    if type(found) is _nparray:
+        # An `out`, or an argument that is the result: the array given for it.
+        for place in range(len(passed)):
+            if passed[place] is found:
+                return args[place]
+        if named is not None:
+            for name, item in named.items():
+                if item is found:
+                    return kwargs[name]
+        return wrapped(found)
+    if isinstance(found, tuple | list | dict):
+        return known.adopt(found)
+    return found
