@@ -6,6 +6,7 @@ at once.  Only downloads wait.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -18,9 +19,10 @@ from cupy.cuda import runtime
 from lazyarray.errors import BackendError, DeviceMemoryError
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Library
+from lazyarray_cupy import products
 from lazyarray_cupy.driver import CupyDriver
 from lazyarray_cupy.functions import FUNCTIONS
-from lazyarray_cupy.libraries import LIBRARIES
+from lazyarray_cupy.libraries import DIRECT, LIBRARIES
 from lazyarray_cupy.staging import Staging
 
 Array = np.ndarray[Any, Any]
@@ -107,6 +109,16 @@ class Device:
             made.data.copy_from_device_async(array.data, array.nbytes, cupy.cuda.get_current_stream())
         return made
 
+    def put(self, address: int, array: Any) -> None:
+        """Copies an array to an address on the device."""
+        if array.nbytes:
+            stream = cupy.cuda.get_current_stream().ptr
+            runtime.memcpyAsync(address, array.data.ptr, array.nbytes, runtime.memcpyDeviceToDevice, stream)
+
+    def clear(self, array: Any) -> None:
+        """Sets all bytes of an array to 0."""
+        array.data.memset_async(0, array.nbytes, cupy.cuda.get_current_stream())
+
     def view(self, array: Any, view: IndexMap) -> Any:
         """The part of an array's memory that an index map describes."""
         if 0 in view.shape:
@@ -118,6 +130,30 @@ class Device:
     def wait(self) -> None:
         """Returns when all that was queued has run."""
         runtime.streamSynchronize(cupy.cuda.get_current_stream().ptr)
+
+    # -- records ---------------------------------------------------------------------------------------------------
+    def recordable(self, library: Library, shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool:
+        """True where a library call can be part of a CUDA graph: cuBLAS, called without CuPy, which refuses it."""
+        return library.name in DIRECT and products.fits(shapes, codes)
+
+    def record(self, queue: Callable[[], None]) -> Callable[[], None]:
+        """A CUDA graph of what `queue` queues, which is not run."""
+        stream = cupy.cuda.Stream(non_blocking=True)
+        driver = self.driver
+        with stream:
+            stream.begin_capture()
+            kept: list[Any] = []
+            driver.kept = kept
+            try:
+                queue()
+            except BaseException:
+                with contextlib.suppress(Exception):
+                    stream.end_capture()
+                raise
+            finally:
+                driver.kept = None
+            graph = stream.end_capture()
+        return functools.partial(_launch, graph.launch, kept)
 
     # -- libraries -------------------------------------------------------------------------------------------------
     def call(self, library: Library, args: Sequence[Any], out: Any) -> Any:
@@ -147,6 +183,10 @@ class Device:
         """An array over the memory that another library hands out."""
         with self._device:
             return cupy.from_dlpack(given)
+
+
+def _launch(launch: Callable[[], None], kept: list[Any]) -> None:
+    launch()  # on the current stream; `kept` is memory that the graph works in
 
 
 def open_device(number: int) -> Device:

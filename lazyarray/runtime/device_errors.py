@@ -38,6 +38,12 @@ class Words:
         self._used += count + 3 & -4
         return first, self.device.address(self._array) + 4 * first
 
+    def gather(self, words: DeviceArray, count: int) -> int:
+        """The number of the first of as many words, which are to have the values of the given ones."""
+        first, address = self.take(count)
+        self.device.put(address, words)
+        return first
+
     def note(self, word: int, told: Told) -> None:
         """What the kernel leaves in a word is to be told so."""
         self._waiting.append((word, told))

@@ -1,0 +1,254 @@
+"""Owns plans that come again with the same memory on a device: what they queue is recorded once, and queued as one.
+
+A record (a CUDA graph) holds addresses and numbers. A loop that frees what it no longer needs is given the same
+memory again, since the device's pool hands out first what was freed last: so a record is found by the addresses of
+what a run reads and makes, and by its numbers. Results lie where an ordinary run would have put them, and no value is
+copied; only what nobody sees, between the steps, has memory of the record's own. A run that finds no record is an
+ordinary one, and the same kernels compute the same bits in both.
+
+One of the modules that may run compiled (see `lazyarray/native`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+from weakref import WeakSet
+
+import numpy as np
+
+from lazyarray.ir.node import Node
+from lazyarray.runtime.device import Device, Remote
+from lazyarray.runtime.device_errors import words_of
+from lazyarray.runtime.floating import hand_over
+from lazyarray.runtime.ledger import ledger
+from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
+
+OWN_BYTES: Final = 16 << 20  # memory of a record's own; plans that need more are bound by the device and not the host
+ALL_BYTES: Final = 256 << 20  # of all records together
+GRAPHS_LIMIT: Final = 8  # of one plan
+SEEN_LIMIT: Final = 64  # places of memory that were seen and not recorded
+MISSES_LIMIT: Final = 256  # runs without a record after which a plan is not looked at again
+_INT: Final = np.dtype(np.int32)
+
+
+class Graph:
+    """What one run of a plan queued."""
+
+    __slots__ = ("__weakref__", "flags", "keeps", "launch", "nbytes", "words", "words_memory")
+
+    def __init__(self, device: Device, words: int) -> None:
+        self.launch: Callable[[], None]
+        self.words = words  # of floating-point errors
+        self.words_memory = device.empty((max(words, 1),), _INT)
+        self.flags: dict[int, int] = {}  # by id of a step: the number of its first word
+        self.keeps: list[Any] = []
+        self.nbytes = 4 * words
+
+
+_alive: Final[WeakSet[Graph]] = WeakSet()
+
+
+class Graphs:
+    """The records of one plan on one device."""
+
+    __slots__ = ("_claims", "_graphs", "_inputs", "_kernels", "_made", "_misses", "_plan", "_raising", "_runs", "_seen")
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._graphs: dict[Any, Graph] = {}
+        self._seen: set[Any] = set()
+        self._misses = 0
+        self._runs = 0
+        self._kernels = tuple([step for step in plan.steps if type(step) is KernelStep])
+        self._raising = tuple([step for step in self._kernels if step.raising])
+        self._claims = tuple([step for step in plan.steps if type(step) is ClaimStep])
+        self._made = _made(plan)
+        claimed = {step.result for step in self._claims}
+        reads = [slot for step in plan.steps for slot in _reads(step)]
+        self._inputs = tuple([s for s in dict.fromkeys(reads) if s not in self._made and s not in claimed])
+
+    def take(self, run: Any) -> bool:
+        """Queues a run as it was recorded before; False where its steps have to be queued one by one."""
+        self._runs += 1
+        if self._runs == 1 or self._misses > MISSES_LIMIT:
+            return False  # the first run prepares the steps
+        free = {step.result: self._is_taken_over(run, step) for step in self._claims}
+        roots = self._roots(free)
+        key = self._key(run, roots)
+        if key is None:
+            self._misses += 1
+            return False
+        asked = [run.asked(run.ready(step)) for step in self._raising]
+        key.append(tuple([bool(nodes) for nodes in asked]))
+        found = tuple(key)
+        graph = self._graphs.get(found)
+        if graph is None:
+            self._misses += 1
+            if found not in self._seen:
+                if len(self._seen) >= SEEN_LIMIT:
+                    self._seen.clear()
+                self._seen.add(found)
+                return False
+            graph = self._record(run, free, asked)
+            if graph is None:
+                self._misses = MISSES_LIMIT + 1
+                return False
+            if len(self._graphs) >= GRAPHS_LIMIT:
+                del self._graphs[next(iter(self._graphs))]
+            self._graphs[found] = graph
+        else:
+            self._misses = 0
+        graph.launch()
+        self._told(run, graph, asked)
+        self._settle(run, roots)
+        return True
+
+    def _is_taken_over(self, run: Any, step: ClaimStep) -> bool:
+        origin = self._plan.origins[step.old]
+        source = None if origin is None else run.sources[origin]
+        there = type(source) is Node and source.remote is not None
+        source = None  # references are counted
+        return bool(run.is_free(step)) if there else not step.copy
+
+    def _roots(self, free: dict[int, bool]) -> dict[int, int]:
+        """For what claims give: the slot whose memory it is."""
+        roots: dict[int, int] = {}
+        for step in self._claims:
+            roots[step.result] = roots.get(step.old, step.old) if free[step.result] else step.result
+        return roots
+
+    def _key(self, run: Any, roots: dict[int, int]) -> list[Any] | None:
+        """What a record of this run is found by, its results having memory; None where there is none."""
+        key: list[Any] = []
+        for slot in self._inputs:
+            if type(run.source(slot)) is not Node:
+                return None
+            key.append(run.value(slot).address)
+        for slot in self._plan.outputs:
+            root = roots.get(slot, slot)
+            if root in self._made or root in roots:
+                key.append((run.memory[root] or run.make(root)).address)
+            else:
+                key.append(root)
+        for step in self._kernels:
+            ready = run.ready(step)
+            if ready.refused is not None:
+                return None
+            if ready.origins:
+                for number in run.numbers(ready):
+                    key.append(number)
+                    key.append(type(number))
+                    if not number:
+                        key.append(str(number))  # zeros of both signs are equal
+        return key
+
+    def _record(self, run: Any, free: dict[int, bool], asked: list[list[tuple[int, Any]]]) -> Graph | None:
+        device: Any = run.device
+        words = 0
+        flags: dict[int, int] = {}
+        for step, nodes in zip(self._raising, asked, strict=True):
+            if nodes:
+                flags[id(step)] = words
+                words += run.ready(step).words + 3 & -4  # aligned to 16 bytes
+        graph = Graph(device, words)
+        graph.flags = flags
+        again = type(run)(self._plan, run.sources, device, run.uses)
+        again.memory = list(run.memory)
+        again.free = free
+        base = device.address(graph.words_memory)
+        again.flags = {step: base + 4 * first for step, first in flags.items()}
+        for slot in [*self._made, *[slot for slot, taken in free.items() if not taken]]:
+            if again.memory[slot] is None:
+                graph.keeps.append(again.make(slot))
+                graph.nbytes += self._plan.nbytes(slot)
+        if sum([other.nbytes for other in _alive]) + graph.nbytes > ALL_BYTES:
+            return None
+
+        def queue() -> None:
+            if words:
+                device.clear(graph.words_memory)
+            for step in self._plan.steps:
+                again.step(step)
+
+        try:
+            graph.launch = device.record(queue)
+        except Exception:
+            return None  # the steps are queued one by one, and whatever is wrong is raised there
+        _alive.add(graph)
+        return graph
+
+    def _told(self, run: Any, graph: Graph, asked: list[list[tuple[int, Any]]]) -> None:
+        """Has the errors of a run told, whose words the next run of the record will use again."""
+        if not graph.words:
+            return
+        words = words_of(run.device)
+        start = words.gather(graph.words_memory, graph.words)
+        for step, nodes in zip(self._raising, asked, strict=True):
+            if nodes:
+                first = start + graph.flags[id(step)]
+                for word, node in nodes:
+                    words.note(first + word, hand_over(node))
+
+    def _settle(self, run: Any, roots: dict[int, int]) -> None:
+        """Gives the run its results, as its steps would have."""
+        for slot in self._plan.outputs:
+            root = roots.get(slot, slot)
+            if root != slot:
+                found = run.memory[root]
+                run.memory[slot] = found if root in self._made else Remote(found.array, run.device)
+        run.done.update(self._plan.outputs)
+        for step in self._plan.steps:
+            if type(step) is KernelStep:
+                ledger.kernel(step.name, step.ops, step.loaded, step.stored)
+            elif type(step) is CallStep:
+                read = sum([self._plan.nbytes(slot) for slot, _ in step.args])
+                ledger.library_call(step.library.name, read, self._plan.nbytes(step.result))
+
+
+def _reads(step: Any) -> list[int]:
+    if type(step) is KernelStep:
+        return [walk.slot for walk in step.walks if walk.slot not in step.writes]
+    if type(step) is CallStep:
+        return [slot for slot, _ in step.args]
+    return [step.old] if type(step) is ClaimStep else []
+
+
+def _made(plan: Plan) -> dict[int, None]:
+    """The slots that steps give memory of their own."""
+    claimed = {step.result for step in plan.steps if type(step) is ClaimStep}
+    made: dict[int, None] = {}
+    for step in plan.steps:
+        if type(step) is KernelStep:
+            made.update(dict.fromkeys([slot for slot in step.writes if slot not in claimed]))
+        elif type(step) is CallStep or type(step) is EmptyStep:
+            made[step.result] = None
+    return made
+
+
+def _records(plan: Plan, device: Any) -> bool:
+    """True for plans of several launches that the device can record, and which need little memory."""
+    if not hasattr(device, "record"):
+        return False
+    launches = 0
+    for step in plan.steps:
+        if type(step) is CallStep:
+            shapes = [plan.shapes[slot] if view is None else view.shape for slot, view in step.args]
+            codes = [plan.codes[slot] for slot, _ in step.args]
+            if not step.library.into or not device.recordable(step.library, shapes, codes):
+                return False
+        launches += type(step) in (CallStep, KernelStep)
+    own = sum([plan.nbytes(slot) for slot in _made(plan) if slot not in plan.outputs])
+    return launches > 1 and own <= OWN_BYTES
+
+
+def take_graph(run: Any) -> bool:
+    """Queues a run as it was recorded before, if it was; records one that comes again."""
+    programs = run.plan.programs
+    graphs = programs.get(run.device.name)
+    if graphs is None:
+        graphs = programs[run.device.name] = Graphs(run.plan) if _records(run.plan, run.device) else False
+    return graphs is not False and graphs.take(run)
+
+
+__all__ = ["take_graph"]
