@@ -12,12 +12,11 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.array import assign, from_node, ndarray, value
+from lazyarray.frontend.array import assign, from_node, ndarray, spec_of_array, value
 from lazyarray.frontend.loops import COMPILED, MEMO_LIMIT
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.ir.expression import capture, pending_closure
 from lazyarray.ir.node import Key, Node, spec_of
-from lazyarray.ir.ops import dtype_of
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.device import Device, in_use, placement
@@ -40,7 +39,7 @@ class Unfit(Exception):
 class Trace:
     """What one call recorded: its plan, and where its arguments and results stand in it."""
 
-    __slots__ = ("arguments", "backend", "device", "outputs", "plan", "raising", "scalars", "shape", "sources")
+    __slots__ = ("arguments", "backend", "device", "keys", "outputs", "plan", "raising", "scalars", "shape", "sources")
 
     def __init__(self, arguments: list[Any], results: list[Node], shape: Any) -> None:
         places = {id(node): place for place, node in enumerate(arguments) if node is not None}
@@ -69,6 +68,7 @@ class Trace:
         self.device = placement(sources)
         self.plan = boundary.plan_of(signature)
         self.outputs = self.plan.outputs
+        self.keys = [_key_of(node.key.spec) for node in results]
         self.scalars = [not node.key.spec.shape for node in results]
         self.shape = shape  # of what is returned: one value, or a tuple or list of them
 
@@ -106,8 +106,8 @@ class Trace:
         for node, bits in run.raised:
             tell(node, bits)
         found = []
-        for slot in self.outputs:
-            node = Node(_key_of(spec_of(self.plan.shapes[slot], dtype_of(self.plan.codes[slot]))), ())
+        for slot, key in zip(self.outputs, self.keys, strict=True):
+            node = Node(key, ())
             node.remote = run.memory[slot]
             found.append(from_node(node))
         return found
@@ -145,7 +145,7 @@ def _leaf_of(array: Any) -> Node:
     data = array._np
     if data is not None and data.flags.c_contiguous:
         return _holding(data)
-    found = value(array)
+    found: Node = value(array) if data is not None or array._node is None else array._node
     if boundary.is_pending(found):
         boundary.evaluate((found,), REPLAYED, stay=True)
     return found
@@ -155,10 +155,13 @@ def _place_of(array: Any) -> Any:
     """The device where an argument lives, as part of its kind; None for the host."""
     if array._np is not None:
         return None
-    found = value(array)
-    if boundary.is_pending(found):
-        boundary.evaluate((found,), REPLAYED, stay=True)
+    found = array._node
+    if found is None:
+        found = value(array)
     remote = found.remote
+    if remote is None and found.data is None:
+        boundary.evaluate((found,), REPLAYED, stay=True)
+        remote = found.remote
     return remote.device.name if remote is not None and remote.home else None
 
 
@@ -190,7 +193,7 @@ class Jitted:
         placed = in_use()
         for argument in args:
             if type(argument) is ndarray:
-                key.append(spec_of(argument.shape, argument.dtype))
+                key.append(spec_of_array(argument))
                 if placed:
                     key.append(_place_of(argument))
                 arrays.append(argument)

@@ -52,7 +52,10 @@ _alive: Final[WeakSet[Graph]] = WeakSet()
 class Graphs:
     """The records of one plan on one device."""
 
-    __slots__ = ("_claims", "_graphs", "_inputs", "_kernels", "_made", "_misses", "_plan", "_raising", "_runs", "_seen")
+    __slots__ = (
+        "_calls", "_claims", "_graphs", "_inputs", "_kernels", "_made", "_misses", "_numbers", "_outputs", "_plan",
+        "_raising", "_reads", "_runs", "_seen", "_writes",
+    )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -66,43 +69,71 @@ class Graphs:
         self._made = _made(plan)
         claimed = {step.result for step in self._claims}
         reads = [slot for step in plan.steps for slot in _reads(step)]
-        self._inputs = tuple([s for s in dict.fromkeys(reads) if s not in self._made and s not in claimed])
+        inputs = [s for s in dict.fromkeys(reads) if s not in self._made and s not in claimed]
+        self._inputs = tuple([(slot, plan.origins[slot]) for slot in inputs])
+        self._outputs = tuple(dict.fromkeys(plan.outputs))
+        scalars = [s.slot for step in self._kernels for s in step.scalars if s.slot is not None]
+        self._numbers = tuple(dict.fromkeys([plan.origins[slot] for slot in scalars]))
+        calls = [step for step in plan.steps if type(step) is CallStep]
+        self._calls = tuple([step.library.name for step in calls])
+        self._reads = sum([step.loaded for step in self._kernels])
+        self._reads += sum([plan.nbytes(slot) for step in calls for slot, _ in step.args])
+        self._writes = sum([step.stored for step in self._kernels]) + sum([plan.nbytes(c.result) for c in calls])
 
     def take(self, run: Any) -> bool:
         """Queues a run as it was recorded before; False where its steps have to be queued one by one."""
         self._runs += 1
         if self._runs == 1 or self._misses > MISSES_LIMIT:
             return False  # the first run prepares the steps
-        free = {step.result: self._is_taken_over(run, step) for step in self._claims}
-        roots = self._roots(free)
+        free: dict[int, bool] = {}
+        roots: dict[int, int] = {}
+        if self._claims:
+            free = {step.result: self._is_taken_over(run, step) for step in self._claims}
+            roots = self._roots(free)
         key = self._key(run, roots)
         if key is None:
             self._misses += 1
             return False
-        asked = [run.asked(run.ready(step)) for step in self._raising]
-        key.append(tuple([bool(nodes) for nodes in asked]))
+        asked: list[Any] = []
+        for step in self._raising:
+            nodes = run.asked(run.ready(step))
+            asked.append(nodes)
+            key.append(not nodes)
         found = tuple(key)
         graph = self._graphs.get(found)
         if graph is None:
-            self._misses += 1
-            if found not in self._seen:
-                if len(self._seen) >= SEEN_LIMIT:
-                    self._seen.clear()
-                self._seen.add(found)
-                return False
-            graph = self._record(run, free, asked)
+            graph = self._new(run, found, free, asked)
             if graph is None:
-                self._misses = MISSES_LIMIT + 1
                 return False
-            if len(self._graphs) >= GRAPHS_LIMIT:
-                del self._graphs[next(iter(self._graphs))]
-            self._graphs[found] = graph
         else:
             self._misses = 0
         graph.launch()
-        self._told(run, graph, asked)
-        self._settle(run, roots)
+        if graph.words:
+            self._told(run, graph, asked)
+        for slot, root in roots.items():
+            memory = run.memory[root]
+            if memory is not None:
+                run.memory[slot] = memory if root in self._made else Remote(memory.array, run.device)
+        run.done.update(self._outputs)
+        ledger.replayed(len(self._kernels), self._calls, self._reads, self._writes)
         return True
+
+    def _new(self, run: Any, found: Any, free: dict[int, bool], asked: list[Any]) -> Graph | None:
+        """A record of this run, if it came before."""
+        self._misses += 1
+        if found not in self._seen:
+            if len(self._seen) >= SEEN_LIMIT:
+                self._seen.clear()
+            self._seen.add(found)
+            return None
+        graph = self._record(run, free, asked)
+        if graph is None:
+            self._misses = MISSES_LIMIT + 1
+            return None
+        if len(self._graphs) >= GRAPHS_LIMIT:
+            del self._graphs[next(iter(self._graphs))]
+        self._graphs[found] = graph
+        return graph
 
     def _is_taken_over(self, run: Any, step: ClaimStep) -> bool:
         origin = self._plan.origins[step.old]
@@ -121,30 +152,39 @@ class Graphs:
     def _key(self, run: Any, roots: dict[int, int]) -> list[Any] | None:
         """What a record of this run is found by, its results having memory; None where there is none."""
         key: list[Any] = []
-        for slot in self._inputs:
-            if type(run.source(slot)) is not Node:
+        memory = run.memory
+        sources = run.sources
+        remote: Any
+        for slot, origin in self._inputs:
+            source = sources[origin]
+            if type(source) is not Node:
                 return None
-            key.append(run.value(slot).address)
-        for slot in self._plan.outputs:
+            remote = source.remote
+            if remote is None or remote.device is not run.device:
+                remote = run.value(slot)
+            memory[slot] = remote
+            key.append(remote.address)
+        for slot in self._outputs:
             root = roots.get(slot, slot)
             if root in self._made or root in roots:
-                key.append((run.memory[root] or run.make(root)).address)
+                remote = memory[root]
+                if remote is None:
+                    remote = run.make(root)
+                key.append(remote.address)
             else:
                 key.append(root)
-        for step in self._kernels:
-            ready = run.ready(step)
-            if ready.refused is not None:
-                return None
-            if ready.origins:
-                for number in run.numbers(ready):
-                    key.append(number)
-                    key.append(type(number))
-                    if not number:
-                        key.append(str(number))  # zeros of both signs are equal
+        for place in self._numbers:
+            number = sources[place]
+            key.append(number)
+            key.append(type(number))
+            if not number:
+                key.append(str(number))  # zeros of both signs are equal
         return key
 
     def _record(self, run: Any, free: dict[int, bool], asked: list[list[tuple[int, Any]]]) -> Graph | None:
         device: Any = run.device
+        if any(run.ready(step).refused is not None for step in self._kernels):
+            return None
         words = 0
         flags: dict[int, int] = {}
         for step, nodes in zip(self._raising, asked, strict=True):
@@ -180,8 +220,6 @@ class Graphs:
 
     def _told(self, run: Any, graph: Graph, asked: list[list[tuple[int, Any]]]) -> None:
         """Has the errors of a run told, whose words the next run of the record will use again."""
-        if not graph.words:
-            return
         words = words_of(run.device)
         start = words.gather(graph.words_memory, graph.words)
         for step, nodes in zip(self._raising, asked, strict=True):
@@ -189,21 +227,6 @@ class Graphs:
                 first = start + graph.flags[id(step)]
                 for word, node in nodes:
                     words.note(first + word, hand_over(node))
-
-    def _settle(self, run: Any, roots: dict[int, int]) -> None:
-        """Gives the run its results, as its steps would have."""
-        for slot in self._plan.outputs:
-            root = roots.get(slot, slot)
-            if root != slot:
-                found = run.memory[root]
-                run.memory[slot] = found if root in self._made else Remote(found.array, run.device)
-        run.done.update(self._plan.outputs)
-        for step in self._plan.steps:
-            if type(step) is KernelStep:
-                ledger.kernel(step.name, step.ops, step.loaded, step.stored)
-            elif type(step) is CallStep:
-                read = sum([self._plan.nbytes(slot) for slot, _ in step.args])
-                ledger.library_call(step.library.name, read, self._plan.nbytes(step.result))
 
 
 def _reads(step: Any) -> list[int]:
@@ -227,7 +250,7 @@ def _made(plan: Plan) -> dict[int, None]:
 
 
 def _records(plan: Plan, device: Any) -> bool:
-    """True for plans of several launches that the device can record, and which need little memory."""
+    """True for plans that the device can record, and which need little memory between their steps."""
     if not hasattr(device, "record"):
         return False
     launches = 0
@@ -239,7 +262,7 @@ def _records(plan: Plan, device: Any) -> bool:
                 return False
         launches += type(step) in (CallStep, KernelStep)
     own = sum([plan.nbytes(slot) for slot in _made(plan) if slot not in plan.outputs])
-    return launches > 1 and own <= OWN_BYTES
+    return launches > 0 and own <= OWN_BYTES
 
 
 def take_graph(run: Any) -> bool:

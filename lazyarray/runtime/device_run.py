@@ -66,7 +66,7 @@ class Ready:
         self.watching: list[tuple[int, list[int]]] = []  # words for errors, with the places of the nodes that raise
         self.words = 0
         try:
-            program: DeviceProgram = run.compiler.compile_for(run.device, step.kernel)
+            program: DeviceProgram = compiler_for(run.device).compile_for(run.device, step.kernel)
         except CompileError as error:
             self.refused = str(error)
             return
@@ -84,12 +84,13 @@ class Ready:
 class DeviceRun:
     """One evaluation of a plan on a device: a value per slot."""
 
+    __slots__ = ("device", "done", "flags", "free", "memory", "plan", "raised", "sources", "uses")
+
     def __init__(self, plan: Plan, sources: list[Any], device: Device, uses: dict[int, int] | None = None) -> None:
         self.plan = plan
         self.uses = uses or {}  # id of a leaf -> references to it that end with this evaluation
         self.sources = sources
         self.device = device
-        self.compiler = compiler_for(device)
         self.memory: list[Remote | None] = [None] * len(plan.shapes)
         self.done: set[int] = set()  # slots whose values are complete
         self.raised: list[tuple[Node, int]] = []  # floating-point errors to be told, as NumPy's bits
