@@ -28,6 +28,18 @@ from lazyarray_cupy.staging import Staging
 Array = np.ndarray[Any, Any]
 # Copies of up to so much from pageable memory are staged by the driver, and return before they have run.
 _AT_ONCE: Final = 64 << 10
+_BYTE: Final = np.dtype(np.uint8)
+_allocate: Final = cupy.cuda.alloc
+
+_APPEND: Final = r"""extern "C" __global__ void append(int* taken, int* words, int count) {
+    int* to = taken + 1 + taken[0];
+    __syncthreads();
+    for (int at = threadIdx.x; at < count; at += blockDim.x) {
+        to[at] = words[at];
+        words[at] = 0;
+    }
+    if (threadIdx.x == 0) taken[0] += count;
+}"""
 
 
 class Device:
@@ -70,6 +82,18 @@ class Device:
             return cupy.ndarray(shape, dtype)
         except cupy.cuda.memory.OutOfMemoryError as error:
             raise DeviceMemoryError(f"{self.name} has no room for an array of {shape} {dtype}: {error}") from None
+
+    def allocate(self, nbytes: int) -> tuple[Any, int]:
+        """New memory and its address."""
+        try:
+            memory = _allocate(nbytes)
+        except cupy.cuda.memory.OutOfMemoryError:
+            memory = self.empty((nbytes,), _BYTE).data
+        return memory, memory.ptr
+
+    def shaped(self, memory: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """An array over allocated memory."""
+        return cupy.ndarray(shape, dtype, memory)
 
     def trim(self) -> None:
         """Gives unused memory back to the driver."""
@@ -154,6 +178,14 @@ class Device:
                 driver.kept = None
             graph = stream.end_capture()
         return functools.partial(_launch, graph.launch, kept)
+
+    def append(self, taken: Any, words: Any) -> None:
+        """Puts words behind others, which are counted, and sets them to 0."""
+        self._append((1,), (128,), (taken, words, np.int32(words.size)))
+
+    @functools.cached_property
+    def _append(self) -> Any:
+        return cupy.RawKernel(_APPEND, "append")
 
     # -- libraries -------------------------------------------------------------------------------------------------
     def call(self, library: Library, args: Sequence[Any], out: Any) -> Any:

@@ -39,7 +39,19 @@ class Unfit(Exception):
 class Trace:
     """What one call recorded: its plan, and where its arguments and results stand in it."""
 
-    __slots__ = ("arguments", "backend", "device", "keys", "outputs", "plan", "raising", "scalars", "shape", "sources")
+    __slots__ = (
+        "arguments",
+        "backend",
+        "device",
+        "keys",
+        "memo",
+        "outputs",
+        "plan",
+        "raising",
+        "scalars",
+        "shape",
+        "sources",
+    )
 
     def __init__(self, arguments: list[Any], results: list[Node], shape: Any) -> None:
         places = {id(node): place for place, node in enumerate(arguments) if node is not None}
@@ -68,6 +80,7 @@ class Trace:
         self.device = placement(sources)
         self.plan = boundary.plan_of(signature)
         self.outputs = self.plan.outputs
+        self.memo: dict[str, Any] = {}
         self.keys = [_key_of(node.key.spec) for node in results]
         self.scalars = [not node.key.spec.shape for node in results]
         self.shape = shape  # of what is returned: one value, or a tuple or list of them
@@ -101,6 +114,7 @@ class Trace:
     def replay_there(self, sources: list[Any], device: Device) -> list[Any]:
         """Queues the plan on a device; its results stay there."""
         run = DeviceRun(self.plan, sources, device, {})
+        run.memo = self.memo
         with boundary.lock:
             run.run()
         for node, bits in run.raised:

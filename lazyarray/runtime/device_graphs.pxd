@@ -2,10 +2,9 @@
 cimport cython
 
 cdef class Graph:
-    cdef public object launch, words_memory
-    cdef public Py_ssize_t words, nbytes
-    cdef public dict flags
-    cdef public list keeps
+    cdef public object launch, log
+    cdef public Py_ssize_t nbytes
+    cdef public list keeps, firsts
     cdef object __weakref__
 
 cdef class Graphs:
@@ -22,4 +21,3 @@ cdef class Graphs:
     cdef dict _roots(self, dict free)
     @cython.locals(key=list, memory=list, sources=list)
     cdef list _key(self, run, dict roots)
-    cdef _told(self, run, Graph graph, list asked)

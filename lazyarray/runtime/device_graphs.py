@@ -15,11 +15,9 @@ from collections.abc import Callable
 from typing import Any, Final
 from weakref import WeakSet
 
-import numpy as np
-
 from lazyarray.ir.node import Node
-from lazyarray.runtime.device import Device, Remote
-from lazyarray.runtime.device_errors import words_of
+from lazyarray.runtime.device import Remote
+from lazyarray.runtime.device_errors import Log
 from lazyarray.runtime.floating import hand_over
 from lazyarray.runtime.ledger import ledger
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
@@ -29,21 +27,19 @@ ALL_BYTES: Final = 256 << 20  # of all records together
 GRAPHS_LIMIT: Final = 8  # of one plan
 SEEN_LIMIT: Final = 64  # places of memory that were seen and not recorded
 MISSES_LIMIT: Final = 256  # runs without a record after which a plan is not looked at again
-_INT: Final = np.dtype(np.int32)
 
 
 class Graph:
     """What one run of a plan queued."""
 
-    __slots__ = ("__weakref__", "flags", "keeps", "launch", "nbytes", "words", "words_memory")
+    __slots__ = ("__weakref__", "firsts", "keeps", "launch", "log", "nbytes")
 
-    def __init__(self, device: Device, words: int) -> None:
+    def __init__(self) -> None:
         self.launch: Callable[[], None]
-        self.words = words  # of floating-point errors
-        self.words_memory = device.empty((max(words, 1),), _INT)
-        self.flags: dict[int, int] = {}  # by id of a step: the number of its first word
+        self.log: Log | None = None  # of floating-point errors
+        self.firsts: list[int] = []  # for each step that may raise some: the number of its first word
         self.keeps: list[Any] = []
-        self.nbytes = 4 * words
+        self.nbytes = 0
 
 
 _alive: Final[WeakSet[Graph]] = WeakSet()
@@ -94,10 +90,13 @@ class Graphs:
         if key is None:
             self._misses += 1
             return False
-        asked: list[Any] = []
-        for step in self._raising:
-            nodes = run.asked(run.ready(step))
-            asked.append(nodes)
+        memo = run.memo
+        asked: list[Any] | None = None if memo is None else memo.get("asked")
+        if asked is None:
+            asked = [run.asked(run.ready(step)) for step in self._raising]
+            if memo is not None:
+                memo["asked"] = asked
+        for nodes in asked:
             key.append(not nodes)
         found = tuple(key)
         graph = self._graphs.get(found)
@@ -108,8 +107,17 @@ class Graphs:
         else:
             self._misses = 0
         graph.launch()
-        if graph.words:
-            self._told(run, graph, asked)
+        if graph.log is not None:
+            notes = None if memo is None else memo.get("notes")
+            if notes is None:
+                notes = [
+                    (first + word, hand_over(node))
+                    for first, nodes in zip(graph.firsts, asked, strict=True)
+                    for word, node in nodes
+                ]
+                if memo is not None:
+                    memo["notes"] = notes
+            graph.log.note(notes)
         for slot, root in roots.items():
             memory = run.memory[root]
             if memory is not None:
@@ -186,18 +194,22 @@ class Graphs:
         if any(run.ready(step).refused is not None for step in self._kernels):
             return None
         words = 0
-        flags: dict[int, int] = {}
+        graph = Graph()
         for step, nodes in zip(self._raising, asked, strict=True):
+            graph.firsts.append(words)
             if nodes:
-                flags[id(step)] = words
                 words += run.ready(step).words + 3 & -4  # aligned to 16 bytes
-        graph = Graph(device, words)
-        graph.flags = flags
         again = type(run)(self._plan, run.sources, device, run.uses)
         again.memory = list(run.memory)
         again.free = free
-        base = device.address(graph.words_memory)
-        again.flags = {step: base + 4 * first for step, first in flags.items()}
+        again.flags = {}
+        if words:
+            log = graph.log = Log(device, words)
+            again.flags = {
+                id(step): log.address + 4 * first
+                for step, first, nodes in zip(self._raising, graph.firsts, asked, strict=True)
+                if nodes
+            }
         for slot in [*self._made, *[slot for slot, taken in free.items() if not taken]]:
             if again.memory[slot] is None:
                 graph.keeps.append(again.make(slot))
@@ -206,10 +218,10 @@ class Graphs:
             return None
 
         def queue() -> None:
-            if words:
-                device.clear(graph.words_memory)
             for step in self._plan.steps:
                 again.step(step)
+            if graph.log is not None:
+                graph.log.queue()
 
         try:
             graph.launch = device.record(queue)
@@ -217,16 +229,6 @@ class Graphs:
             return None  # the steps are queued one by one, and whatever is wrong is raised there
         _alive.add(graph)
         return graph
-
-    def _told(self, run: Any, graph: Graph, asked: list[list[tuple[int, Any]]]) -> None:
-        """Has the errors of a run told, whose words the next run of the record will use again."""
-        words = words_of(run.device)
-        start = words.gather(graph.words_memory, graph.words)
-        for step, nodes in zip(self._raising, asked, strict=True):
-            if nodes:
-                first = start + graph.flags[id(step)]
-                for word, node in nodes:
-                    words.note(first + word, hand_over(node))
 
 
 def _reads(step: Any) -> list[int]:

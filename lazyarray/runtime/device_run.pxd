@@ -10,8 +10,8 @@ cdef class Ready:
     cdef public Py_ssize_t words
 
 cdef class DeviceRun:
-    cdef public object plan, uses, device, free, flags
-    cdef public list sources, memory, raised
+    cdef public object plan, uses, device, free, flags, memo
+    cdef public list sources, memory, raised, specs
     cdef public set done
 
     cpdef step(self, step)

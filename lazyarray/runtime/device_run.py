@@ -27,6 +27,7 @@ from lazyarray.runtime.device import (
     Remote,
     compiler_for,
     download,
+    reserve,
     send,
     upload,
 )
@@ -39,6 +40,7 @@ from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
 
 Array = np.ndarray[Any, Any]
+SPECS: Final = -1  # what a plan keeps for all runs: no id of a step is negative
 AN_INPUT: Final = "an input of an evaluation there"
 _GENERIC: Final = np.generic
 
@@ -84,7 +86,7 @@ class Ready:
 class DeviceRun:
     """One evaluation of a plan on a device: a value per slot."""
 
-    __slots__ = ("device", "done", "flags", "free", "memory", "plan", "raised", "sources", "uses")
+    __slots__ = ("device", "done", "flags", "free", "memo", "memory", "plan", "raised", "sources", "specs", "uses")
 
     def __init__(self, plan: Plan, sources: list[Any], device: Device, uses: dict[int, int] | None = None) -> None:
         self.plan = plan
@@ -92,12 +94,19 @@ class DeviceRun:
         self.sources = sources
         self.device = device
         self.memory: list[Remote | None] = [None] * len(plan.shapes)
+        specs = plan.ready.get(SPECS)
+        if specs is None:
+            codes = zip(plan.shapes, plan.codes, strict=True)
+            specs = plan.ready[SPECS] = [spec_of(shape, dtype_of(code)) for shape, code in codes]
+        self.specs = specs
         self.done: set[int] = set()  # slots whose values are complete
         self.raised: list[tuple[Node, int]] = []  # floating-point errors to be told, as NumPy's bits
         # Of runs that are recorded (`device_graphs.py`): by slot, whether a claim takes memory over; by id of a step,
         # where its words are.
         self.free: dict[int, bool] | None = None
         self.flags: dict[int, int] | None = None
+        # Of runs whose nodes are always the same (`frontend/jit.py`): what is kept of the errors that they tell.
+        self.memo: dict[str, Any] | None = None
 
     def run(self) -> None:
         """Queues all steps in order. What is asked for is in `memory` afterwards."""
@@ -146,9 +155,9 @@ class DeviceRun:
 
     def make(self, slot: int) -> Remote:
         """New memory for the slot."""
-        made = self.device.empty(self.plan.shapes[slot], dtype_of(self.plan.codes[slot]))
-        found = self.memory[slot] = Remote(made, self.device)
-        ledger.allocation(self.plan.nbytes(slot))
+        spec = self.specs[slot]
+        found = self.memory[slot] = reserve(self.device, spec)
+        ledger.allocation(spec.nbytes)
         return found
 
     def seen(self, arg: tuple[int, IndexMap | None]) -> DeviceArray:

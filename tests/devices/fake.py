@@ -68,6 +68,23 @@ class FakeDevice:
         self.live[self.address(made)] = made
         return made
 
+    def allocate(self, nbytes: int) -> tuple[FakeArray, int]:
+        made = self.empty((nbytes,), np.dtype(np.uint8))
+        return made, self.address(made)
+
+    def shaped(self, memory: FakeArray, shape: tuple[int, ...], dtype: np.dtype[Any]) -> FakeArray:
+        return np.ndarray.__new__(FakeArray, shape, dtype, memory)
+
+    def append(self, taken: FakeArray, words: FakeArray) -> None:
+        to, given = weakless(taken), weakless(words)
+
+        def work() -> None:
+            to[1 + to[0] : 1 + to[0] + given.size] = given
+            to[0] += given.size
+            given[:] = 0
+
+        self.do(work)
+
     def do(self, work: Callable[[], Any]) -> None:
         """Runs what is queued, or puts it on record."""
         if self.recording is None:
