@@ -82,10 +82,11 @@ class Launcher:
         """
         if any(n == 0 for n, role in zip(binding.extents, kernel.roles, strict=True) if role == "p"):
             return None
+        shift = launch.shift_of(kernel, binding)
         if guess is None:
-            guess = model.guess(kernel, binding.extents, self.driver.multiprocessors)
+            guess = model.guess(kernel, binding.extents, self.driver.multiprocessors, shifted=shift > 0)
         source = self.source(kernel, guess.form, "exact" if flags else "")
-        plan = launch.plan_launches(source, binding.extents, guess)
+        plan = launch.plan_launches(source, binding.extents, guess, shift)
         works = [
             flags
             if size == FLAGS

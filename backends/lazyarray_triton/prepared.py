@@ -55,9 +55,10 @@ class Prepared:
         watched: Watched = "",
     ) -> None:
         driver: Driver = launcher.driver
-        chosen = guess or model.guess(kernel, binding.extents, driver.multiprocessors)
+        shift = launch.shift_of(kernel, binding)
+        chosen = guess or model.guess(kernel, binding.extents, driver.multiprocessors, shifted=shift > 0)
         self.source = source = launcher.source(kernel, chosen.form, watched)
-        plan = launch.plan_launches(source, binding.extents, chosen)
+        plan = launch.plan_launches(source, binding.extents, chosen, shift)
         index = launch.choose_index(plan, binding)
         self._driver = driver
         self._launch_kernel = driver.launch_kernel
