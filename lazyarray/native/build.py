@@ -127,6 +127,7 @@ def build(target: Path = HERE / "lib") -> None:
     """Compiles the modules into `target`, with an index of what was compiled."""
     from lazyarray.native import digest_of
 
+    digests = {module: digest_of(file_of(module)) for module in MODULES}  # sources may be edited while it takes
     with tempfile.TemporaryDirectory() as name:
         folder, before = Path(name), Path.cwd()
         os.chdir(folder)
@@ -140,7 +141,7 @@ def build(target: Path = HERE / "lib") -> None:
     index = {
         "python": sys.implementation.cache_tag,
         "modules": {
-            module: {"file": str(Path(*module.split("."))) + suffix, "digest": digest_of(file_of(module))}
+            module: {"file": str(Path(*module.split("."))) + suffix, "digest": digests[module]}
             for module in MODULES
         },
     }
