@@ -62,3 +62,17 @@ class CupyDriver:
     def stream(self) -> int:
         """The address of the current stream."""
         return int(self._current().ptr)
+
+    def event(self) -> Any:
+        """A moment on the current stream."""
+        made = self._cupy.cuda.Event()
+        made.record()
+        return made
+
+    def is_over(self, event: Any) -> bool:
+        """True when the stream has come there; does not wait for it."""
+        return bool(event.done)
+
+    def seconds_between(self, before: Any, after: Any) -> float:
+        """What lay between two moments that are over."""
+        return float(self._cupy.cuda.get_elapsed_time(before, after)) / 1000

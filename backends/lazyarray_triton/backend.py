@@ -17,8 +17,10 @@ from lazyarray_triton.cubins import Cubins
 from lazyarray_triton.emit import emit, forms
 from lazyarray_triton.errors import watchable
 from lazyarray_triton.launcher import Launcher
+from lazyarray_triton.model import Guess
 from lazyarray_triton.prepared import Prepared
 from lazyarray_triton.source import Watched
+from lazyarray_triton.tuning import Choices, Tuning, candidates, launches_until
 
 _LAUNCHERS_LIMIT: Final = 256  # extents and strides of one kernel that are kept
 _PREPARED_LIMIT: Final = 64  # launches kept of one of them
@@ -43,6 +45,11 @@ class Program:
         """The values whose errors can be looked for, with the numbers of their words."""
         return watchable(self.kernel)
 
+    @functools.cached_property
+    def tile_text(self) -> str:
+        """What names the kernel where choices of block shapes are kept."""
+        return emit(self.kernel, "tile").text
+
     def launcher(
         self, extents: tuple[int, ...], strides: tuple[tuple[int, ...], ...], sizes: tuple[int, ...]
     ) -> BoundLauncher:
@@ -59,7 +66,10 @@ class Program:
 class BoundLauncher:
     """A kernel at fixed extents and strides: its launches are prepared once for each alignment of its memory."""
 
-    __slots__ = ("_extents", "_prepared", "_program", "_sizes", "_stored", "_strides")
+    __slots__ = (
+        "_extents", "_guess", "_left", "_prepared", "_program", "_sizes", "_stored", "_strides",
+        "_tuned_key", "_tuning",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -72,6 +82,10 @@ class BoundLauncher:
         self._extents, self._strides, self._sizes = extents, strides, sizes
         self._stored = frozenset([t.access for s in program.kernel.stages for t in s.stores])
         self._prepared: dict[Any, Prepared] = {}
+        self._guess: Guess | None = None  # what measuring has chosen; None for the model's
+        self._left = launches_until(program.kernel, extents) if program.device.choices is not None else 0
+        self._tuning: Tuning | None = None
+        self._tuned_key: Any = None
 
     def start(self, pointers: list[int], scalars: list[Any], bases: list[int], flags: int = 0) -> None:
         """Queues one run on the current stream; one that looks for errors if it is given memory for them."""
@@ -92,9 +106,56 @@ class BoundLauncher:
         if prepared is None:
             binding = Binding(self._extents, tuple(pointers), self._strides, tuple(scalars))
             prepared = self._prepare(key, binding, bases, watched)
-        elif scalars:
+        if self._left:
+            self._left -= 1
+            if not self._left:
+                self._begin_tuning(key, Binding(self._extents, tuple(pointers), self._strides, tuple(scalars)), watched)
+        if self._tuning is not None and key == self._tuned_key:
+            if not self._tuning.queued:
+                self._tuning.launch(pointers, scalars, flags)
+                return
+            prepared = self._end_tuning(self._tuning, prepared)
+        if scalars:
             prepared.set_scalars(scalars)
         prepared.launch(pointers, flags=flags)
+
+    def _begin_tuning(self, key: Any, binding: Binding, watched: Watched) -> None:
+        """Has the next launches take turns among block shapes."""
+        program = self._program
+        first = self._prepared[key]
+        made: list[tuple[Guess, Prepared]] = []
+        for guess in candidates(first.guess, first.source.tiles.kind == "line"):
+            try:
+                made.append((guess, Prepared(program.device, program.kernel, binding, guess, watched=watched)))
+            except MemoryError:
+                raise
+            except Exception:
+                continue  # a shape that does not compile is none to choose
+        if len(made) > 1 and made[0][0] == first.guess:
+            self._tuning, self._tuned_key = Tuning(program.device.driver, made), key
+
+    def _end_tuning(self, tuning: Tuning, prepared: Prepared) -> Prepared:
+        """The fastest, from now on; as before, while that is not known."""
+        found = tuning.best()
+        choices = self._program.device.choices
+        if found is None or choices is None:
+            return prepared
+        best: Prepared
+        self._guess, best = found
+        choices.store(self._program.tile_text, self._extents, self._strides, self._guess)
+        self._prepared.clear()  # launches of other alignments get the same shape
+        self._prepared[self._tuned_key] = best
+        self._tuning = None
+        return best
+
+    def _known(self) -> Guess | None:
+        """What was chosen before, in this process or another one."""
+        choices = self._program.device.choices
+        if self._left and choices is not None and not self._prepared:
+            self._guess = choices.load(self._program.tile_text, self._extents, self._strides)
+            if self._guess is not None:
+                self._left = 0
+        return self._guess
 
     def _watched(self, bases: list[int]) -> Watched:
         """How errors are looked for: a kernel that writes memory which it reads cannot be looked at afterwards."""
@@ -112,7 +173,8 @@ class BoundLauncher:
         try:
             scatters = program.kernel.scatters
             places = dict(enumerate(zip(bases, self._sizes, strict=True))) if scatters else None
-            prepared = Prepared(program.device, program.kernel, binding, origins=places, watched=watched)
+            guess = self._known()
+            prepared = Prepared(program.device, program.kernel, binding, guess, places, watched)
         except MemoryError:
             raise
         except Exception as error:
@@ -147,7 +209,7 @@ class Backend:
         if program is None:
             launcher = self._launchers.get(device.name)
             if launcher is None:
-                launcher = self._launchers[device.name] = Launcher(device.driver, Cubins())
+                launcher = self._launchers[device.name] = Launcher(device.driver, Cubins(), Choices(device.about()))
             program = self._programs[device.name, kernel] = Program(launcher, kernel)
         return program
 

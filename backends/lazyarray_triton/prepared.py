@@ -42,6 +42,7 @@ class Prepared:
         "_scalars",
         "_steps",
         "_works",
+        "guess",
         "source",
     )
 
@@ -57,6 +58,7 @@ class Prepared:
         driver: Driver = launcher.driver
         shift = launch.shift_of(kernel, binding)
         chosen = guess or model.guess(kernel, binding.extents, driver.multiprocessors, shifted=shift > 0)
+        self.guess = chosen
         self.source = source = launcher.source(kernel, chosen.form, watched)
         plan = launch.plan_launches(source, binding.extents, chosen, shift)
         index = launch.choose_index(plan, binding)

@@ -141,8 +141,7 @@ def build(target: Path = HERE / "lib") -> None:
     index = {
         "python": sys.implementation.cache_tag,
         "modules": {
-            module: {"file": str(Path(*module.split("."))) + suffix, "digest": digests[module]}
-            for module in MODULES
+            module: {"file": str(Path(*module.split("."))) + suffix, "digest": digests[module]} for module in MODULES
         },
     }
     (target / "index.json").write_text(json.dumps(index, indent=1), encoding="utf-8")

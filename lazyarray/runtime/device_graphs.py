@@ -23,6 +23,7 @@ from lazyarray.runtime.ledger import ledger
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
 
 OWN_BYTES: Final = 16 << 20  # memory of a record's own; plans that need more are bound by the device and not the host
+LONG_BYTES: Final = 32 << 20  # that a launch moves on average; the host is done with such a launch before the device
 ALL_BYTES: Final = 256 << 20  # of all records together
 GRAPHS_LIMIT: Final = 8  # of one plan
 SEEN_LIMIT: Final = 64  # places of memory that were seen and not recorded
@@ -255,8 +256,10 @@ def _records(plan: Plan, device: Any) -> bool:
     """True for plans that the device can record, and which need little memory between their steps."""
     if not hasattr(device, "record"):
         return False
-    launches = 0
+    launches = moved = 0
     for step in plan.steps:
+        if type(step) is KernelStep:
+            moved += step.loaded + step.stored
         if type(step) is CallStep:
             shapes = [plan.shapes[slot] if view is None else view.shape for slot, view in step.args]
             codes = [plan.codes[slot] for slot, _ in step.args]
@@ -264,7 +267,7 @@ def _records(plan: Plan, device: Any) -> bool:
                 return False
         launches += type(step) in (CallStep, KernelStep)
     own = sum([plan.nbytes(slot) for slot in _made(plan) if slot not in plan.outputs])
-    return launches > 0 and own <= OWN_BYTES
+    return launches > 0 and own <= OWN_BYTES and moved <= launches * LONG_BYTES
 
 
 def take_graph(run: Any) -> bool:
