@@ -2,9 +2,9 @@
 cimport cython
 
 cdef class Graph:
-    cdef public object launch, log
+    cdef public object launch, log, tolds
     cdef public Py_ssize_t nbytes
-    cdef public list keeps, firsts
+    cdef public list keeps, firsts, notes
     cdef object __weakref__
 
 cdef class Graphs:
@@ -16,6 +16,7 @@ cdef class Graphs:
 
     @cython.locals(graph=Graph, key=list, asked=list, roots=dict, free=dict)
     cpdef bint take(self, run) except? False
+    cdef list _notes(self, Graph graph, list asked)
     cdef Graph _new(self, run, found, dict free, list asked)
     cdef bint _is_taken_over(self, run, step) except? False
     cdef dict _roots(self, dict free)

@@ -18,7 +18,7 @@ from weakref import WeakSet
 from lazyarray.ir.node import Node
 from lazyarray.runtime.device import Remote
 from lazyarray.runtime.device_errors import Log
-from lazyarray.runtime.floating import hand_over
+from lazyarray.runtime.floating import Told, hand_over
 from lazyarray.runtime.ledger import ledger
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
 
@@ -33,12 +33,14 @@ MISSES_LIMIT: Final = 256  # runs without a record after which a plan is not loo
 class Graph:
     """What one run of a plan queued."""
 
-    __slots__ = ("__weakref__", "firsts", "keeps", "launch", "log", "nbytes")
+    __slots__ = ("__weakref__", "firsts", "keeps", "launch", "log", "nbytes", "notes", "tolds")
 
     def __init__(self) -> None:
         self.launch: Callable[[], None]
         self.log: Log | None = None  # of floating-point errors
         self.firsts: list[int] = []  # for each step that may raise some: the number of its first word
+        self.tolds: list[Told] | None = None  # what the last run was to tell, and in which words: loops tell the same
+        self.notes: list[tuple[int, Told]] = []
         self.keeps: list[Any] = []
         self.nbytes = 0
 
@@ -111,11 +113,7 @@ class Graphs:
         if graph.log is not None:
             notes = None if memo is None else memo.get("notes")
             if notes is None:
-                notes = [
-                    (first + word, hand_over(node))
-                    for first, nodes in zip(graph.firsts, asked, strict=True)
-                    for word, node in nodes
-                ]
+                notes = self._notes(graph, asked)
                 if memo is not None:
                     memo["notes"] = notes
             graph.log.note(notes)
@@ -126,6 +124,15 @@ class Graphs:
         run.done.update(self._outputs)
         ledger.replayed(len(self._kernels), self._calls, self._reads, self._writes)
         return True
+
+    def _notes(self, graph: Graph, asked: list[Any]) -> list[tuple[int, Told]]:
+        """What is to be told, with its words: one list for as long as that is the same."""
+        tolds = [hand_over(node) for nodes in asked for _, node in nodes]
+        if tolds != graph.tolds:
+            graph.tolds = tolds
+            words = [first + w for first, nodes in zip(graph.firsts, asked, strict=True) for w, _ in nodes]
+            graph.notes = list(zip(words, tolds, strict=True))
+        return graph.notes
 
     def _new(self, run: Any, found: Any, free: dict[int, bool], asked: list[Any]) -> Graph | None:
         """A record of this run, if it came before."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy
@@ -73,3 +74,19 @@ def test_arrays_like_one_on_a_device_are_made_there(devices: list[FakeDevice]) -
         assert make(x).device == "fake:1"
     assert np.zeros_like(x, device="cpu").device == "cpu"
     numpy.testing.assert_array_equal(numpy.asarray(np.full_like(x, 7)), numpy.full_like(DATA[0], 7))
+
+
+def test_errors_of_replayed_calls_are_told_at_the_line_of_each_function(devices: list[FakeDevice]) -> None:
+    fine, odd = np.asarray(DATA + 1, device="fake"), np.asarray(DATA - DATA, device="fake")
+    functions = [np.jit(lambda x: 1 / x + x @ x), np.jit(lambda x: 1 / x + x @ x)]  # two places of one plan
+    for f in functions:
+        for _ in range(6):
+            float(f(fine)[1, 1])
+    for turn in range(8):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            results = [functions[turn % 2](x) for x in (odd, fine, odd)]
+            for y in results:
+                float(y[2, 3])
+        assert [str(w.message) for w in told] == ["divide by zero encountered in divide"] * 2
+    assert len(devices[0].replays) >= 20
