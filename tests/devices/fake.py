@@ -32,10 +32,12 @@ class FakeArray(np.ndarray[Any, Any]):
 
 def weakless(array: FakeArray) -> Array:
     """The host's view of an array's memory, which does not keep it from being handed out again."""
-    data = array.__array_interface__
-    size = array.dtype.itemsize + sum([(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)])
-    memory = (ctypes.c_char * max(size, 0)).from_address(data["data"][0])
-    return np.ndarray(array.shape, array.dtype, memory, 0, array.strides)
+    if not array.size:
+        return np.empty(array.shape, array.dtype)
+    reach = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
+    low, high = sum([min(r, 0) for r in reach]), sum([max(r, 0) for r in reach]) + array.dtype.itemsize
+    memory = (ctypes.c_char * (high - low)).from_address(array.__array_interface__["data"][0] + low)
+    return np.ndarray(array.shape, array.dtype, memory, -low, array.strides)
 
 
 class FakeDevice:
