@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 import cupy
@@ -51,6 +51,8 @@ class Device:
         self.number = number
         self.name = f"cuda:{number}"
         self._device = cupy.cuda.Device(number)
+        # Where there is one GPU it is every thread's own.
+        self._active: AbstractContextManager[Any] = self._device if runtime.getDeviceCount() > 1 else nullcontext()
         self._staging = Staging()
 
     def __repr__(self) -> str:
@@ -64,7 +66,7 @@ class Device:
 
     def active(self) -> AbstractContextManager[Any]:
         """A block in which this is the calling thread's device."""
-        return self._device  # type: ignore[no-any-return]
+        return self._active
 
     def about(self) -> str:
         """The GPU's name."""

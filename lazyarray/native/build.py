@@ -27,6 +27,7 @@ MODULES: Final = (
     "lazyarray.runtime.liveness",
     "lazyarray.runtime.execute",
     "lazyarray.runtime.evaluate",
+    "lazyarray.runtime.floating",
     "lazyarray.runtime.device_run",
     "lazyarray.runtime.device_graphs",
     "lazyarray_llvm.launch",

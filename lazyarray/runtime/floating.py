@@ -4,6 +4,8 @@
 state it was recorded under.  A state that only warns or ignores lets it wait; what its kernel raised is told as a
 warning at the user's line afterwards.  Any other state ("raise", "call", "print", "log", and underflow told at all)
 wants to be obeyed at once: the operation is then evaluated by NumPy where it is written.
+
+One of the modules that may run compiled (see `lazyarray/native`).
 """
 
 from __future__ import annotations
