@@ -12,6 +12,7 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import cupy
@@ -19,8 +20,8 @@ import numpy
 
 import lazyarray
 from benchmarks import program
-from benchmarks.gpu import Clock, copy_bandwidth, make_sets
-from benchmarks.gpu_workloads import TINY, WORKLOADS, GpuWorkload
+from benchmarks.gpu import Clock, copy_bandwidth, make_sets, wall_time
+from benchmarks.gpu_workloads import LIBRARY, TINY, WORKLOADS, GpuWorkload
 from benchmarks.harness import format_table
 from lazyarray.config import config
 
@@ -67,23 +68,66 @@ def host_time(call: Callable[[], Any]) -> float:
 
 def measure_host() -> list[list[str]]:
     """Host time of small programs."""
-    arrays = [cupy.random.random(8192).astype(numpy.float32) for _ in range(2)]
-    given = [lazyarray.asarray(array, copy=True) for array in arrays]
-    a = lazyarray.asarray(cupy.random.random((100, 100)).astype(numpy.float32))
 
     def product_softmax(np: Any, x: Any) -> Any:
         y = x @ x
         e = np.exp(y - y.max(axis=1, keepdims=True))
         return e / e.sum(axis=1, keepdims=True)
 
+    def chain(np: Any, x: Any, y: Any) -> Any:
+        return TINY.run(np, x, y)[0]
+
     rows = []
-    with numpy.errstate(all="ignore"):
-        rows.append(["10 operations on 8192 float32", f"{host_time(lambda: on_device(TINY, given)) * 1e6:.1f}"])
-        seconds = host_time(lambda: lazyarray.evaluate(product_softmax(lazyarray, a)))
-        rows.append(["matmul and softmax, 100 x 100", f"{seconds * 1e6:.1f}"])
-    rows.append(["10 operations, errors looked for", f"{host_time(lambda: on_device(TINY, given)) * 1e6:.1f}"])
-    seconds = host_time(lambda: TINY.run(cupy, *arrays))
-    return [*rows, ["10 operations, CuPy", f"{seconds * 1e6:.1f}"]]
+    for size in (1024, 8192):
+        arrays = [cupy.random.random(size).astype(numpy.float32) for _ in range(2)]
+        given = [lazyarray.asarray(array, copy=True) for array in arrays]
+        rows.append([f"10 operations on {size} float32", *host_times(chain, given, arrays)])
+    square = cupy.random.random((100, 100)).astype(numpy.float32)
+    given = [lazyarray.asarray(square, copy=True)]
+    rows.append(["matmul and softmax, 100 x 100", *host_times(product_softmax, given, [square])])
+    return rows
+
+
+def host_times(run: Callable[..., Any], given: list[Any], arrays: list[Any]) -> list[str]:
+    """Host microseconds of one call: under `jit`, recorded each time, and both without a look at errors; CuPy's."""
+    times = []
+    for errors in ("warn", "ignore"):
+        with numpy.errstate(all=errors, under="ignore"):
+            replayed = lazyarray.jit(lambda *given: run(lazyarray, *given))
+            times.append(host_time(lambda: replayed(*given)))  # noqa: B023
+            times.append(host_time(lambda: lazyarray.evaluate(run(lazyarray, *given))))
+    times.append(host_time(lambda: run(cupy, *arrays)))
+    try:
+        jax = import_module("jax")
+        inputs = [jax.dlpack.from_dlpack(array) for array in arrays]
+        jitted = jax.jit(lambda *inputs: run(jax.numpy, *inputs))
+        times.append(host_time(lambda: jitted(*inputs)))
+    except Exception:
+        times.append(0.0)
+    return [f"{1e6 * seconds:.1f}" if seconds else "" for seconds in times]
+
+
+def measure_library(workload: GpuWorkload, clock: Clock, bandwidth: float) -> list[str]:
+    """One row of library calls: lazyarray, CuPy, jax.jit."""
+    sets = make_sets(workload)
+    given = [[lazyarray.asarray(array, copy=True) for array in arrays] for arrays in sets]
+    count = len(sets)
+    ours = clock.device_time(lambda turn: on_device(workload, given[turn % count]), 3)
+    eager = clock.device_time(lambda turn: workload.run(cupy, *sets[turn % count]), 3)
+    row = [workload.name, *[f"{seconds * 1e6:.1f}" for seconds in (workload.moved / bandwidth, ours, eager)]]
+    try:
+        if not workload.jax:
+            return [*row, ""]
+        jax = import_module("jax")
+        inputs = [[jax.dlpack.from_dlpack(array) for array in arrays] for arrays in sets]
+        options = {"length": 1024} if workload.run.__name__ == "counts" else {}
+        jitted = jax.jit(lambda *arrays: workload.run(jax.numpy, *arrays))
+        if options:
+            jitted = jax.jit(lambda x: (jax.numpy.bincount(x, **options),))
+        seconds = wall_time(lambda turn: jitted(*inputs[turn % count]), jax.block_until_ready)
+        return [*row, f"{seconds * 1e6:.1f}"]
+    except Exception:
+        return [*row, ""]
 
 
 def time_side(side: program.Side) -> float:
@@ -139,7 +183,14 @@ def main() -> None:
                 print(rows[-1], flush=True)
                 cupy.get_default_memory_pool().free_all_blocks()
         print(format_table(head, rows))
-        print(format_table(["host time of a call", "us"], measure_host()), flush=True)
+        rows = []
+        for workload in LIBRARY:
+            if options.only in workload.name:
+                rows.append(measure_library(workload, clock, bandwidth))
+                cupy.get_default_memory_pool().free_all_blocks()
+        print(format_table(["workload", "floor us", "lazyarray us", "CuPy us", "jax.jit us"], rows), flush=True)
+        head = ["host us of a call", "jit", "evaluate", "jit, quiet", "evaluate, quiet", "CuPy", "jax.jit"]
+        print(format_table(head, measure_host()), flush=True)
     if options.programs != "-":
         rows = []
         for name in options.programs.split(","):

@@ -226,3 +226,58 @@ JAX_FORMS: dict[str, Callable[..., Sequence[Array]]] = {
     "Jacobi sweep f32, 8192^2": jax_jacobi,
     "transposed copy f32, 8192^2": lambda jnp, x: (x.T,),
 }
+
+
+# ---- programs of library calls, run whole (`benchmarks/gpu_programs.py`)
+
+
+def sort(np: Any, x: Array) -> Sequence[Array]:
+    return (np.sort(x),)
+
+
+def transform(np: Any, x: Array) -> Sequence[Array]:
+    return (np.fft.fft(x),)
+
+
+def batched_product(np: Any, x: Array, y: Array) -> Sequence[Array]:
+    return (x @ y,)
+
+
+def contraction(np: Any, x: Array, y: Array) -> Sequence[Array]:
+    return (np.einsum("bik,bjk->bij", x, y),)
+
+
+def mask_read(np: Any, x: Array) -> Sequence[Array]:
+    return (x[x > 0],)
+
+
+def counts(np: Any, x: Array) -> Sequence[Array]:
+    return (np.bincount(x, minlength=1024),)
+
+
+def perceptron(np: Any, x: Array, first: Array, second: Array) -> Sequence[Array]:
+    hidden = np.maximum(x @ first, 0)
+    unused = hidden @ first  # noqa: F841
+    return (hidden @ second,)
+
+
+_BATCH = Input((64, 512, 512))
+_HALF = Input((1024, 1024), "float16", -0.05, 0.05)
+
+LIBRARY: tuple[GpuWorkload, ...] = (
+    GpuWorkload("sort f32, 16 Mi", sort, sort, (Input((16 * MI,)),), 8 * 16 * MI),
+    GpuWorkload("FFT c64, 16 Mi", transform, transform, (Input((16 * MI,), "complex64"),), 16 * 16 * MI),
+    GpuWorkload("x @ y f32, 64 x 512^2", batched_product, batched_product, (_BATCH, _BATCH), 3 * 4 * 64 * 512**2),
+    GpuWorkload("einsum bik,bjk->bij f32, 64 x 512^2", contraction, contraction, (_BATCH, _BATCH), 3 * 4 * 64 * 512**2),
+    GpuWorkload("x[x > 0] f32, 64 Mi", mask_read, mask_read, (Input((64 * MI,)),), 6 * 64 * MI, jax=False),
+    GpuWorkload(
+        "bincount int32, 16 Mi, 1024 bins", counts, counts, (Input((16 * MI,), "int32", 0, 1024),), 4 * 16 * MI
+    ),
+    GpuWorkload(
+        "MLP f16, 4096 x 1024, one product unused",
+        perceptron,
+        perceptron,
+        (Input((4096, 1024), "float16", -1, 1), _HALF, _HALF),
+        2 * (2 * 4096 * 1024 + 2 * 1024**2),
+    ),
+)

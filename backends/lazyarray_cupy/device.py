@@ -6,9 +6,10 @@ at once.  Only downloads wait.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 import cupy
@@ -18,14 +19,27 @@ from cupy.cuda import runtime
 from lazyarray.errors import BackendError, DeviceMemoryError
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Library
+from lazyarray_cupy import products
 from lazyarray_cupy.driver import CupyDriver
 from lazyarray_cupy.functions import FUNCTIONS
-from lazyarray_cupy.libraries import LIBRARIES
+from lazyarray_cupy.libraries import DIRECT, LIBRARIES
 from lazyarray_cupy.staging import Staging
 
 Array = np.ndarray[Any, Any]
 # Copies of up to so much from pageable memory are staged by the driver, and return before they have run.
 _AT_ONCE: Final = 64 << 10
+_BYTE: Final = np.dtype(np.uint8)
+_allocate: Final = cupy.cuda.alloc
+
+_APPEND: Final = r"""extern "C" __global__ void append(int* taken, int* words, int count) {
+    int* to = taken + 1 + taken[0];
+    __syncthreads();
+    for (int at = threadIdx.x; at < count; at += blockDim.x) {
+        to[at] = words[at];
+        words[at] = 0;
+    }
+    if (threadIdx.x == 0) taken[0] += count;
+}"""
 
 
 class Device:
@@ -37,6 +51,8 @@ class Device:
         self.number = number
         self.name = f"cuda:{number}"
         self._device = cupy.cuda.Device(number)
+        # Where there is one GPU it is every thread's own.
+        self._active: AbstractContextManager[Any] = self._device if runtime.getDeviceCount() > 1 else nullcontext()
         self._staging = Staging()
 
     def __repr__(self) -> str:
@@ -50,7 +66,7 @@ class Device:
 
     def active(self) -> AbstractContextManager[Any]:
         """A block in which this is the calling thread's device."""
-        return self._device  # type: ignore[no-any-return]
+        return self._active
 
     def about(self) -> str:
         """The GPU's name."""
@@ -68,6 +84,18 @@ class Device:
             return cupy.ndarray(shape, dtype)
         except cupy.cuda.memory.OutOfMemoryError as error:
             raise DeviceMemoryError(f"{self.name} has no room for an array of {shape} {dtype}: {error}") from None
+
+    def allocate(self, nbytes: int) -> tuple[Any, int]:
+        """New memory and its address."""
+        try:
+            memory = _allocate(nbytes)
+        except cupy.cuda.memory.OutOfMemoryError:
+            memory = self.empty((nbytes,), _BYTE).data
+        return memory, memory.ptr
+
+    def shaped(self, memory: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """An array over allocated memory."""
+        return cupy.ndarray(shape, dtype, memory)
 
     def trim(self) -> None:
         """Gives unused memory back to the driver."""
@@ -107,6 +135,16 @@ class Device:
             made.data.copy_from_device_async(array.data, array.nbytes, cupy.cuda.get_current_stream())
         return made
 
+    def put(self, address: int, array: Any) -> None:
+        """Copies an array to an address on the device."""
+        if array.nbytes:
+            stream = cupy.cuda.get_current_stream().ptr
+            runtime.memcpyAsync(address, array.data.ptr, array.nbytes, runtime.memcpyDeviceToDevice, stream)
+
+    def clear(self, array: Any) -> None:
+        """Sets all bytes of an array to 0."""
+        array.data.memset_async(0, array.nbytes, cupy.cuda.get_current_stream())
+
     def view(self, array: Any, view: IndexMap) -> Any:
         """The part of an array's memory that an index map describes."""
         if 0 in view.shape:
@@ -118,6 +156,38 @@ class Device:
     def wait(self) -> None:
         """Returns when all that was queued has run."""
         runtime.streamSynchronize(cupy.cuda.get_current_stream().ptr)
+
+    # -- records ---------------------------------------------------------------------------------------------------
+    def recordable(self, library: Library, shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool:
+        """True where a library call can be part of a CUDA graph: cuBLAS, called without CuPy, which refuses it."""
+        return library.name in DIRECT and products.fits(shapes, codes)
+
+    def record(self, queue: Callable[[], None]) -> Callable[[], None]:
+        """A CUDA graph of what `queue` queues, which is not run."""
+        stream = cupy.cuda.Stream(non_blocking=True)
+        driver = self.driver
+        with stream:
+            stream.begin_capture()
+            kept: list[Any] = []
+            driver.kept = kept
+            try:
+                queue()
+            except BaseException:
+                with contextlib.suppress(Exception):
+                    stream.end_capture()
+                raise
+            finally:
+                driver.kept = None
+            graph = stream.end_capture()
+        return functools.partial(_launch, graph.launch, kept)
+
+    def append(self, taken: Any, words: Any) -> None:
+        """Puts words behind others, which are counted, and sets them to 0."""
+        self._append((1,), (128,), (taken, words, np.int32(words.size)))
+
+    @functools.cached_property
+    def _append(self) -> Any:
+        return cupy.RawKernel(_APPEND, "append")
 
     # -- libraries -------------------------------------------------------------------------------------------------
     def call(self, library: Library, args: Sequence[Any], out: Any) -> Any:
@@ -147,6 +217,10 @@ class Device:
         """An array over the memory that another library hands out."""
         with self._device:
             return cupy.from_dlpack(given)
+
+
+def _launch(launch: Callable[[], None], kept: list[Any]) -> None:
+    launch()  # on the current stream; `kept` is memory that the graph works in
 
 
 def open_device(number: int) -> Device:

@@ -33,6 +33,7 @@ class CupyDriver:
         self.capability = int(cupy.cuda.Device().compute_capability)
         self.multiprocessors = int(attributes["MultiProcessorCount"])
         self._modules: list[Any] = []  # a handle is valid as long as its module
+        self.kept: list[Any] | None = None  # work memory is kept here while launches are recorded
 
     def load(self, binary: Any) -> int:
         """The handle of a compiled function."""
@@ -50,6 +51,8 @@ class CupyDriver:
         pointer = self._cupy.cuda.alloc(max(size, 1))
         if fill is not None:
             pointer.memset_async(fill, size, self._cupy.cuda.get_current_stream())
+        if self.kept is not None:
+            self.kept.append(pointer)
         return WorkMemory(pointer)
 
     def launch(self, handle: int, grid: int, threads: int, shared: int, arguments: int) -> None:
@@ -59,3 +62,17 @@ class CupyDriver:
     def stream(self) -> int:
         """The address of the current stream."""
         return int(self._current().ptr)
+
+    def event(self) -> Any:
+        """A moment on the current stream."""
+        made = self._cupy.cuda.Event()
+        made.record()
+        return made
+
+    def is_over(self, event: Any) -> bool:
+        """True when the stream has come there; does not wait for it."""
+        return bool(event.done)
+
+    def seconds_between(self, before: Any, after: Any) -> float:
+        """What lay between two moments that are over."""
+        return float(self._cupy.cuda.get_elapsed_time(before, after)) / 1000

@@ -7,14 +7,20 @@ from typing import Any, Final
 
 import cupy
 
+from lazyarray_cupy import products
+
 
 def _matmul(args: Sequence[Any], out: Any) -> Any:
     left, right = args
+    if products.multiply(left, right, out):
+        return out
     return cupy.matmul(left, right, out=out) if out.ndim else cupy.matmul(left, right)
 
 
 def _dot(args: Sequence[Any], out: Any) -> Any:
     left, right = args
+    if products.multiply(left, right, out):
+        return out
     return cupy.dot(left, right, out=out) if out.ndim else cupy.dot(left, right)
 
 
@@ -38,3 +44,6 @@ LIBRARIES: Final[dict[str, Callable[..., Any]]] = {
     "vdot": _vdot,
     "einsum": _einsum,
 }
+
+# Those that call cuBLAS without CuPy where `products.fits`.
+DIRECT: Final = frozenset({"matmul", "dot"})

@@ -11,83 +11,180 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.errors import BackendError, CompileError
-from lazyarray.runtime.device import Origins
 from lazyarray.runtime.dump import show
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_triton.cubins import Cubins
 from lazyarray_triton.emit import emit, forms
 from lazyarray_triton.errors import watchable
 from lazyarray_triton.launcher import Launcher
+from lazyarray_triton.model import Guess
 from lazyarray_triton.prepared import Prepared
 from lazyarray_triton.source import Watched
+from lazyarray_triton.tuning import Choices, Tuning, candidates, launches_until
 
-_PREPARED_LIMIT: Final = 256  # launches kept of one kernel
+_LAUNCHERS_LIMIT: Final = 256  # extents and strides of one kernel that are kept
+_PREPARED_LIMIT: Final = 64  # launches kept of one of them
 
 
 class Program:
-    """One kernel on one GPU: its launches are prepared once for each extents, strides and alignments."""
+    """One kernel on one GPU."""
 
     def __init__(self, launcher: Launcher, kernel: Kernel) -> None:
         self.kernel = kernel
-        self._launcher = launcher
-        self._scatters = kernel.scatters
-        self._rereads = kernel.reduces
-        self._stored = {t.access for s in kernel.stages for t in s.stores}
-        self._prepared: dict[Any, Prepared] = {}
+        self.device = launcher
+        self.sources: dict[str, None] = {}  # the modules of the forms that were launched so far
+        self._launchers: dict[Any, BoundLauncher] = {}
 
     @property
     def source(self) -> str:
         """The modules of the forms that were launched so far; of the first possible form before the first launch."""
-        texts = dict.fromkeys([prepared.source.text for prepared in self._prepared.values()])
-        return "\n".join(texts) or emit(self.kernel, forms(self.kernel)[0]).text
+        return "\n".join(self.sources) or emit(self.kernel, forms(self.kernel)[0]).text
 
     @functools.cached_property
     def words(self) -> dict[int, int]:
         """The values whose errors can be looked for, with the numbers of their words."""
         return watchable(self.kernel)
 
-    def start(self, binding: Binding, origins: Origins, flags: int = 0) -> None:
+    @functools.cached_property
+    def tile_text(self) -> str:
+        """What names the kernel where choices of block shapes are kept."""
+        return emit(self.kernel, "tile").text
+
+    def launcher(
+        self, extents: tuple[int, ...], strides: tuple[tuple[int, ...], ...], sizes: tuple[int, ...]
+    ) -> BoundLauncher:
+        """The kernel at fixed extents and strides."""
+        key = (extents, strides, sizes if self.kernel.scatters else None)
+        found = self._launchers.get(key)
+        if found is None:
+            if len(self._launchers) >= _LAUNCHERS_LIMIT:
+                self._launchers.clear()
+            found = self._launchers[key] = BoundLauncher(self, extents, strides, sizes)
+        return found
+
+
+class BoundLauncher:
+    """A kernel at fixed extents and strides: its launches are prepared once for each alignment of its memory."""
+
+    __slots__ = (
+        "_extents", "_guess", "_left", "_prepared", "_program", "_sizes", "_stored", "_strides",
+        "_tuned_key", "_tuning",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        program: Program,
+        extents: tuple[int, ...],
+        strides: tuple[tuple[int, ...], ...],
+        sizes: tuple[int, ...],
+    ) -> None:
+        self._program = program
+        self._extents, self._strides, self._sizes = extents, strides, sizes
+        self._stored = frozenset([t.access for s in program.kernel.stages for t in s.stores])
+        self._prepared: dict[Any, Prepared] = {}
+        self._guess: Guess | None = None  # what measuring has chosen; None for the model's
+        self._left = launches_until(program.kernel, extents) if program.device.choices is not None else 0
+        self._tuning: Tuning | None = None
+        self._tuned_key: Any = None
+
+    def start(self, pointers: list[int], scalars: list[Any], bases: list[int], flags: int = 0) -> None:
         """Queues one run on the current stream; one that looks for errors if it is given memory for them."""
-        extents, pointers, strides, scalars = binding
-        bits = 0
+        together = 0
         for pointer in pointers:
-            bits = bits << 1 | (pointer & 15 == 0)
-        places = None
-        if self._scatters:
-            places = tuple([(pointers[k] - start, size) for k, (start, size) in origins.items()])
+            together |= pointer
+        key: Any = 0  # every pointer is aligned to 16 bytes, and no errors are looked for
         watched: Watched = ""
-        if flags:
-            watched = ("exact" if self._rereads else "checked") if self._in_place(origins) else "apart"
-            if 0 in extents:
-                watched = "exact"
-        key = (extents, strides, bits, places, watched)
+        kernel = self._program.kernel
+        if together & 15 or flags or kernel.scatters:
+            if flags:
+                watched = self._watched(bases)
+            places = None
+            if kernel.scatters:
+                places = tuple([pointer - base for pointer, base in zip(pointers, bases, strict=True)])
+            key = (tuple([pointer & 15 == 0 for pointer in pointers]), watched, places)
         prepared = self._prepared.get(key)
         if prepared is None:
-            prepared = self._prepare(key, binding, origins, watched)
-        elif scalars:
+            binding = Binding(self._extents, tuple(pointers), self._strides, tuple(scalars))
+            prepared = self._prepare(key, binding, bases, watched)
+        if self._left:
+            self._left -= 1
+            if not self._left:
+                self._begin_tuning(key, Binding(self._extents, tuple(pointers), self._strides, tuple(scalars)), watched)
+        if self._tuning is not None and key == self._tuned_key:
+            if not self._tuning.queued:
+                self._tuning.launch(pointers, scalars, flags)
+                return
+            prepared = self._end_tuning(self._tuning, prepared)
+        if scalars:
             prepared.set_scalars(scalars)
         prepared.launch(pointers, flags=flags)
 
-    def _in_place(self, origins: Origins) -> bool:
-        """True when the kernel writes memory that it reads."""
-        written = {origins[k][0] for k in self._stored}
-        return any(start in written for k, (start, _) in origins.items() if k not in self._stored)
+    def _begin_tuning(self, key: Any, binding: Binding, watched: Watched) -> None:
+        """Has the next launches take turns among block shapes."""
+        program = self._program
+        first = self._prepared[key]
+        made: list[tuple[Guess, Prepared]] = []
+        for guess in candidates(first.guess, first.source.tiles.kind == "line"):
+            try:
+                made.append((guess, Prepared(program.device, program.kernel, binding, guess, watched=watched)))
+            except MemoryError:
+                raise
+            except Exception:
+                continue  # a shape that does not compile is none to choose
+        if len(made) > 1 and made[0][0] == first.guess:
+            self._tuning, self._tuned_key = Tuning(program.device.driver, made), key
 
-    def _prepare(self, key: Any, binding: Binding, origins: Origins, watched: Watched) -> Prepared:
+    def _end_tuning(self, tuning: Tuning, prepared: Prepared) -> Prepared:
+        """The fastest, from now on; as before, while that is not known."""
+        found = tuning.best()
+        choices = self._program.device.choices
+        if found is None or choices is None:
+            return prepared
+        best: Prepared
+        self._guess, best = found
+        choices.store(self._program.tile_text, self._extents, self._strides, self._guess)
+        self._prepared.clear()  # launches of other alignments get the same shape
+        self._prepared[self._tuned_key] = best
+        self._tuning = None
+        return best
+
+    def _known(self) -> Guess | None:
+        """What was chosen before, in this process or another one."""
+        choices = self._program.device.choices
+        if self._left and choices is not None and not self._prepared:
+            self._guess = choices.load(self._program.tile_text, self._extents, self._strides)
+            if self._guess is not None:
+                self._left = 0
+        return self._guess
+
+    def _watched(self, bases: list[int]) -> Watched:
+        """How errors are looked for: a kernel that writes memory which it reads cannot be looked at afterwards."""
+        if 0 in self._extents:
+            return "exact"
+        written = {bases[k] for k in self._stored}
+        if any(base in written for k, base in enumerate(bases) if k not in self._stored):
+            return "exact" if self._program.kernel.reduces else "checked"
+        return "apart"
+
+    def _prepare(self, key: Any, binding: Binding, bases: list[int], watched: Watched) -> Prepared:
         if len(self._prepared) >= _PREPARED_LIMIT:
             self._prepared.clear()
-        launcher = self._launcher
+        program = self._program
         try:
-            places = origins if self._scatters else None
-            prepared = Prepared(launcher, self.kernel, binding, origins=places, watched=watched)
+            scatters = program.kernel.scatters
+            places = dict(enumerate(zip(bases, self._sizes, strict=True))) if scatters else None
+            guess = self._known()
+            prepared = Prepared(program.device, program.kernel, binding, guess, places, watched)
         except MemoryError:
             raise
         except Exception as error:
             if watched in ("apart", "checked"):
-                return self._prepare(key, binding, origins, "exact")
+                return self._prepare(key, binding, bases, "exact")
             # Triton has many classes of errors; whatever it cannot do runs on the host, and is counted and told.
             raise CompileError(f"Triton: {type(error).__name__}: {error}") from error
-        show("kernels", "triton", lambda: prepared.source.text, "py")
+        text = prepared.source.text
+        show("kernels", "triton", lambda: text, "py")
+        program.sources[text] = None
         self._prepared[key] = prepared
         return prepared
 
@@ -112,7 +209,7 @@ class Backend:
         if program is None:
             launcher = self._launchers.get(device.name)
             if launcher is None:
-                launcher = self._launchers[device.name] = Launcher(device.driver, Cubins())
+                launcher = self._launchers[device.name] = Launcher(device.driver, Cubins(), Choices(device.about()))
             program = self._programs[device.name, kernel] = Program(launcher, kernel)
         return program
 

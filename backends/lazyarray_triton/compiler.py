@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lazyarray_triton.launch import Variant
+from lazyarray_triton.model import widest
 from lazyarray_triton.source import TritonSource
 
 
@@ -50,7 +51,7 @@ def compile_variant(functions: dict[str, Any], source: TritonSource, made: Varia
     if source.watched == "apart" and not record.looks:
         # What is noted of errors takes registers, and would leave room for fewer programs: a layer norm took twice as
         # long with 78 registers as with the 64 that it has otherwise.
-        options["maxnreg"] = 64 if made.warps >= 16 else 80
+        options["maxnreg"] = 64 if made.warps >= 16 or widest(source.kernel) > 4 else 56
     compiled = triton.compile(
         ASTSource(
             fn=functions[made.function],

@@ -21,6 +21,8 @@ Index: TypeAlias = Literal["i32", "i64"]
 Origins: TypeAlias = Mapping[int, tuple[int, int]]  # per access: first byte and bytes of the memory behind it
 
 _ALIGNED = 16
+_LINE = 128  # bytes that a GPU reads at least at once
+_LARGE = 1 << 20
 _LOOKERS = 512  # programs that look for errors, of which there are usually none
 _SLOTS = {"i32": "i4x", "u32": "I4x", "i64": "q", "u64": "Q", "fp32": "f4x", "fp64": "d"}
 
@@ -46,6 +48,7 @@ class Step:
     blocks: Blocks
     vectors: frozenset[int]  # the axes along which loads are vectors: how even their extents are is compiled in
     turns: int = 0  # of programs that take several
+    full: tuple[bool, bool] = (False, False)  # whether no lane along x, along y is outside
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +62,8 @@ class Plan:
     works: tuple[int, ...]  # bytes of each; -1: as many elements as the memory behind its access has; -2: is given
 
 
-def plan_launches(source: TritonSource, extents: tuple[int, ...], guess: Guess) -> Plan:
-    """The grid of every function, and the sizes of the memory between them."""
+def plan_launches(source: TritonSource, extents: tuple[int, ...], guess: Guess, shift: int = 0) -> Plan:
+    """The grid of every function, and the sizes of the memory between them. `shift`: see `shift_of`."""
     extents = extents or (1,)
     tiles = source.tiles
     sizes = {axes: math.prod(extents[a] for a in getattr(tiles, axes)) for axes in ("x", "y", "outer")}
@@ -71,6 +74,7 @@ def plan_launches(source: TritonSource, extents: tuple[int, ...], guess: Guess) 
         blocks = guess.together if between else guess.blocks
         counts = {
             "yblocks": -(-sizes["y"] // blocks.y),
+            "shifted": -(-(sizes["y"] + shift) // blocks.y),
             "xblocks": -(-sizes["x"] // blocks.x),
             "outer": sizes["outer"],
             "segments": guess.segments,
@@ -79,8 +83,9 @@ def plan_launches(source: TritonSource, extents: tuple[int, ...], guess: Guess) 
         if function.name == "count":
             programs = grid
         programs_of = min(grid, _LOOKERS) if function.looks else grid
-        steps.append(Step(function, programs_of, blocks, frozenset(tiles.y), grid))
-    numbers = {"segments": guess.segments, "length": guess.length, "programs": programs}
+        full = _full(guess, extents, sizes, blocks) if not between else (False, False)
+        steps.append(Step(function, programs_of, blocks, frozenset(tiles.y), grid, full))
+    numbers = {"segments": guess.segments, "length": guess.length, "programs": programs, "shift": shift}
     cells = {"rows": sizes["x"], "columns": sizes["outer"] * sizes["y"]}.get(tiles.kind, 0)
     counts = {
         "cells": cells,
@@ -91,6 +96,41 @@ def plan_launches(source: TritonSource, extents: tuple[int, ...], guess: Guess) 
     outside = {"target": -1, "flags": -2}
     works = tuple(outside.get(w.size) or counts[w.size] * itemsize(w.code) for w in source.works)
     return Plan(source, extents, tuple(steps), numbers, works)
+
+
+def _full(guess: Guess, extents: tuple[int, ...], sizes: Mapping[str, int], blocks: Blocks) -> tuple[bool, bool]:
+    """Whether no lane along x, along y is outside: masks cost a tenth of a row softmax.
+
+    Small launches are not told so, which would only make more variants.
+    """
+    if math.prod(extents) < _LARGE or guess.length % blocks.x or guess.length % blocks.y:
+        return False, False
+    return sizes["x"] % blocks.x == 0, sizes["y"] % blocks.y == 0
+
+
+def shift_of(kernel: Kernel, binding: Binding) -> int:
+    """How many elements before the lines of a kernel its tiles should begin.
+
+    The interior of an array begins within a line of the GPU's memory, as do most of the stencil's other reads; warps
+    that begin there would take two lines for each one that they need.
+    """
+    if len(kernel.roles) < 2 or kernel.reduces or kernel.packs or kernel.scatters:
+        return 0
+    if math.prod(binding.extents) < _LARGE or binding.extents[-1] < _LINE:
+        return 0
+    stored = {t.access for s in kernel.stages for t in s.stores}
+    size = max(itemsize(kernel.accesses[k].code) for k in stored)
+    votes: dict[int, int] = {}
+    for number, (access, pointer, strides) in enumerate(
+        zip(kernel.accesses, binding.pointers, binding.strides, strict=True)
+    ):
+        if any(step not in ("0", "s") for step in access.steps[:-1]) or access.steps[-1] != "1":
+            continue
+        if itemsize(access.code) == size and not any(stride % _LINE for stride in strides[:-1]) and not pointer % size:
+            shift = pointer % _LINE // size
+            votes[shift] = votes.get(shift, 0) + 1 + (number in stored)
+    best = max(votes.values(), default=0)
+    return 0 if votes.get(0, 0) == best else next(shift for shift, count in votes.items() if count == best)
 
 
 def choose_index(plan: Plan, binding: Binding) -> Index:
@@ -184,9 +224,22 @@ def variant(step: Step, index: Index, values: Sequence[int | float]) -> Variant:
         for k, (a, v) in enumerate(zip(function.arguments, values, strict=True))
         if (power := alignment(a, v, step.vectors)) > 1
     )
-    blocks = {"XBLOCK": step.blocks.x, "YBLOCK": step.blocks.y}
-    constants = tuple((c, blocks[c]) for c in function.constants if c != "INDEX")
+    constants = tuple(constants_of(step, values).items())
     return Variant(function.name, index, constants, step.blocks.warps, types, aligned)
+
+
+def constants_of(step: Step, values: Sequence[int | float]) -> dict[str, int]:
+    """The compile-time arguments of a function, without the integer type of its indices."""
+    function = step.function
+    shifted = any(a.name == "shift" and v for a, v in zip(function.arguments, values, strict=True))
+    known = {
+        "XBLOCK": step.blocks.x,
+        "YBLOCK": step.blocks.y,
+        "XFULL": step.full[0],
+        "YFULL": step.full[1] and not shifted,
+        "SHIFTED": shifted,
+    }
+    return {c: known[c] for c in function.constants if c != "INDEX"}
 
 
 def alignment(argument: Argument, value: int | float, vectors: frozenset[int]) -> int:
@@ -198,7 +251,12 @@ def alignment(argument: Argument, value: int | float, vectors: frozenset[int]) -
     kind = argument.kind
     if not isinstance(value, int) or kind in ("scalar", "origin"):
         return 1
-    if (kind == "extent" and argument.which[0] not in vectors) or argument.name in ("segments", "programs", "turns"):
+    if (kind == "extent" and argument.which[0] not in vectors) or argument.name in (
+        "segments",
+        "programs",
+        "turns",
+        "shift",
+    ):
         return 1
     found = next((power for power in (16, 8, 4) if value % power == 0), 1)
     return 1 if kind in ("pointer", "work") and found < _ALIGNED else found

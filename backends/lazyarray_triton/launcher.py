@@ -20,6 +20,7 @@ from lazyarray_triton.compiler import Binary, compile_variant, load_functions
 from lazyarray_triton.cubins import Cubins
 from lazyarray_triton.emit import emit, normalise
 from lazyarray_triton.source import Form, TritonSource, Watched, Work
+from lazyarray_triton.tuning import Choices
 
 FLAGS = -2  # the size of work memory that whoever launches gives
 
@@ -47,6 +48,9 @@ class Driver(Protocol):
         """The address of the current stream."""
         ...
 
+    # Only asked of devices that are measured on: `event() -> event` on the current stream, `is_over(event) -> bool`,
+    # `seconds_between(before, after) -> float`.
+
 
 @dataclass(slots=True)
 class Ready:
@@ -61,8 +65,9 @@ class Ready:
 class Launcher:
     """Kernels on one device, in launches that do not wait for it; compiled ones are kept in `cubins`, if given."""
 
-    def __init__(self, driver: Driver, cubins: Cubins | None = None) -> None:
+    def __init__(self, driver: Driver, cubins: Cubins | None = None, choices: Choices | None = None) -> None:
         self.driver = driver
+        self.choices = choices  # of block shapes, by measuring; None: the model's are kept
         self._cubins = cubins
         self._sources: dict[tuple[Kernel, Form, Watched], TritonSource] = {}
         self._functions: dict[tuple[Kernel, Form, Watched], dict[str, Any]] = {}
@@ -82,10 +87,11 @@ class Launcher:
         """
         if any(n == 0 for n, role in zip(binding.extents, kernel.roles, strict=True) if role == "p"):
             return None
+        shift = launch.shift_of(kernel, binding)
         if guess is None:
-            guess = model.guess(kernel, binding.extents, self.driver.multiprocessors)
+            guess = model.guess(kernel, binding.extents, self.driver.multiprocessors, shifted=shift > 0)
         source = self.source(kernel, guess.form, "exact" if flags else "")
-        plan = launch.plan_launches(source, binding.extents, guess)
+        plan = launch.plan_launches(source, binding.extents, guess, shift)
         works = [
             flags
             if size == FLAGS

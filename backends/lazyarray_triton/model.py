@@ -21,6 +21,7 @@ from lazyarray_triton.tiles import Tiles, tiles_of
 MULTIPROCESSORS: Final = 132
 _TILE: Final = 1024  # elements of an elementwise tile
 _SQUARE: Final = 64  # sides of a tile of 4-byte elements that some array is walked across
+_STENCIL: Final = 128  # elements of a line of a tile whose other lines hold what a stencil reads again
 _LOOP_WARPS: Final = 8  # of a program that goes through a row
 _COLUMNS: Final = 128
 _HELD_BYTES: Final = 1 << 17  # a tile that is kept between stages may fill half of the registers
@@ -62,8 +63,10 @@ def widest(kernel: Kernel) -> int:
     return max((itemsize(part(c)) * (2 if c in PARTS else 1) for c in codes), default=4)
 
 
-def guess(kernel: Kernel, extents: tuple[int, ...], multiprocessors: int = MULTIPROCESSORS) -> Guess:
-    """The first guess for a launch."""
+def guess(
+    kernel: Kernel, extents: tuple[int, ...], multiprocessors: int = MULTIPROCESSORS, *, shifted: bool = False
+) -> Guess:
+    """The first guess for a launch; `shifted`: its tiles begin where lines of memory do (`launch.shift_of`)."""
     kernel = normalise(kernel)
     extents = extents or (1,)
     possible = forms(kernel)
@@ -74,7 +77,7 @@ def guess(kernel: Kernel, extents: tuple[int, ...], multiprocessors: int = MULTI
         blocks = _line(kernel, extents[0])
         return Guess(possible[0], blocks, blocks)
     if tiles.kind == "elementwise":
-        blocks = _elementwise(kernel, tiles, extents)
+        blocks = _elementwise(kernel, tiles, extents, shifted)
         return Guess(possible[0], blocks, blocks)
     if tiles.kind == "rows":
         return _rows(kernel, tiles, extents, multiprocessors)
@@ -82,15 +85,13 @@ def guess(kernel: Kernel, extents: tuple[int, ...], multiprocessors: int = MULTI
 
 
 def _tile(kernel: Kernel) -> int:
-    """Elements of an elementwise tile: eight a thread, four wide ones, two where each takes many registers.
+    """Elements of an elementwise tile: eight a thread, four wide ones, half as many where each takes many registers.
 
-    With these the compiler leaves 32 to 72 registers a thread (float32 and float64 activation, sm_90), with eight
+    With these the compiler leaves 29 to 72 registers a thread (float32 and float64 activation, sm_90), with eight
     float64 elements 184.
     """
-    if widest(kernel) <= 4:
-        return _TILE
     slow = any(i.op in OPS and OPS[i.op].transcendental for s in kernel.stages for i in (*s.body, *s.after))
-    return _TILE // 4 if slow else _TILE // 2
+    return _TILE // (2 if slow else 1) // (2 if widest(kernel) > 4 else 1)
 
 
 def _line(kernel: Kernel, n: int) -> Blocks:
@@ -98,8 +99,11 @@ def _line(kernel: Kernel, n: int) -> Blocks:
     return Blocks(1, y, max(1, min(4, y // 64)))
 
 
-def _elementwise(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...]) -> Blocks:
+def _elementwise(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], shifted: bool) -> Blocks:
     rows, last = math.prod(extents[a] for a in tiles.x), extents[tiles.y[0]]
+    if shifted:
+        x = max(1, _tile(kernel) // _STENCIL)
+        return Blocks(x, _STENCIL, max(1, min(4, x * _STENCIL // 64)))
     # An array that is walked by a stride known at run time only is probably a transposed one: neighbours in memory
     # are neighbours along another axis, and squares read whole lines of it.
     square = _SQUARE if widest(kernel) <= 4 else _SQUARE // 2

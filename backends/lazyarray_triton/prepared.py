@@ -42,6 +42,7 @@ class Prepared:
         "_scalars",
         "_steps",
         "_works",
+        "guess",
         "source",
     )
 
@@ -55,9 +56,11 @@ class Prepared:
         watched: Watched = "",
     ) -> None:
         driver: Driver = launcher.driver
-        chosen = guess or model.guess(kernel, binding.extents, driver.multiprocessors)
+        shift = launch.shift_of(kernel, binding)
+        chosen = guess or model.guess(kernel, binding.extents, driver.multiprocessors, shifted=shift > 0)
+        self.guess = chosen
         self.source = source = launcher.source(kernel, chosen.form, watched)
-        plan = launch.plan_launches(source, binding.extents, chosen)
+        plan = launch.plan_launches(source, binding.extents, chosen, shift)
         index = launch.choose_index(plan, binding)
         self._driver = driver
         self._launch_kernel = driver.launch_kernel

@@ -24,7 +24,8 @@ ArgumentKind: TypeAlias = Literal["pointer", "extent", "stride", "scalar", "work
 # one more; one per element of the memory behind an access (at most its size over the itemsize); the words for errors,
 # which the launcher is given.
 WorkSize: TypeAlias = Literal["cells", "partials", "full", "programs", "target", "flags"]
-CONSTANTS = ("XBLOCK", "YBLOCK")
+# FULL: no lane along an axis is outside; SHIFTED: the first tile of a line begins before it, where lines of memory do.
+CONSTANTS = ("XBLOCK", "YBLOCK", "XFULL", "YFULL", "SHIFTED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ def arguments_of(kernel: Kernel, works: Sequence[Work]) -> list[Argument]:
         else:
             found.append(Argument(f"s{k}", "scalar", SCALAR[code], (k,)))
     found += [Argument(f"origin{k}", "origin", "i64", (k,)) for k in range(len(kernel.accesses))]
-    found += [Argument(name, "number", "index") for name in ("segments", "length", "programs", "turns")]
+    found += [Argument(name, "number", "index") for name in ("segments", "length", "programs", "turns", "shift")]
     return found
 
 

@@ -16,11 +16,23 @@ from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.expression import pending_closure
 from lazyarray.ir.node import Key, Node, leaf, spec_of
 from lazyarray.runtime import evaluate as boundary
-from lazyarray.runtime.device import HOST, Device, Remote, in_use, is_host, open_device, placement, send, upload
+from lazyarray.runtime.device import (
+    HOST,
+    Device,
+    Remote,
+    configured,
+    in_use,
+    is_host,
+    open_device,
+    placement,
+    send,
+    upload,
+)
 from lazyarray.runtime.ledger import ledger
 
 CHANGES: Final = "the device changes"
 MOVED: Final = "to_device() was called"
+PLACING: Final = "an array was made on a device"
 
 # Functions that take `device=`; NumPy's own know one device, "cpu".
 PLACED: Final = frozenset(
@@ -108,21 +120,33 @@ def to_device(array: ndarray, name: str, stream: Any = None) -> ndarray:
         return from_node(remote_leaf(send(node, place, MOVED), place))
 
 
-def placed(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that makes an array, knowing devices other than NumPy's one."""
+def placed(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The function that makes an array, knowing devices other than NumPy's one.
+
+    Functions called `..._like` make it where their argument lives, as in the array API.
+    """
+    like = name.endswith("_like")
 
     def call(*args: Any, **options: Any) -> Any:
-        name = options.get("device")
-        if name is None or name == HOST or not isinstance(name, str):
+        asked = where = options.get("device")
+        if where is None and like and args and type(args[0]) is ndarray and args[0]._np is None:
+            where = device_name(args[0])
+        if where is None or where == HOST or not isinstance(where, str):
             return function(*args, **options)
-        del options["device"]
+        options.pop("device", None)
+        place = open_device(where)
+        if asked is None and configured() is place:
+            return function(*args, **options)
         before = config.device
-        set_device(name)
-        try:
-            made = function(*args, **options)
-            return to_device(made, name)
-        finally:
-            set_device(before)
+        with boundary.lock:
+            config.device = place.name
+            try:
+                made = function(*args, **options)
+                if made._np is None and boundary.is_pending(value(made)):
+                    boundary.evaluate((value(made),), PLACING, alone=True, stay=True)
+            finally:
+                config.device = before
+        return to_device(made, place.name)
 
     return call
 

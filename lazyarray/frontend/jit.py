@@ -12,13 +12,15 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.array import assign, from_node, ndarray, value
+from lazyarray.frontend.array import assign, from_node, ndarray, spec_of_array, value
 from lazyarray.frontend.loops import COMPILED, MEMO_LIMIT
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.ir.expression import capture, pending_closure
 from lazyarray.ir.node import Key, Node, spec_of
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.backend import current
+from lazyarray.runtime.device import Device, in_use, placement
+from lazyarray.runtime.device_run import DeviceRun
 from lazyarray.runtime.execute import Run
 from lazyarray.runtime.floating import tell
 from lazyarray.runtime.ledger import ledger
@@ -37,7 +39,19 @@ class Unfit(Exception):
 class Trace:
     """What one call recorded: its plan, and where its arguments and results stand in it."""
 
-    __slots__ = ("arguments", "backend", "outputs", "plan", "raising", "scalars", "shape", "sources")
+    __slots__ = (
+        "arguments",
+        "backend",
+        "device",
+        "keys",
+        "memo",
+        "outputs",
+        "plan",
+        "raising",
+        "scalars",
+        "shape",
+        "sources",
+    )
 
     def __init__(self, arguments: list[Any], results: list[Node], shape: Any) -> None:
         places = {id(node): place for place, node in enumerate(arguments) if node is not None}
@@ -48,7 +62,7 @@ class Trace:
         for place, source in enumerate(sources):
             if type(source) is not Node:
                 self.sources.append(source)
-            elif source.data is not None:
+            elif not boundary.is_pending(source):
                 if id(source) not in places:
                     raise Unfit("it reads an array that is neither an argument nor computed from arguments alone")
                 self.arguments.append((place, places[id(source)]))
@@ -63,8 +77,11 @@ class Trace:
         self.backend = current()
         if self.backend.name == "numpy":
             raise Unfit("the interpreter has no plans")
+        self.device = placement(sources)
         self.plan = boundary.plan_of(signature)
         self.outputs = self.plan.outputs
+        self.memo: dict[str, Any] = {}
+        self.keys = [_key_of(node.key.spec) for node in results]
         self.scalars = [not node.key.spec.shape for node in results]
         self.shape = shape  # of what is returned: one value, or a tuple or list of them
 
@@ -79,6 +96,11 @@ class Trace:
         for stand_in, errors in self.raising:
             stand_in.errors = errors
         ledger.evaluation(REPLAYED)
+        if self.device is not None:
+            return self.pack(self.replay_there(sources, self.device))
+        for place, _ in self.arguments:
+            if sources[place].data is None:
+                boundary.evaluate((sources[place],), REPLAYED)
         run = Run(self.plan, sources, self.backend, {})
         run.run()
         for node, bits in run.raised:
@@ -88,6 +110,21 @@ class Trace:
             memory = run.memory[slot]
             found.append(from_node(_holding(memory)))
         return self.pack(found)
+
+    def replay_there(self, sources: list[Any], device: Device) -> list[Any]:
+        """Queues the plan on a device; its results stay there."""
+        run = DeviceRun(self.plan, sources, device, {})
+        run.memo = self.memo
+        with boundary.lock:
+            run.run()
+        for node, bits in run.raised:
+            tell(node, bits)
+        found = []
+        for slot, key in zip(self.outputs, self.keys, strict=True):
+            node = Node(key, ())
+            node.remote = run.memory[slot]
+            found.append(from_node(node))
+        return found
 
     def pack(self, arrays: list[Any]) -> Any:
         """The results as the function returns them."""
@@ -101,15 +138,18 @@ REPLAYED: Final = "a jit-compiled function was called"
 _KEYS: dict[Any, Key] = {}
 
 
-def _holding(data: Any) -> Node:
-    """A node that is evaluated already, over C-contiguous memory."""
-    spec = spec_of(data.shape, data.dtype)
+def _key_of(spec: Any) -> Key:
     key = _KEYS.get(spec)
     if key is None:
         if len(_KEYS) >= MEMO_LIMIT:
             _KEYS.clear()
         key = _KEYS[spec] = Key("leaf", None, spec)
-    node = Node(key, ())
+    return key
+
+
+def _holding(data: Any) -> Node:
+    """A node that is evaluated already, over C-contiguous memory."""
+    node = Node(_key_of(spec_of(data.shape, data.dtype)), ())
     node.data = data
     return node
 
@@ -119,10 +159,24 @@ def _leaf_of(array: Any) -> Node:
     data = array._np
     if data is not None and data.flags.c_contiguous:
         return _holding(data)
-    found = value(array)
-    if found.data is None:
-        boundary.evaluate((found,))
+    found: Node = value(array) if data is not None or array._node is None else array._node
+    if boundary.is_pending(found):
+        boundary.evaluate((found,), REPLAYED, stay=True)
     return found
+
+
+def _place_of(array: Any) -> Any:
+    """The device where an argument lives, as part of its kind; None for the host."""
+    if array._np is not None:
+        return None
+    found = array._node
+    if found is None:
+        found = value(array)
+    remote = found.remote
+    if remote is None and found.data is None:
+        boundary.evaluate((found,), REPLAYED, stay=True)
+        remote = found.remote
+    return remote.device.name if remote is not None and remote.home else None
 
 
 def _is_shared(array: Any) -> bool:
@@ -150,9 +204,12 @@ class Jitted:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         key: list[Any] = []
         arrays: list[Any] = []
+        placed = in_use()
         for argument in args:
             if type(argument) is ndarray:
-                key.append(spec_of(argument.shape, argument.dtype))
+                key.append(spec_of_array(argument))
+                if placed:
+                    key.append(_place_of(argument))
                 arrays.append(argument)
             elif type(argument) in _STATIC:
                 key.append((type(argument), argument))
@@ -163,6 +220,8 @@ class Jitted:
             if name not in self.static and type(argument) not in _STATIC:
                 return self._refused(f"{name}= is a {type(argument).__name__}", args, kwargs)
             key.append((name, type(argument), argument))
+        if placed:
+            key.append(config.device)
         found = tuple(key)
         try:
             trace = self._traces.get(found, False)
@@ -180,7 +239,7 @@ class Jitted:
         return self.function(*args, **kwargs)
 
     def _record(self, key: Any, arrays: list[Any], args: Any, kwargs: Any) -> Any:
-        kinds = ", ".join(str(item) for item in key)
+        kinds = ", ".join(str(item) for item in key if item is not None)
         if len(self._traces) >= TRACES_LIMIT:
             return self._refused(f"more than {TRACES_LIMIT} kinds of arguments; the last: {kinds}", args, kwargs)
         for array in arrays:
@@ -247,7 +306,7 @@ class Jitted:
                 results.append(value(item))
             else:
                 raise Unfit(f"it returns a {type(item).__name__}")
-        if any(node.data is not None for node in results):
+        if not all(boundary.is_pending(node) for node in results):
             raise Unfit("it returns an argument, or what is no computation")
         if len({id(node) for node in results}) < len(results):
             raise Unfit("it returns one value twice")

@@ -237,12 +237,10 @@ def _resolve(name: str) -> Any:
         return make(name, source, RECORDED[name])
     made = _NEW.get(name)
     if made is not None:
-        own = describe(placed(made) if name in PLACED else made, source, name)
-        return (
-            guarded(own, source)
-            if name in GUARDED
-            else unbound(own, source, sized=name in SIZED, converts=name in CONVERTS)
-        )
+        own = describe(placed(made, name) if name in PLACED else made, source, name)
+        if name in GUARDED:
+            return guarded(own, source)
+        return unbound(own, source, sized=name in SIZED, converts=name in CONVERTS)
     if name in manipulation.UNCONDITIONAL:
         own = describe(manipulation.UNCONDITIONAL[name], source, name)
         return guarded(own, source) if name in GUARDED else own

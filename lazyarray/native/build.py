@@ -30,7 +30,12 @@ MODULES: Final = (
     "lazyarray.runtime.liveness",
     "lazyarray.runtime.execute",
     "lazyarray.runtime.evaluate",
+    "lazyarray.runtime.floating",
+    "lazyarray.runtime.device_run",
+    "lazyarray.runtime.device_graphs",
     "lazyarray_llvm.launch",
+    "lazyarray_triton.backend",
+    "lazyarray_triton.prepared",
     "lazyarray.frontend.loops",
     "lazyarray.frontend.record",
     "lazyarray.frontend.ufunc",
@@ -135,6 +140,7 @@ def build(target: Path = HERE / "lib") -> None:
     """Compiles the modules into `target`, with an index of what was compiled."""
     from lazyarray.native import digest_of
 
+    digests = {module: digest_of(file_of(module)) for module in MODULES}  # sources may be edited while it takes
     with tempfile.TemporaryDirectory() as name:
         folder, before = Path(name), Path.cwd()
         os.chdir(folder)
@@ -148,8 +154,7 @@ def build(target: Path = HERE / "lib") -> None:
     index = {
         "python": sys.implementation.cache_tag,
         "modules": {
-            module: {"file": str(Path(*module.split("."))) + suffix, "digest": digest_of(file_of(module))}
-            for module in MODULES
+            module: {"file": str(Path(*module.split("."))) + suffix, "digest": digests[module]} for module in MODULES
         },
     }
     (target / "index.json").write_text(json.dumps(index, indent=1), encoding="utf-8")

@@ -17,16 +17,16 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.errors import BackendError, DeviceMemoryError
 from lazyarray.ir.index_map import IndexMap
-from lazyarray.ir.node import Library, Node
+from lazyarray.ir.node import Library, Node, Spec
 from lazyarray.runtime.backend import _loaded, entry_point, load
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
-from lazyarray.schedule.kernel import Binding, Kernel
+from lazyarray.schedule.kernel import Kernel
 
 Array = np.ndarray[Any, Any]
 DeviceArray = Any  # a C-contiguous array of the device's own library, such as CuPy's
-Origins = Mapping[int, tuple[int, int]]  # per access of a kernel: first byte and bytes of the memory behind it
 
+_new: Final[Any] = object.__new__
 GROUP: Final = "lazyarray.devices"
 HOST: Final = "cpu"
 
@@ -44,11 +44,22 @@ class DeviceProgram(Protocol):
         """The values that can raise floating-point errors, each with the number of its word."""
         ...
 
-    def start(self, binding: Binding, origins: Origins, flags: int = 0) -> None:
+    def launcher(
+        self, extents: tuple[int, ...], strides: tuple[tuple[int, ...], ...], sizes: tuple[int, ...]
+    ) -> DeviceLauncher:
+        """The kernel at fixed extents and strides; `sizes`: bytes of the memory behind each access."""
+        ...
+
+
+class DeviceLauncher(Protocol):
+    """A kernel at fixed extents and strides, to be run with any memory."""
+
+    def start(self, pointers: list[int], scalars: list[Any], bases: list[int], flags: int = 0) -> None:
         """Queues one run of the kernel; does not wait for it. Pointers are device addresses.
 
-        `flags`: the address of one int32 word more than `words` has, all 0; into the first the bits of errors are set,
-        the last is the program's own. 0 for a run that looks for no errors.
+        `bases`: where the memory behind each access begins. `flags`: the address of one int32 word more than `words`
+        has, all 0; into the first the bits of errors are set, the last is the program's own. 0 for a run that looks
+        for no errors.
         """
         ...
 
@@ -77,6 +88,14 @@ class Device(Protocol):
         """New memory. Raises `DeviceMemoryError` when there is none."""
         ...
 
+    def allocate(self, nbytes: int) -> tuple[Any, int]:
+        """New memory and its address. Raises `DeviceMemoryError` when there is none."""
+        ...
+
+    def shaped(self, memory: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
+        """A C-contiguous array over memory that was allocated."""
+        ...
+
     def address(self, array: DeviceArray) -> int:
         """Where an array's memory begins, as kernels take it."""
         ...
@@ -93,6 +112,14 @@ class Device(Protocol):
         """A copy on the device."""
         ...
 
+    def put(self, address: int, array: DeviceArray) -> None:
+        """Copies an array to an address on the device."""
+        ...
+
+    def clear(self, array: DeviceArray) -> None:
+        """Sets all bytes of an array to 0."""
+        ...
+
     def view(self, array: DeviceArray, view: IndexMap) -> DeviceArray:
         """The part of an array's memory that an index map describes."""
         ...
@@ -105,6 +132,14 @@ class Device(Protocol):
         """Returns when all that was queued has run."""
         ...
 
+    # A device may also have these; plans that come again are then queued as one (`runtime/device_graphs.py`).
+    # def recordable(self, library: Library, shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool
+    #     True where a library call on C-contiguous arrays can be part of a record.
+    # def record(self, queue: Callable[[], None]) -> Callable[[], None]
+    #     What `queue` queues, which is not run: a call queues all of it.
+    # def append(self, taken: DeviceArray, words: DeviceArray) -> None
+    #     Puts int32 words behind those that `taken`, whose first element counts them, has; and sets them to 0.
+
 
 class Remote:
     """A value on a device. `home`: it was made there; else it is a copy of what the host has.
@@ -112,19 +147,44 @@ class Remote:
     `exported`: others know the memory, so that it is never taken over for another value.
     """
 
-    __slots__ = ("array", "device", "exported", "home")
+    __slots__ = ("_array", "_memory", "address", "device", "exported", "home")
 
     def __init__(self, array: DeviceArray, device: Device, home: bool = True) -> None:
-        self.array = array
+        self._array = array
+        self._memory: Any = None
+        self.address = device.address(array)
         self.device = device
         self.home = home
         self.exported = False
         _Seen.any = True
 
+    @property
+    def array(self) -> DeviceArray:
+        """The value as an array of the device's library; many are only read by kernels, and never need one."""
+        found = self._array
+        if found is None:
+            memory, spec = self._memory
+            found = self._array = self.device.shaped(memory, spec.shape, spec.dtype)
+        return found
+
     def copy(self) -> Remote:
         """Another of the same value."""
         with self.device.active():
             return Remote(self.device.copy(self.array), self.device)
+
+
+def reserve(device: Device, spec: Spec) -> Remote:
+    """New memory for a value."""
+    memory, address = device.allocate(spec.nbytes)
+    made: Remote = _new(Remote)
+    made._array = None
+    made._memory = memory, spec
+    made.address = address
+    made.device = device
+    made.home = True
+    made.exported = False
+    _Seen.any = True
+    return made
 
 
 class _Seen:

@@ -6,6 +6,7 @@ the launch, and the node counts as told; a warning then names the line that reco
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -27,6 +28,7 @@ class Words:
         self._array: DeviceArray = None
         self._used = 0
         self._waiting: list[tuple[int, Told]] = []
+        self._logs: list[Log] = []  # those in which something is to be looked at
 
     def take(self, count: int) -> tuple[int, int]:
         """The number and the address of as many words, all zero and aligned to 16 bytes."""
@@ -42,8 +44,16 @@ class Words:
         """What the kernel leaves in a word is to be told so."""
         self._waiting.append((word, told))
 
+    def log(self, log: Log) -> None:
+        """A log has words that are to be told."""
+        self._logs.append(log)
+
     def tell(self) -> None:
         """Waits for the device if anything may have to be told, and warns."""
+        if self._logs:
+            logs, self._logs = self._logs, []
+            for log in logs:
+                log.tell()
         if not self._waiting:
             return
         waiting, self._waiting = self._waiting, []
@@ -56,6 +66,58 @@ class Words:
                 bits = int(found[word])
                 if bits:
                     tell_later(told, bits)
+
+
+class Log:
+    """The words of what is recorded once and queued many times: those of one run are put behind those of the last.
+
+    The device keeps count itself, so that queueing a record takes no more of the host for them.
+    """
+
+    __slots__ = ("_device", "_rows", "_taken", "_waiting", "_width", "_words", "address")
+
+    def __init__(self, device: Any, width: int) -> None:
+        self._device = device
+        self._width = width
+        self._rows = max(1, _WORDS // width)
+        self._words = device.upload(np.zeros(width, _INT))  # of the run that is under way
+        self._taken = device.upload(np.zeros(1 + self._rows * width, _INT))  # how many are there, and they themselves
+        self._waiting: list[Sequence[tuple[int, Told]]] = []
+        self.address: int = device.address(self._words)
+        self.queue()  # what it takes is made now, and not while a record is
+        device.clear(self._taken)
+
+    def queue(self) -> None:
+        """Queues what a run ends with: its words are put away, and are 0 again."""
+        self._device.append(self._taken, self._words)
+
+    def note(self, notes: Sequence[tuple[int, Told]]) -> None:
+        """A run was queued, of whose words this is to be told."""
+        waiting = self._waiting
+        if not waiting:
+            words_of(self._device).log(self)
+        elif len(waiting) == self._rows:
+            self.tell()
+            words_of(self._device).log(self)
+        waiting = self._waiting
+        waiting.append(notes)
+
+    def tell(self) -> None:
+        """Waits for the runs that were queued, and warns."""
+        waiting, self._waiting = self._waiting, []
+        device, width = self._device, self._width
+        if not waiting:
+            return
+        found = np.empty(1 + len(waiting) * width, _INT)
+        with device.active():
+            device.download([device.view(self._taken, IndexMap(0, found.shape, (1,)))], [found])
+            device.clear(self._taken)
+        if found[1:].any():
+            for row, notes in enumerate(waiting):
+                for word, told in notes:
+                    bits = int(found[1 + row * width + word])
+                    if bits:
+                        tell_later(told, bits)
 
 
 _known: Final[dict[str, Words]] = {}

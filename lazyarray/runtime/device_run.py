@@ -2,11 +2,12 @@
 
 As `runtime/execute.py` for the host.  Nothing here waits for the device, but for what only the host can do: kernels
 and library calls that the device has no counterpart of run on the host, and are counted.
+
+One of the modules that may run compiled (see `lazyarray/native`).
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Any, Final
 
@@ -16,18 +17,22 @@ from lazyarray.errors import CompileError
 from lazyarray.ir.index_map import IndexMap, apply, size_of
 from lazyarray.ir.node import Node, Site, spec_of
 from lazyarray.ir.ops import dtype_of
+from lazyarray.native.primitives import count  # cimport
 from lazyarray.runtime import backend as backends
 from lazyarray.runtime.device import (
     Device,
     DeviceArray,
+    DeviceLauncher,
     DeviceProgram,
     Remote,
     compiler_for,
     download,
+    reserve,
     send,
     upload,
 )
 from lazyarray.runtime.device_errors import equal_sources, words_of
+from lazyarray.runtime.device_graphs import take_graph
 from lazyarray.runtime.floating import hand_over, modes_of, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.warned import at
@@ -35,38 +40,93 @@ from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
 
 Array = np.ndarray[Any, Any]
+SPECS: Final = -1  # what a plan keeps for all runs: no id of a step is negative
 AN_INPUT: Final = "an input of an evaluation there"
+_GENERIC: Final = np.generic
 
 
 def _count_of_leaf(sources: list[Any], place: int) -> int:
     node = sources[place]
-    return sys.getrefcount(node)
+    return count(node)
 
 
 UNNAMED: Final = _count_of_leaf([object()], 0)  # as in `runtime/execute.py`
 
 
+class Ready:
+    """A kernel step on one device, with all that does not change from run to run."""
+
+    __slots__ = ("launcher", "offsets", "origins", "refused", "slots", "watching", "words")
+
+    def __init__(self, run: DeviceRun, step: KernelStep) -> None:
+        plan = run.plan
+        self.refused: str | None = None  # why the device cannot run it
+        self.slots = tuple([walk.slot for walk in step.walks])
+        self.offsets = tuple([walk.offset for walk in step.walks])
+        # Of each scalar: the place of its source, or the literal in a tuple.
+        self.origins = tuple([(s.value,) if s.slot is None else plan.origins[s.slot] for s in step.scalars])
+        self.watching: list[tuple[int, list[int]]] = []  # words for errors, with the places of the nodes that raise
+        self.words = 0
+        try:
+            program: DeviceProgram = compiler_for(run.device).compile_for(run.device, step.kernel)
+        except CompileError as error:
+            self.refused = str(error)
+            return
+        sizes = tuple([plan.nbytes(slot) for slot in self.slots])
+        self.launcher: DeviceLauncher = program.launcher(step.extents, step.strides, sizes)
+        if step.raising:
+            equal = equal_sources(run.sources)
+            self.words = len(program.words) + 1
+            for target, slot in step.raising:
+                origin = plan.origins[slot]
+                if origin is not None and target in program.words:
+                    self.watching.append((program.words[target], equal.get(origin, [origin])))
+
+
 class DeviceRun:
     """One evaluation of a plan on a device: a value per slot."""
+
+    __slots__ = ("device", "done", "flags", "free", "memo", "memory", "plan", "raised", "sources", "specs", "uses")
 
     def __init__(self, plan: Plan, sources: list[Any], device: Device, uses: dict[int, int] | None = None) -> None:
         self.plan = plan
         self.uses = uses or {}  # id of a leaf -> references to it that end with this evaluation
         self.sources = sources
         self.device = device
-        self.compiler = compiler_for(device)
         self.memory: list[Remote | None] = [None] * len(plan.shapes)
+        specs = plan.ready.get(SPECS)
+        if specs is None:
+            codes = zip(plan.shapes, plan.codes, strict=True)
+            specs = plan.ready[SPECS] = [spec_of(shape, dtype_of(code)) for shape, code in codes]
+        self.specs = specs
         self.done: set[int] = set()  # slots whose values are complete
         self.raised: list[tuple[Node, int]] = []  # floating-point errors to be told, as NumPy's bits
+        # Of runs that are recorded (`device_graphs.py`): by slot, whether a claim takes memory over; by id of a step,
+        # where its words are.
+        self.free: dict[int, bool] | None = None
+        self.flags: dict[int, int] | None = None
+        # Of runs whose nodes are always the same (`frontend/jit.py`): what is kept of the errors that they tell.
+        self.memo: dict[str, Any] | None = None
 
     def run(self) -> None:
         """Queues all steps in order. What is asked for is in `memory` afterwards."""
         with self.device.active():
-            for step, frees in zip(self.plan.steps, self.plan.frees, strict=True):
-                RULES[type(step)](self, step)
-                self.done.update(step.writes if isinstance(step, KernelStep) else (step.result,))
-                for slot in frees:
+            if not ledger.listening and take_graph(self):
+                return
+            steps, frees = self.plan.steps, self.plan.frees
+            for place in range(len(steps)):
+                self.step(steps[place])
+                for slot in frees[place]:
                     self.memory[slot] = None
+
+    def step(self, step: Any) -> None:
+        """Queues one step."""
+        if type(step) is KernelStep:
+            self.kernel(step)
+            self.done.update(step.writes)
+        else:
+            RULES[type(step)](self, step)
+            self.done.add(step.result)
 
     # -- memory ----------------------------------------------------------------------------------------------------
     def source(self, slot: int) -> Any:
@@ -74,10 +134,6 @@ class DeviceRun:
         origin = self.plan.origins[slot]
         assert origin is not None
         return self.sources[origin]
-
-    def number(self, slot: int) -> Any:
-        source = self.sources[self.plan.origins[slot]]  # type: ignore[index]
-        return source if type(source) is float or not isinstance(source, np.generic) else source.item()
 
     def value(self, slot: int) -> Remote:
         """The slot's value on the device; inputs are sent there."""
@@ -97,12 +153,12 @@ class DeviceRun:
     def array(self, slot: int) -> DeviceArray:
         return self.value(slot).array
 
-    def make(self, slot: int) -> DeviceArray:
+    def make(self, slot: int) -> Remote:
         """New memory for the slot."""
-        made = self.device.empty(self.plan.shapes[slot], dtype_of(self.plan.codes[slot]))
-        self.memory[slot] = Remote(made, self.device)
-        ledger.allocation(self.plan.nbytes(slot))
-        return made
+        spec = self.specs[slot]
+        found = self.memory[slot] = reserve(self.device, spec)
+        ledger.allocation(spec.nbytes)
+        return found
 
     def seen(self, arg: tuple[int, IndexMap | None]) -> DeviceArray:
         slot, view = arg
@@ -119,72 +175,80 @@ class DeviceRun:
         return None
 
     # -- steps -----------------------------------------------------------------------------------------------------
-    def kernel(self, step: KernelStep) -> None:
-        for slot in step.writes:
-            if self.memory[slot] is None:
-                self.make(slot)
-        device = self.device
-        addresses: dict[int, int] = {}
-        pointers = []
-        origins = {}
-        for number, walk in enumerate(step.walks):
-            base = addresses.get(walk.slot)
-            if base is None:
-                base = addresses[walk.slot] = device.address(self.array(walk.slot))
-            pointers.append(base + walk.offset)
-            origins[number] = (base, self.plan.nbytes(walk.slot))
-        scalars = tuple([s.value if s.slot is None else self.number(s.slot) for s in step.scalars])
-        binding = Binding(step.extents, tuple(pointers), step.strides, scalars)
-        key = (device.name, id(step.kernel))
-        program: DeviceProgram | str | None = self.plan.programs.get(key)
-        if program is None:
-            try:
-                program = self.compiler.compile_for(device, step.kernel)
-            except CompileError as error:
-                program = str(error)
-            self.plan.programs[key] = program
-        if isinstance(program, str):
-            self.kernel_on_host(step, scalars, program)
-            return
-        if ledger.listening:
-            device.wait()
-        start, compiling = time.perf_counter(), ledger.compile_seconds
-        try:
-            program.start(binding, origins, self.watched(step, program) if step.raising else 0)
-        except CompileError as error:
-            self.plan.programs[key] = str(error)
-            self.kernel_on_host(step, scalars, str(error))
-            return
-        if not ledger.listening:
-            ledger.kernel(step.name, step.ops, step.loaded, step.stored)
-            return
-        device.wait()
-        seconds = time.perf_counter() - start - (ledger.compile_seconds - compiling)
-        site, elements = self.site_of(step.computes), size_of(step.extents)
-        ledger.kernel(step.name, step.ops, step.loaded, step.stored, site, seconds, start, elements)
+    def ready(self, step: KernelStep) -> Ready:
+        """What is kept of a step."""
+        key = (self.device.name, id(step))
+        found: Ready | None = self.plan.programs.get(key)
+        if found is None:
+            found = self.plan.programs[key] = Ready(self, step)
+        return found
 
-    def watched(self, step: KernelStep, program: DeviceProgram) -> int:
+    def kernel(self, step: KernelStep) -> None:
+        memory = self.memory
+        for slot in step.writes:
+            if memory[slot] is None:
+                self.make(slot)
+        ready = self.ready(step)
+        pointers: list[int] = []
+        bases: list[int] = []
+        place = 0
+        for slot in ready.slots:
+            base = self.value(slot).address
+            bases.append(base)
+            pointers.append(base + ready.offsets[place])
+            place += 1  # noqa: SIM113  (C counts faster than `enumerate`)
+        scalars = self.numbers(ready)
+        if ready.refused is None:
+            listening = ledger.listening
+            if listening:
+                self.device.wait()
+            start, compiling = time.perf_counter(), ledger.compile_seconds
+            try:
+                ready.launcher.start(pointers, scalars, bases, self.watched(step, ready) if ready.watching else 0)
+            except CompileError as error:
+                ready.refused = str(error)
+            else:
+                if not listening:
+                    ledger.kernel(step.name, step.ops, step.loaded, step.stored)
+                    return
+                self.device.wait()
+                seconds = time.perf_counter() - start - (ledger.compile_seconds - compiling)
+                site, elements = self.site_of(step.computes), size_of(step.extents)
+                ledger.kernel(step.name, step.ops, step.loaded, step.stored, site, seconds, start, elements)
+                return
+        self.kernel_on_host(step, tuple(scalars), ready.refused or "")
+
+    def numbers(self, ready: Ready) -> list[Any]:
+        """The values of the step's scalars."""
+        scalars: list[Any] = []
+        origin: Any
+        for origin in ready.origins:
+            if type(origin) is int:
+                number = self.sources[origin]
+                scalars.append(number.item() if isinstance(number, _GENERIC) else number)
+            else:
+                scalars.append(origin[0])
+        return scalars
+
+    def asked(self, ready: Ready) -> list[tuple[int, Node]]:
+        """The words in which the user wants errors to be noted, each with a node that it tells of."""
+        found = []
+        for word, places in ready.watching:
+            for place in places:
+                node = self.sources[place]
+                if type(node) is Node and wanted(node):
+                    found.append((word, node))
+        return found
+
+    def watched(self, step: KernelStep, ready: Ready) -> int:
         """Where the kernel is to leave the errors that the user wants to be told of; 0 where there are none."""
-        memo = ("raising", id(step))
-        known: list[tuple[int, list[int]]] | None = self.plan.programs.get(memo)
-        if known is None:
-            equal = equal_sources(self.sources)
-            known = []
-            for target, slot in step.raising:
-                origin = self.plan.origins[slot]
-                if origin is not None and target in program.words:
-                    known.append((program.words[target], equal.get(origin, [origin])))
-            self.plan.programs[memo] = known
-        asked = [
-            (word, node)
-            for word, places in known
-            for node in [self.sources[place] for place in places]
-            if type(node) is Node and wanted(node)
-        ]
+        if self.flags is not None:
+            return self.flags.get(id(step), 0)
+        asked = self.asked(ready)
         if not asked:
             return 0
         words = words_of(self.device)
-        first, address = words.take(len(program.words) + 1)
+        first, address = words.take(ready.words)
         for word, node in asked:
             words.note(first + word, hand_over(node))
         return address
@@ -211,24 +275,32 @@ class DeviceRun:
                 self.memory[slot] = Remote(upload(here[slot], self.device, reason), self.device)
         ledger.kernel(step.name, step.ops, step.loaded, step.stored)
 
-    def claim(self, step: ClaimStep) -> None:
-        """Takes the old value's memory over if only this plan can still read it, else copies it."""
-        self.memory[step.result] = None
-        found = self.value(step.old)
+    def is_free(self, step: ClaimStep) -> bool:
+        """True if only this plan can still read the old value's memory."""
         origin = self.plan.origins[step.old]
         node = self.sources[origin] if origin is not None else None
-        free = not step.copy and not found.exported
-        if free and type(node) is Node and node.remote is found:
-            free = sys.getrefcount(node) <= UNNAMED + self.uses.get(id(node), 0)
-        if not free:
-            site = self.site_of((step.result,)) if ledger.listening else None
-            size = self.plan.nbytes(step.old)
-            ledger.materialisation("copy", size, "the value before a write is still needed", site)
-            found = Remote(self.device.copy(found.array), self.device)
-        elif type(node) is Node and node.remote is found:
-            self.memory[step.old] = None
-            found = Remote(found.array, self.device)
-        self.memory[step.result] = found
+        if step.copy or self.value(step.old).exported:
+            return False
+        if type(node) is Node and node.remote is self.memory[step.old]:
+            return count(node) <= UNNAMED + self.uses.get(id(node), 0)
+        return True
+
+    def claim(self, step: ClaimStep) -> None:
+        """Takes the old value's memory over if only this plan can still read it, else copies it."""
+        found = self.value(step.old)
+        if self.is_free(step) if self.free is None else self.free[step.result]:
+            origin = self.plan.origins[step.old]
+            node = self.sources[origin] if origin is not None else None
+            if type(node) is Node and node.remote is found:
+                self.memory[step.old] = None
+                found = Remote(found.array, self.device)
+            self.memory[step.result] = found
+            return
+        site = self.site_of((step.result,)) if ledger.listening else None
+        size = self.plan.nbytes(step.old)
+        ledger.materialisation("copy", size, "the value before a write is still needed", site)
+        made = self.memory[step.result] or self.make(step.result)
+        self.device.put(made.address, found.array)
 
     def call(self, step: CallStep) -> None:
         library, device = step.library, self.device
@@ -237,7 +309,8 @@ class DeviceRun:
             device.wait()
         start = time.perf_counter()
         shape, dtype = self.plan.shapes[step.result], dtype_of(self.plan.codes[step.result])
-        made = device.call(library, args, self.make(step.result) if library.into else None)
+        into = (self.memory[step.result] or self.make(step.result)).array if library.into else None
+        made = device.call(library, args, into)
         if made is NotImplemented:
             self.call_on_host(step)
         else:
@@ -245,7 +318,8 @@ class DeviceRun:
                 target = device.empty(shape, dtype)
                 target[...] = made.reshape(shape)
                 made = target
-            self.memory[step.result] = Remote(made, device)
+            if made is not into:
+                self.memory[step.result] = Remote(made, device)
         if ledger.listening:
             device.wait()
         seconds = time.perf_counter() - start
@@ -275,11 +349,11 @@ class DeviceRun:
         self.memory[step.result] = Remote(upload(result, self.device, reason), self.device)
 
     def empty(self, step: EmptyStep) -> None:
-        self.make(step.result)
+        if self.memory[step.result] is None:
+            self.make(step.result)
 
 
 RULES: dict[type, Any] = {
-    KernelStep: DeviceRun.kernel,
     ClaimStep: DeviceRun.claim,
     CallStep: DeviceRun.call,
     EmptyStep: DeviceRun.empty,

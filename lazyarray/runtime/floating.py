@@ -4,6 +4,8 @@
 state it was recorded under.  A state that only warns or ignores lets it wait; what its kernel raised is told as a
 warning at the user's line afterwards.  Any other state ("raise", "call", "print", "log", and underflow told at all)
 wants to be obeyed at once: the operation is then evaluated by NumPy where it is written.
+
+One of the modules that may run compiled (see `lazyarray/native`).
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ _KINDS: Final = (("divide", DIVIDE), ("over", OVERFLOW), ("invalid", INVALID))
 # In the order in which NumPy looks at them (numpy/_core/src/umath/extobj.c).
 _PHRASES: Final = ((DIVIDE, "divide by zero"), (OVERFLOW, "overflow"), (INVALID, "invalid value"))
 _STATES_LIMIT: Final = 256
+_TOLDS_LIMIT: Final = 4096
 
 # id of a state -> the state (which keeps the id its own), the errors it warns of or AT_ONCE
 _known: dict[int, tuple[Any, int]] = {}
@@ -122,11 +125,26 @@ class Told(NamedTuple):
     parts: Parts | None
 
 
+_tolds: Final[dict[tuple[int, int, int, int], Told]] = {}
+
+
 def hand_over(node: Node) -> Told:
-    """The telling of a node's errors, which the node itself no longer cares for."""
-    told = Told(node.key, node.site, node.errors, _parts.get(node) if _parts else None)
+    """The telling of a node's errors, which the node itself no longer cares for; one object for nodes alike."""
+    parts = _parts.get(node) if _parts else None
+    site = node.site
+    if parts is not None or site is None:
+        told = Told(node.key, site, node.errors, parts)
+        node.errors = None
+        return told
+    # What is kept keeps the ids its own.
+    mark = (id(node.key), id(site[0]), site[1], id(node.errors))
+    found = _tolds.get(mark)
+    if found is None:
+        if len(_tolds) >= _TOLDS_LIMIT:
+            _tolds.clear()
+        found = _tolds[mark] = Told(node.key, site, node.errors, None)
     node.errors = None
-    return told
+    return found
 
 
 def tell_later(told: Told, bits: int) -> None:

@@ -5,7 +5,9 @@ It is strict where a GPU is: an address that is not in its memory, or not within
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+import weakref
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 from weakref import WeakValueDictionary
@@ -28,6 +30,16 @@ class FakeArray(np.ndarray[Any, Any]):
         raise AssertionError("the host reads a device's memory")
 
 
+def weakless(array: FakeArray) -> Array:
+    """The host's view of an array's memory, which does not keep it from being handed out again."""
+    if not array.size:
+        return np.empty(array.shape, array.dtype)
+    reach = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
+    low, high = sum([min(r, 0) for r in reach]), sum([max(r, 0) for r in reach]) + array.dtype.itemsize
+    memory = (ctypes.c_char * (high - low)).from_address(array.__array_interface__["data"][0] + low)
+    return np.ndarray(array.shape, array.dtype, memory, -low, array.strides)
+
+
 class FakeDevice:
     """A device for tests. `transfers`: bytes copied there (positive) and back (negative)."""
 
@@ -36,24 +48,75 @@ class FakeDevice:
     def __init__(self, number: int = 0) -> None:
         self.name = f"fake:{number}"
         self.live: WeakValueDictionary[int, FakeArray] = WeakValueDictionary()
+        self.free: dict[int, list[Array]] = {}  # memory that was given back, by its size
         self.transfers: list[int] = []
         self.launched: list[Kernel] = []
         self.calls: list[str] = []
+        self.replays: list[int] = []  # of each time a record was queued: how much it holds
+        self.recording: list[Callable[[], Any]] | None = None
 
     def active(self) -> AbstractContextManager[Any]:
         return nullcontext()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> FakeArray:
-        made = np.ndarray.__new__(FakeArray, shape, dtype)
+        # As a pool does: what was given back last is handed out first, at the same address.
+        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        given = self.free.setdefault(size, [])
+        memory = given.pop() if given else np.empty(size + 64, np.uint8)
+        skipped = -memory.ctypes.data % 64
+        made = np.ndarray.__new__(FakeArray, shape, dtype, memory, skipped)
+        weakref.finalize(made, given.append, memory).atexit = False
         made.view(np.ndarray).reshape(-1).view(np.uint8)[...] = 0xCD
         self.live[self.address(made)] = made
         return made
+
+    def allocate(self, nbytes: int) -> tuple[FakeArray, int]:
+        made = self.empty((nbytes,), np.dtype(np.uint8))
+        return made, self.address(made)
+
+    def shaped(self, memory: FakeArray, shape: tuple[int, ...], dtype: np.dtype[Any]) -> FakeArray:
+        return np.ndarray.__new__(FakeArray, shape, dtype, memory)
+
+    def append(self, taken: FakeArray, words: FakeArray) -> None:
+        to, given = weakless(taken), weakless(words)
+
+        def work() -> None:
+            to[1 + to[0] : 1 + to[0] + given.size] = given
+            to[0] += given.size
+            given[:] = 0
+
+        self.do(work)
+
+    def do(self, work: Callable[[], Any]) -> None:
+        """Runs what is queued, or puts it on record."""
+        if self.recording is None:
+            work()
+        else:
+            self.recording.append(work)
+
+    def recordable(self, library: Library, shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool:
+        return library.name == "matmul"
+
+    def record(self, queue: Callable[[], None]) -> Callable[[], None]:
+        self.recording = kept = []
+        try:
+            queue()
+        finally:
+            self.recording = None
+
+        def replay() -> None:
+            self.replays.append(len(kept))
+            for work in kept:
+                work()
+
+        return replay
 
     def address(self, array: FakeArray) -> int:
         found: int = array.__array_interface__["data"][0]
         return found
 
     def upload(self, data: Array) -> FakeArray:
+        assert self.recording is None
         assert type(data) is not FakeArray
         assert data.flags.c_contiguous
         made = self.empty(data.shape, data.dtype)
@@ -62,6 +125,7 @@ class FakeDevice:
         return made
 
     def download(self, arrays: Sequence[FakeArray], targets: Sequence[Array]) -> None:
+        assert self.recording is None
         for array, target in zip(arrays, targets, strict=True):
             assert type(array) is FakeArray
             target[...] = array.view(np.ndarray)
@@ -72,6 +136,21 @@ class FakeDevice:
         made.view(np.ndarray)[...] = array.view(np.ndarray)
         return made
 
+    def put(self, address: int, array: FakeArray) -> None:
+        source, target = self.address(array), self.owner(address)
+        assert address + array.nbytes <= self.address(target) + target.nbytes
+
+        def work() -> None:
+            self.owner(source)
+            self.owner(address)
+            ctypes.memmove(address, source, array.nbytes)
+
+        self.do(work)
+
+    def clear(self, array: FakeArray) -> None:
+        address, size = self.address(array), array.nbytes
+        self.do(lambda: ctypes.memset(address, 0, size))
+
     def view(self, array: FakeArray, view: IndexMap) -> FakeArray:
         found = apply(view, array.view(np.ndarray)).view(FakeArray)
         return found  # type: ignore[no-any-return]
@@ -79,9 +158,19 @@ class FakeDevice:
     def call(self, library: Library, args: Sequence[FakeArray], out: FakeArray | None) -> Any:
         if library.name == "einsum":
             return NotImplemented
+        if out is not None:
+            seen, target = [weakless(a) for a in args], weakless(out)
+
+            def work() -> None:
+                self.calls.append(library.name)
+                target[...] = library.function(*seen, **dict(library.options))
+
+            self.do(work)
+            return out
+        assert self.recording is None
         self.calls.append(library.name)
         result = library.function(*[a.view(np.ndarray) for a in args], **dict(library.options))
-        made = self.empty(np.shape(result), result.dtype) if out is None else out
+        made = self.empty(np.shape(result), result.dtype)
         made.view(np.ndarray)[...] = result
         return made
 
@@ -110,20 +199,35 @@ class FakeProgram:
     def words(self) -> dict[int, int]:
         return {target: number for number, target in enumerate(self.program.words)}
 
-    def start(self, binding: Binding, origins: device.Origins, flags: int = 0) -> None:
+    def launcher(self, extents: Any, strides: Any, sizes: tuple[int, ...]) -> FakeLauncher:
+        return FakeLauncher(self, extents, strides, sizes)
+
+
+class FakeLauncher:
+    """A kernel at fixed extents and strides."""
+
+    def __init__(self, program: FakeProgram, extents: Any, strides: Any, sizes: tuple[int, ...]) -> None:
+        self.program, self.extents, self.strides, self.sizes = program, extents, strides, sizes
+
+    def start(self, pointers: list[int], scalars: list[Any], bases: list[int], flags: int = 0) -> None:
+        binding = Binding(self.extents, tuple(pointers), self.strides, tuple(scalars))
+        given = list(bases)
+        self.program.place.do(lambda: self.run(binding, given, flags))
+
+    def run(self, binding: Binding, bases: list[int], flags: int) -> None:
+        program, place = self.program, self.program.place
         if 0 not in binding.extents:
-            for number, pointer in enumerate(binding.pointers):
-                self.place.owner(pointer)
-                start, size = origins[number]
+            for pointer, start, size in zip(binding.pointers, bases, self.sizes, strict=True):
+                place.owner(pointer)
                 assert start <= pointer <= start + size
-        self.place.launched.append(self.kernel)
+        place.launched.append(program.kernel)
         if not flags:
-            self.program.launch(binding)
+            program.program.launch(binding)
             return
-        found = self.program.watch(binding)
-        array = self.place.owner(flags)
-        first = (flags - self.place.address(array)) // 4
-        for target, word in self.words.items():
+        found = program.program.watch(binding)
+        array = place.owner(flags)
+        first = (flags - place.address(array)) // 4
+        for target, word in program.words.items():
             array.view(np.ndarray)[first + word] |= found.get(target, 0)
 
 
@@ -150,7 +254,7 @@ def install() -> list[FakeDevice]:
     backend._loaded["fake"] = FakeCompiler()  # type: ignore[assignment]
     for one in DEVICES:
         device._devices[one.name] = one
-        for noted in (one.transfers, one.launched, one.calls):
+        for noted in (one.transfers, one.launched, one.calls, one.replays):
             noted.clear()
     device._devices["fake"] = DEVICES[0]
     return DEVICES

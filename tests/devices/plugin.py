@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+import tests.conftest  # noqa: F401  (settings of the suite, which are read when the configuration is imported)
 from lazyarray.config import config
 
 NAME = os.environ.get("LAZYARRAY_TEST_DEVICE", "fake")

@@ -18,7 +18,7 @@ from lazyarray_triton import model
 from lazyarray_triton.compiler import load_functions
 from lazyarray_triton.device import complex_functions, complexes, elementary, real
 from lazyarray_triton.emit import emit
-from lazyarray_triton.launch import Origins, arguments, choose_index, plan_launches
+from lazyarray_triton.launch import Origins, arguments, choose_index, constants_of, plan_launches, shift_of
 from lazyarray_triton.launcher import FLAGS
 from lazyarray_triton.source import TritonSource
 
@@ -190,7 +190,7 @@ def launch(
     if guess is None:
         guess = model.guess(kernel, binding.extents)
     source, functions = PROGRAMS.get(kernel, guess.form, watched)
-    plan = plan_launches(source, binding.extents, guess)
+    plan = plan_launches(source, binding.extents, guess, shift_of(kernel, binding))
     works = []
     for work, size in zip(source.works, plan.works, strict=True):
         if size == FLAGS:
@@ -207,8 +207,7 @@ def launch(
         given = {}
         for a, v in zip(step.function.arguments, values, strict=True):
             given[a.name] = HostPointer(v, a.type) if a.type.startswith("*") else v
-        blocks = {"XBLOCK": step.blocks.x, "YBLOCK": step.blocks.y}
-        given |= {c: blocks[c] for c in step.function.constants if c != "INDEX"}
+        given |= constants_of(step, values)
         with np.errstate(all="ignore"):
             functions[step.function.name][(step.grid,)](**given, INDEX=index)
     return source

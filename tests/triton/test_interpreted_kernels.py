@@ -70,6 +70,30 @@ def agree(got: np.ndarray, expected: np.ndarray, *, rounded: bool = False, note:
     np.testing.assert_allclose(got, expected, rtol=64 * eps, atol=64 * eps, err_msg=note)
 
 
+@pytest.mark.parametrize("columns", [5, 16, 31])
+def test_large_launches_without_masks_or_that_begin_earlier_give_the_same(
+    monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setattr("lazyarray_triton.launch._LARGE", 1)
+    monkeypatch.setattr("lazyarray_triton.launch._LINE", 16)
+    whole = [np.zeros((8, 40), np.float32), np.zeros((8, 40), np.float32)]
+    for a in whole:
+        a[...] = data("f4", a.shape, 1)
+    kernel = Kernel(
+        ("p", "p"),
+        (Access("f4", ("s", "1")),) * 3,
+        (),
+        (Stage("full", (I(0, "load", (), "f4", 0), I(1, "load", (), "f4", 1), I(2, "subtract", (0, 1), "f4")),
+               stores=(Store(2, 2),)),),
+    )  # fmt: skip
+    for start in range(4):
+        rows = [whole[0][:, start : start + columns], whole[0][:, start + 1 : start + 1 + columns]]
+        out = whole[1][:, start : start + columns]
+        check(kernel, [*rows, out], (8, columns), (2,))
+    check(cases.softmax("f4", "pr", keep=True), [data("f4", (8, 16), 2), np.zeros((8, 16), np.float32)], (8, 16), (1,),
+          rounded=True)  # fmt: skip
+
+
 # -- elementwise -----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("shape", [(40,), (3, 5), (5, 70), (2, 3, 4), (2, 2, 2, 9), (0, 4), (4, 0)])
 def test_elementwise_over_any_rank(shape: tuple[int, ...]) -> None:

@@ -8,13 +8,14 @@ import math
 import numpy as np
 import pytest
 
-from lazyarray.schedule.kernel import Binding, Kernel
+from lazyarray.schedule.kernel import Access, Binding, Kernel, Stage, Store
 from lazyarray_triton import launch, launcher, model
 from lazyarray_triton.compiler import Binary
 from lazyarray_triton.emit import emit
 from lazyarray_triton.launch import Plan, Step, Variant
 from lazyarray_triton.model import Blocks, Guess
 from tests.triton import cases
+from tests.triton.cases import I
 
 _C = {
     "i32": ctypes.c_int32, "u32": ctypes.c_uint32, "i64": ctypes.c_int64, "u64": ctypes.c_uint64,
@@ -158,7 +159,8 @@ def test_variants_differ_by_alignment_and_not_by_size() -> None:
         binding = Binding((n,), (pointer, 256, 256), ((4,),) * 3, ())
         return launch.variant(step, "i32", launch.arguments(plan, step, binding, ()))
 
-    assert variant(1 << 20, 256) == variant(3 << 18, 512)
+    assert variant(1 << 19, 256) == variant(3 << 18, 512)
+    assert variant(1 << 20, 256) == variant(3 << 20, 512)  # large, and nothing is outside of a tile
     assert variant(1 << 20, 256) != variant(1 << 20, 260)
     # The end of a row that is a multiple of 8 only is said too: vectors of four need no more.
     assert (3, 8) in variant((1 << 20) + 8, 256).aligned
@@ -201,7 +203,7 @@ def test_the_model_holds_rows_that_fit_and_loops_beyond() -> None:
     assert model.guess(softmax, (8192, 100_000)).form == "loop"
     assert model.guess(softmax, (1, 10_000_000)).form == "split"
     assert model.guess(cases.reduction("sum", "f4", "rp"), (8192, 8192)).form == "split"
-    assert model.guess(cases.activation("f4"), (20 << 20,)).blocks == Blocks(1, 1024, 4)
+    assert model.guess(cases.activation("f4"), (20 << 20,)).blocks == Blocks(1, 512, 4)
     assert model.guess(cases.activation("f8"), (20 << 20,)).blocks == Blocks(1, 256, 4)
     norms = [model.guess(cases.layer_norm("f4"), (8192, n)).form for n in (8192, 16384, 32768)]
     assert norms == ["tile", "tile", "loop"]  # weights and biases take registers beside the row
@@ -222,3 +224,26 @@ def test_blocks_are_powers_of_two() -> None:
                 for number in (blocks.x, blocks.y, blocks.warps):
                     assert number & (number - 1) == 0
                     assert number > 0
+
+
+def test_tiles_of_a_stencil_begin_where_lines_of_memory_do() -> None:
+    loads = [I(k, "load", (), "f4", k) for k in range(3)]
+    adds = [I(3, "add", (0, 1), "f4"), I(4, "add", (3, 2), "f4")]
+    stage = Stage("full", (*loads, *adds), stores=(Store(3, 4),))
+    kernel = Kernel(("p", "p"), (Access("f4", ("s", "1")),) * 4, (), (stage,))
+    extents, strides = (8190, 8190), ((8192 * 4, 4),) * 4
+
+    def shift(*places: int) -> int:
+        return launch.shift_of(kernel, Binding(extents, tuple([1 << 20 | 4 * p for p in places]), strides, ()))
+
+    assert shift(1, 0, 2, 1) == 1
+    assert shift(0, 0, 0, 3) == 0  # most of what is read begins a line
+    assert shift(8, 7, 9, 8 + 32) == 8
+    source = emit(kernel, "tile")
+    guess = model.guess(kernel, extents, shifted=True)
+    plan = launch.plan_launches(source, extents, guess, 1)
+    binding = Binding(extents, tuple([1 << 20 | 4 * p for p in (1, 0, 2, 1)]), strides, ())
+    made = launch.variant(plan.steps[0], "i32", launch.arguments(plan, plan.steps[0], binding, ()))
+    assert ("SHIFTED", True) in made.constants
+    # 8190 elements and the one before them take as many tiles as 8191 do.
+    assert plan.steps[0].grid == 64 * -(-8190 // guess.blocks.x)

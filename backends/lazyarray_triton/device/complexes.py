@@ -5,7 +5,7 @@ import triton.language as tl
 from triton.language.extra.cuda import libdevice
 
 from lazyarray_triton.device.elementary import hypot
-from lazyarray_triton.device.real import copysign, divide, isfinite, isinf, negative, sqrt
+from lazyarray_triton.device.real import copysign, divide, fabs, isfinite, isinf, negative, sqrt
 
 
 @triton.jit
@@ -106,8 +106,12 @@ def sign(xr, xi):
     """x / |x|, with the parts of an infinite x as 1, -1 and 0."""
     one, zero = tl.full([], 1, xr.dtype), tl.full([], 0, xr.dtype)
     size = hypot(xr, xi)
-    # libdevice's hypot is an ULP off, and overflows where the magnitude is the largest number.
-    size = tl.where(isinf(size), hypot(xr * 0.5, xi * 0.5) * 2.0, size)
+    # libdevice's hypot is an ULP off, and overflows where the magnitude is the largest number: there the part by which
+    # the magnitude is larger than the larger part is added to that.
+    high, low = tl.where(fabs(xr) < fabs(xi), fabs(xi), fabs(xr)), tl.where(fabs(xr) < fabs(xi), fabs(xr), fabs(xi))
+    ratio = divide(low, high)
+    beyond = high * divide(ratio * ratio, sqrt(ratio * ratio + one) + one)
+    size = tl.where(isinf(size) & (high < float("inf")), high + beyond, size)
     re_infinite, im_infinite = isinf(xr), isinf(xi)
     bad = (size != size) | (re_infinite & im_infinite)
     infinite = isinf(size)

@@ -1,0 +1,24 @@
+# C's side of `device_graphs.py`.
+cimport cython
+
+cdef class Graph:
+    cdef public object launch, log, tolds
+    cdef public Py_ssize_t nbytes
+    cdef public list keeps, firsts, notes
+    cdef object __weakref__
+
+cdef class Graphs:
+    cdef object _plan
+    cdef dict _graphs, _made
+    cdef set _seen
+    cdef Py_ssize_t _misses, _runs, _reads, _writes
+    cdef tuple _calls, _claims, _inputs, _kernels, _numbers, _outputs, _raising
+
+    @cython.locals(graph=Graph, key=list, asked=list, roots=dict, free=dict)
+    cpdef bint take(self, run) except? False
+    cdef list _notes(self, Graph graph, list asked)
+    cdef Graph _new(self, run, found, dict free, list asked)
+    cdef bint _is_taken_over(self, run, step) except? False
+    cdef dict _roots(self, dict free)
+    @cython.locals(key=list, memory=list, sources=list)
+    cdef list _key(self, run, dict roots)

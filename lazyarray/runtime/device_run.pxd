@@ -1,0 +1,24 @@
+# C's side of `device_run.py`.
+cimport cython
+
+from lazyarray.native.primitives cimport count
+
+cdef class Ready:
+    cdef public object launcher, refused
+    cdef public tuple offsets, origins, slots
+    cdef public list watching
+    cdef public Py_ssize_t words
+
+cdef class DeviceRun:
+    cdef public object plan, uses, device, free, flags, memo
+    cdef public list sources, memory, raised, specs
+    cdef public set done
+
+    cpdef step(self, step)
+    cpdef value(self, Py_ssize_t slot)
+    cpdef make(self, Py_ssize_t slot)
+    cpdef Ready ready(self, step)
+    @cython.locals(slot=Py_ssize_t, place=Py_ssize_t, pointers=list, bases=list, scalars=list, memory=list, ready=Ready)
+    cpdef kernel(self, step)
+    cpdef list numbers(self, Ready ready)
+    cpdef list asked(self, Ready ready)
