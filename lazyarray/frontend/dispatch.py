@@ -206,7 +206,7 @@ def run_plain(source: Function, args: Sequence[Any], kwargs: Mapping[str, Any], 
 
 def fall_back(name: str, source: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """NumPy's function on exported arguments, counted under `name`."""
-    ledger.fallback(name)
+    ledger.fallback(name, (*args, *kwargs.values()))
     return run_numpy(source, args, kwargs)
 
 
@@ -233,7 +233,7 @@ def ask_numpy(name: str, source: Function, args: Sequence[Any], kwargs: Mapping[
         if warned:
             warnings.simplefilter("ignore")
         result = run_numpy(source, args, kwargs)
-    ledger.fallback(name)
+    ledger.fallback(name, (*args, *kwargs.values()))
     return result
 
 
@@ -423,7 +423,7 @@ def passing(name: str, source: Function, pure: bool = False, counted: bool = Tru
                 return result
         # A third positional argument may be an `out`.
         if pure and len(args) < 3 and _WRITTEN.isdisjoint(kwargs):
-            ledger.fallback(name)
+            ledger.fallback(name, (*args, *kwargs.values()))
             result = answer(source, args, kwargs)
             if result is not NOTHING:
                 return result

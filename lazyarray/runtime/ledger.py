@@ -7,7 +7,8 @@ it. Nothing here changes what runs.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
@@ -64,6 +65,23 @@ class Transfer(NamedTuple):
     way: str  # "to cuda:0", "from cuda:0"
     nbytes: int
     reason: str
+    site: Site | None = None
+
+
+class FallbackRun(NamedTuple):
+    """One call that ran in NumPy in the place of compiled code; `nbytes`: of the arrays it was given."""
+
+    name: str
+    nbytes: int
+    site: Site | None
+
+
+class EvaluationRun(NamedTuple):
+    """One evaluation, why it came, and the line at which the program was."""
+
+    reason: str
+    site: Site | None
+    start: float
 
 
 @dataclass(slots=True)
@@ -82,6 +100,8 @@ class Runs:
     allocations: int = 0
     bytes_allocated: int = 0
     transfers: list[Transfer] = field(default_factory=list)
+    fallback_runs: list[FallbackRun] = field(default_factory=list)
+    evaluation_runs: list[EvaluationRun] = field(default_factory=list)
 
     @property
     def bytes_read(self) -> int:
@@ -169,14 +189,17 @@ class Ledger:
             for runs in self._open:
                 runs.library_runs.append(run)
 
-    def fallback(self, name: str) -> None:
-        """NumPy runs in the place of something that is not compiled."""
+    def fallback(self, name: str, given: Iterable[Any] = ()) -> None:
+        """NumPy runs in the place of something that is not compiled; `given`: its arguments."""
         for refuse in self.refusing:
             refuse("fallback", name)
         self._counts["fallbacks"] += 1
         self._fallbacks[name] = self._fallbacks.get(name, 0) + 1
-        for runs in self._open:
-            runs.fallbacks[name] = runs.fallbacks.get(name, 0) + 1
+        if self._open:
+            run = FallbackRun(name, bytes_of(given), find_site(sys._getframe()))
+            for runs in self._open:
+                runs.fallbacks[name] = runs.fallbacks.get(name, 0) + 1
+                runs.fallback_runs.append(run)
         if "fallback" in config.debug:
             print(f"lazyarray: {name} runs in NumPy", file=sys.stderr)
 
@@ -211,8 +234,11 @@ class Ledger:
         for refuse in self.refusing:
             refuse("evaluation", reason)
         self._counts["evaluations"] += 1
-        for runs in self._open:
-            runs.evaluations.append(reason)
+        if self._open:
+            run = EvaluationRun(reason, find_site(sys._getframe()), time.perf_counter())
+            for runs in self._open:
+                runs.evaluations.append(reason)
+                runs.evaluation_runs.append(run)
 
     def allocation(self, nbytes: int) -> None:
         """Memory for a result was taken from the pool."""
@@ -230,8 +256,10 @@ class Ledger:
         counts = self._counts
         counts["transfers"] += count
         counts["bytes_transferred"] += nbytes
-        for runs in self._open:
-            runs.transfers.append(Transfer(way, nbytes, reason))
+        if self._open:
+            transfer = Transfer(way, nbytes, reason, find_site(sys._getframe()))
+            for runs in self._open:
+                runs.transfers.append(transfer)
 
     def materialisation(self, what: str, nbytes: int, reason: str, site: Site | None = None) -> None:
         """A value was written to memory though nobody asked for it."""
@@ -267,6 +295,17 @@ def record_runs() -> Any:
 def counters() -> dict[str, Any]:
     """A snapshot of all counts since the process began."""
     return ledger.counters()
+
+
+def bytes_of(given: Iterable[Any]) -> int:
+    """Bytes of the arrays among a call's arguments, those inside lists and tuples included. Evaluates nothing."""
+    total = 0
+    for item in given:
+        if isinstance(item, list | tuple):
+            total += bytes_of(item)
+        elif hasattr(type(item), "__array_ufunc__"):
+            total += int(item.nbytes) if hasattr(type(item), "nbytes") else 0
+    return total
 
 
 # Ids of the globals of lazyarray's own modules, which live as long as the process.
