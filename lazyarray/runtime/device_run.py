@@ -28,8 +28,10 @@ from lazyarray.runtime.device import (
     upload,
 )
 from lazyarray.runtime.device_errors import equal_sources, words_of
+from lazyarray.runtime.dump import saves_launches
 from lazyarray.runtime.floating import hand_over, modes_of, wanted
 from lazyarray.runtime.ledger import ledger
+from lazyarray.runtime.saved import save_launch
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
@@ -97,6 +99,11 @@ class DeviceRun:
     def array(self, slot: int) -> DeviceArray:
         return self.value(slot).array
 
+    def on_host(self, slot: int) -> Array:
+        """A copy of the slot's value for a dump."""
+        spec = spec_of(self.plan.shapes[slot], dtype_of(self.plan.codes[slot]))
+        return download([self.array(slot)], [spec], self.device, "a launch is saved")[0]
+
     def make(self, slot: int) -> DeviceArray:
         """New memory for the slot."""
         made = self.device.empty(self.plan.shapes[slot], dtype_of(self.plan.codes[slot]))
@@ -140,6 +147,8 @@ class DeviceRun:
         if program is None:
             try:
                 program = self.compiler.compile_for(device, step.kernel)
+                if saves_launches():
+                    save_launch(self.plan, step, program.source, self.on_host, self.sources)
             except CompileError as error:
                 program = str(error)
             self.plan.programs[key] = program

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -192,3 +193,17 @@ def test_errors_are_told_when_the_host_waits_and_name_the_line_that_raised_them(
     assert [str(w.message) for w in told] == ["divide by zero encountered in divide"]
     with open(told[0].filename) as source:
         assert source.readlines()[told[0].lineno - 1].strip().endswith("# this line")
+
+
+def test_a_launch_dumped_from_a_device_runs_again_there(devices: list[FakeDevice], tmp_path: Path) -> None:
+    from lazyarray.inspect.replay import replay
+
+    with np.device("fake"):
+        x = np.array(DATA)
+        with config.set(dump=str(tmp_path)):
+            np.evaluate(np.sqrt(x) * 3.25 - x.max(axis=0))
+        launched = len(devices[0].launched)
+        lines, agree = replay(tmp_path)
+    assert agree, lines
+    assert any("on fake" in line for line in lines)
+    assert len(devices[0].launched) > launched
