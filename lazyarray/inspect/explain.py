@@ -10,7 +10,8 @@ from lazyarray.frontend import array as core
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.inspect.edits import edit_for, edit_for_fallback
 from lazyarray.inspect.lines import Line, find_line
-from lazyarray.inspect.notes import CallNote, Explanation, KernelNote, Operand, Operation, Reason
+from lazyarray.inspect.notes import CallNote, KernelNote, Operand, Operation, Reason
+from lazyarray.inspect.notes import Explanation as Explanation
 from lazyarray.inspect.text import bytes_text
 from lazyarray.ir.expression import capture, pending_closure
 from lazyarray.ir.node import Node, Site
