@@ -77,6 +77,7 @@ def explain_call(function: Callable[..., Any], args: Iterable[Any]) -> Explanati
                 item.evaluate()
     found = Explanation(evaluated=True)
     describe(found, runs.plans)
+    found.reasons += computed_before(runs)
     found.reasons = [reason for reason in found.reasons if reason.kind != "copy"] + reasons_of(runs)  # as they happened
     return found
 
@@ -174,6 +175,25 @@ def line_at(plan: Plan, slot: int, sites: Sites) -> Line | None:
 
 
 # ---- what happened around the plans
+
+
+def computed_before(runs: Runs) -> list[Reason]:
+    """Operations that an evaluation computed though one before it had, by line."""
+    known: dict[int, int] = {}  # node -> the evaluation that computed it first
+    again: dict[Line | None, dict[str, None]] = {}
+    for number, ((plan, sites), nodes) in enumerate(zip(runs.plans, runs.nodes, strict=True)):
+        for step in plan.steps:
+            if not isinstance(step, KernelStep):
+                continue
+            for name, slot in zip(step.ops, step.computes, strict=True):
+                origin = plan.origins[slot]
+                if origin is not None and known.setdefault(nodes[origin], number) != number:
+                    again.setdefault(line_at(plan, slot, sites), {})[name] = None
+    why = "an evaluation before needed it too, and did not keep it: it is cheap"
+    edit = "np.evaluate() it first, where two evaluations need it"
+    return [
+        Reason(f"{' '.join(names)} computed again", why, edit, line, "recomputation") for line, names in again.items()
+    ]
 
 
 def transfers_ahead(sources: list[Any]) -> list[Reason]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from lazyarray import native
 from lazyarray.inspect.edits import edit_for
-from lazyarray.inspect.explain import describe, reasons_of
+from lazyarray.inspect.explain import computed_before, describe, reasons_of
 from lazyarray.inspect.lines import Line, find_line
 from lazyarray.inspect.notes import Explanation, Kind, Reason
 from lazyarray.inspect.profile import Profile
@@ -63,7 +63,9 @@ def causes(runs: Runs) -> list[Reason]:
         plans.setdefault(id(plan), (plan, sites))
     told = Explanation(evaluated=True)
     describe(told, plans.values())
-    reasons = [r for r in told.reasons if r.kind != "copy"] + reasons_of(runs) + often_asked(runs)
+    reasons = (
+        [r for r in told.reasons if r.kind != "copy"] + computed_before(runs) + reasons_of(runs) + often_asked(runs)
+    )
     unique: dict[tuple[Kind, str, str, Line | None], Reason] = {}
     for reason in reasons:
         # Kernels have numbers within one plan only.

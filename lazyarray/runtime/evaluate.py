@@ -171,7 +171,7 @@ def run_plan(run: Run | DeviceRun, outputs: list[Node]) -> None:
         running.depth -= 1
         taken: set[int] = set()
         made = (run.plan, tuple([s.site if type(s) is Node else None for s in run.sources]))
-        ledger.plan(*made)
+        ledger.plan(*made, run.sources)
         for node, slot in zip(outputs, run.plan.outputs, strict=True):
             value = run.memory[slot] if slot in run.done else None
             if value is not None:

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any, Final, NamedTuple
 
 from lazyarray.config import config
-from lazyarray.ir.node import Site
+from lazyarray.ir.node import Node, Site
 
 
 class KernelRun(NamedTuple):
@@ -94,6 +94,7 @@ class Runs:
     materialisations: list[Materialisation] = field(default_factory=list)
     evaluations: list[str] = field(default_factory=list)
     plans: list[tuple[Any, tuple[Site | None, ...]]] = field(default_factory=list)  # what ran, with sites per entry
+    nodes: list[tuple[int, ...]] = field(default_factory=list)  # per plan that ran: its entries' nodes, by number
     compiled: list[Compile] = field(default_factory=list)
     compiles: int = 0
     disk_hits: int = 0
@@ -203,10 +204,13 @@ class Ledger:
         if "fallback" in config.debug:
             print(f"lazyarray: {name} runs in NumPy", file=sys.stderr)
 
-    def plan(self, plan: Any, sites: tuple[Site | None, ...]) -> None:
-        """A plan ran."""
-        for runs in self._open:
-            runs.plans.append((plan, sites))
+    def plan(self, plan: Any, sites: tuple[Site | None, ...], sources: Iterable[Any] = ()) -> None:
+        """A plan ran on nodes and numbers."""
+        if self._open:
+            nodes = tuple([source.sequence if type(source) is Node else -1 for source in sources])
+            for runs in self._open:
+                runs.plans.append((plan, sites))
+                runs.nodes.append(nodes)
 
     @property
     def listening(self) -> bool:

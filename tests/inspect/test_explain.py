@@ -119,6 +119,20 @@ def test_a_value_that_is_computed_twice_is_told_with_its_line() -> None:
     assert reason.line.text == "y = source() + 1.0"
 
 
+def test_a_value_that_two_evaluations_compute_is_told_with_its_line() -> None:
+    def program(x: np.ndarray, first: bool) -> np.ndarray:
+        y = x * 2.0 + 1.0
+        if first:
+            np.evaluate(y)
+        return y - float(y.sum())
+
+    (reason,) = [r for r in np.explain(program, source(), False).reasons if r.kind == "recomputation"]
+    assert reason.what == "multiply add computed again"
+    assert reason.line is not None
+    assert reason.line.text == "y = x * 2.0 + 1.0"
+    assert not [r for r in np.explain(program, source(), True).reasons if r.kind == "recomputation"]
+
+
 def test_a_value_asked_for_inside_a_call_is_an_early_evaluation() -> None:
     def program(x: np.ndarray) -> np.ndarray:
         for _ in range(3):
