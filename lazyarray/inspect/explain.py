@@ -108,7 +108,9 @@ def describe(found: Explanation, made: Iterable[Made]) -> None:
                 found.steps.append(note)
                 if note.apart:
                     what = f"kernel {numbers[place] + 1} is a nest of its own"
-                    line = note.operations[-1].line if note.operations else None
+                    if note.earlier is not None:
+                        what = f"kernel {numbers[place] + 1} is not part of kernel {note.earlier + 1}"
+                    line = next((o.line for o in reversed(note.operations) if o.line is not None), None)
                     edit = edit_for(plan.apart[place][1])
                     found.reasons.append(Reason(what, note.apart, edit, line, "cut"))
             elif isinstance(step, CallStep):
@@ -141,15 +143,14 @@ def kernel_note(plan: Plan, place: int, step: KernelStep, sites: Sites, numbers:
     operations = tuple(
         Operation(name, line_at(plan, slot, sites)) for name, slot in zip(step.ops, step.computes, strict=True)
     )
-    apart = ""
-    if place in plan.apart:
-        other, why = plan.apart[place]
-        apart = f"not part of kernel {numbers[other] + 1}: {why}" if other in numbers else why
+    other, apart = plan.apart.get(place, (-1, ""))
     slots = dict.fromkeys(walk.slot for walk in step.walks)
     reads = tuple(operand(plan, slot, sites) for slot in slots if slot not in step.writes)
     makes = tuple(operand(plan, slot, sites) for slot in step.writes)
     loops = format_kernel(step.kernel)
-    return KernelNote(step.name, operations, loops, step.loaded, step.stored, step.unfused, apart, reads, makes)
+    return KernelNote(
+        step.name, operations, loops, step.loaded, step.stored, step.unfused, apart, numbers.get(other), reads, makes
+    )
 
 
 def call_note(plan: Plan, step: CallStep, sites: Sites) -> CallNote:
@@ -169,9 +170,13 @@ def operand(plan: Plan, slot: int, sites: Sites) -> Operand:
 
 
 def line_at(plan: Plan, slot: int, sites: Sites) -> Line | None:
-    """The line that wrote what a slot holds."""
-    origin = plan.origins[slot]
-    return None if origin is None or plan.entries[slot].kind == "leaf" else find_line(sites[origin])
+    """The line that wrote what a slot holds; of what the passes made, the line of the last that it is made of."""
+    origin, entry = plan.origins[slot], plan.entries[slot]
+    if entry.kind == "leaf":
+        return None
+    if origin is not None:
+        return find_line(sites[origin])
+    return next((line for a in reversed(entry.args) if (line := line_at(plan, a, sites)) is not None), None)
 
 
 # ---- what happened around the plans

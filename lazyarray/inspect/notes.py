@@ -49,6 +49,7 @@ class KernelNote:
     bytes_written: int
     unfused: int
     apart: str = ""  # why it is not one nest with an earlier kernel; empty if nothing spoke for that
+    earlier: int | None = field(default=None, compare=False)  # the place of that kernel
     inputs: tuple[Operand, ...] = ()
     outputs: tuple[Operand, ...] = ()
 
@@ -130,25 +131,47 @@ def lines_of(found: Explanation) -> list[str]:
     lines = [headline(found)]
     if found.at_once:
         lines.append(f"{count(found.at_once, 'array')} in memory that no kernel made (an input, or a small array)")
-    number = 0
-    for step in found.steps:
+    for step, number, times in numbered(found):
         if isinstance(step, KernelNote):
-            number += 1
-            lines += kernel_lines(step, number)
+            lines += kernel_lines(step, number, times)
         else:
             place = "" if step.line is None else f"    {step.line}"
-            lines.append(f"library call {step.name}, {moved(step)}{place}")
+            lines.append(f"library call {step.name}, {moved(step)}{times}{place}")
             lines += ["    " + line for line in operand_lines(step)]
-    for reason in found.reasons:
-        lines.append(f"{reason.what}: {reason.why}" + (f"    {reason.line}" if reason.line is not None else ""))
+    for reason, more in grouped(found.reasons):
+        place = "" if reason.line is None else f"    {reason.line}"
+        lines.append(f"{reason.what}: {reason.why}{more}{place}")
         if reason.edit:
             lines.append(f"    to avoid it: {reason.edit}")
     return lines
 
 
-def kernel_lines(kernel: KernelNote, number: int) -> Iterator[str]:
+def numbered(found: Explanation) -> Iterator[tuple[KernelNote | CallNote, int, str]]:
+    """Each step once, with the number of its kernel and how often it runs, in words: loops repeat them."""
+    counts: dict[KernelNote | CallNote, int] = {}
+    for step in found.steps:
+        counts[step] = counts.get(step, 0) + 1
+    number, told = 0, set()
+    for step in found.steps:
+        number += isinstance(step, KernelNote)
+        if step not in told:
+            told.add(step)
+            yield step, number, f", {counts[step]} times" if counts[step] > 1 else ""
+
+
+def grouped(reasons: Iterable[Reason]) -> list[tuple[Reason, str]]:
+    """Reasons that say the same of one line once, with the number of the others in words: loops repeat them."""
+    groups: dict[tuple[str, str, Line | None], list[Reason]] = {}
+    for reason in reasons:
+        # Cuts differ in the numbers of kernels, which mean little in a loop.
+        what = reason.kind if reason.kind == "cut" else reason.what
+        groups.setdefault((what, reason.why, reason.line), []).append(reason)
+    return [(group[0], f" (and {len(group) - 1} more like it)" if len(group) > 1 else "") for group in groups.values()]
+
+
+def kernel_lines(kernel: KernelNote, number: int, times: str) -> Iterator[str]:
     """One kernel: bytes, operations by line, operands, loops."""
-    yield f"kernel {number}: {kernel.name}, {moved(kernel)} (NumPy {bytes_text(kernel.unfused)})"
+    yield f"kernel {number}: {kernel.name}, {moved(kernel)} (NumPy {bytes_text(kernel.unfused)}){times}"
     for line, names in by_line(kernel.operations).items():
         yield f"    {' '.join(names)}" + (f"    {line}" if line is not None else "")
     for text in operand_lines(kernel):
@@ -195,23 +218,22 @@ def html_of(found: Explanation) -> str:
     """An explanation as notebooks show it."""
     rows: list[list[str]] = []
     nests: list[str] = []
-    for step in found.steps:
+    for step, number, times in numbered(found):
         if isinstance(step, KernelNote):
-            number = len(nests) + 1
             lines = by_line(step.operations)
             fused = "<br>".join(html.escape(f"{' '.join(names)}    {line or ''}") for line, names in lines.items())
-            cells = (f"kernel {number}: {step.name}", moved(step), bytes_text(step.unfused))
+            cells = (f"kernel {number}: {step.name}{times}", moved(step), bytes_text(step.unfused))
             nests.append(
                 f"<details><summary>loops of kernel {number}</summary><pre>{html.escape(step.loops)}</pre></details>"
             )
         else:
             fused = html.escape(str(step.line or ""))
-            cells = (f"library call {step.name}", moved(step), "")
+            cells = (f"library call {step.name}{times}", moved(step), "")
         operands = "<br>".join(map(html.escape, operand_lines(step)))
         rows.append([*map(html.escape, cells), fused, operands])
     reasons = [
-        [html.escape(text) for text in (reason.what, reason.why, reason.edit, str(reason.line or ""))]
-        for reason in found.reasons
+        [html.escape(text) for text in (reason.what + more, reason.why, reason.edit, str(reason.line or ""))]
+        for reason, more in grouped(found.reasons)
     ]
     return page(
         headline(found),

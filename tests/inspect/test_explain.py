@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy
@@ -82,6 +83,27 @@ def test_other_things_are_refused() -> None:
         np.explain([1, 2])
     with pytest.raises(InspectError, match="takes arrays"):
         np.explain()
+
+
+def test_what_a_loop_repeats_is_told_once() -> None:
+    def program(x: np.ndarray) -> np.ndarray:
+        for _ in range(5):
+            x = np.evaluate(x * 0.5 + x.max())
+        return x
+
+    text = str(np.explain(program, source(1000)))
+    assert text.startswith("ran 10 kernels")
+    assert len(re.findall(r"\nkernel \d+: ", text)) == 2
+    assert text.count(", 5 times\n") == 2
+    assert "(and 4 more like it)" in text
+
+
+def test_what_the_passes_made_has_the_line_of_what_it_is_made_of() -> None:
+    x = np.evaluate(source() + 0.0)
+    y = np.roll(x, 3, axis=1) * 2.0
+    for kernel in np.explain(y).kernels:
+        assert {o.line.text for o in kernel.operations if o.line} == {"y = np.roll(x, 3, axis=1) * 2.0"}
+        assert all(o.line is not None for o in (*kernel.operations, *kernel.outputs))
 
 
 def test_notebooks_get_html() -> None:
