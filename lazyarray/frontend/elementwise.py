@@ -59,8 +59,9 @@ def written_through(result: Any, options: dict[str, Any]) -> Any:
 
 def call_numpy(name: str, function: Callable[..., Any], args: Any, options: dict[str, Any]) -> Any:
     """A fallback: NumPy's function on evaluated arguments, its result wrapped, counted."""
-    ledger.fallback(name, args)
+    run = ledger.fallback(name, args)
     result = function(*export(args), **export(options))
+    ledger.ended(run)
     return written_through(wrap(result), options)
 
 

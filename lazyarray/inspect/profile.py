@@ -59,6 +59,7 @@ class Event:
     line: Line | None
     count: int
     nbytes: int = 0
+    seconds: float = 0.0  # of fallbacks
 
 
 @dataclass(slots=True)
@@ -88,26 +89,32 @@ class Profile:
 
     @property
     def fallbacks(self) -> list[Event]:
-        """Functions that ran in NumPy, by line, those with most bytes first."""
-        found = together((("fallback", run.name, run.site), run.nbytes) for run in self.runs.fallback_runs)
-        return sorted(found, key=lambda event: -event.nbytes)
+        """Functions that ran in NumPy, by line, the longest first."""
+        found = together((("fallback", run.name, run.site), run.nbytes, run.seconds) for run in self.runs.fallback_runs)
+        return sorted(found, key=lambda event: (-event.seconds, -event.nbytes))
+
+    @property
+    def rows(self) -> list[Row]:
+        """The table: kernels and fallbacks, those that lost most time first, then library calls."""
+        numpys = [Row(f"{e.what} (NumPy)", e.line, e.count, e.seconds, e.nbytes, 0) for e in self.fallbacks]
+        return [*sorted([*self.kernels, *numpys], key=lambda row: -row.lost), *self.library_calls]
 
     @property
     def evaluations(self) -> list[Event]:
         """Evaluations by reason and line, the most frequent first."""
-        found = together((("evaluation", run.reason, run.site), 0) for run in self.runs.evaluation_runs)
+        found = together((("evaluation", run.reason, run.site), 0, 0.0) for run in self.runs.evaluation_runs)
         return sorted(found, key=lambda event: -event.count)
 
     @property
     def transfers(self) -> list[Event]:
         """Copies between host and devices by line and reason, those with most bytes first."""
-        found = together((("transfer", f"{t.way}: {t.reason}", t.site), t.nbytes) for t in self.runs.transfers)
+        found = together((("transfer", f"{t.way}: {t.reason}", t.site), t.nbytes, 0.0) for t in self.runs.transfers)
         return sorted(found, key=lambda event: -event.nbytes)
 
     @property
     def copies(self) -> list[Event]:
         """Values copied though nobody asked for it, by line."""
-        return together((("copy", f"{c.what}: {c.reason}", c.site), c.nbytes) for c in self.runs.materialisations)
+        return together((("copy", f"{c.what}: {c.reason}", c.site), c.nbytes, 0.0) for c in self.runs.materialisations)
 
     def __str__(self) -> str:
         from lazyarray.inspect.tables import lines_of
@@ -191,12 +198,15 @@ def _measured(place: str) -> float:
     return best
 
 
-def together(found: Iterable[tuple[tuple[str, str, Site | None], int]]) -> list[Event]:
+def together(found: Iterable[tuple[tuple[str, str, Site | None], int, float]]) -> list[Event]:
     """Events of one kind, text and line as one."""
-    groups: dict[tuple[str, str, Line | None], list[int]] = {}
-    for (kind, what, site), nbytes in found:
-        groups.setdefault((kind, what, find_line(site)), []).append(nbytes)
-    return [Event(kind, what, line, len(sizes), sum(sizes)) for (kind, what, line), sizes in groups.items()]
+    groups: dict[tuple[str, str, Line | None], list[tuple[int, float]]] = {}
+    for (kind, what, site), nbytes, seconds in found:
+        groups.setdefault((kind, what, find_line(site)), []).append((nbytes, seconds))
+    return [
+        Event(kind, what, line, len(same), sum(n for n, _ in same), sum(s for _, s in same))
+        for (kind, what, line), same in groups.items()
+    ]
 
 
 def rows_of(found: list[KernelRun] | list[LibraryRun]) -> list[Row]:

@@ -15,9 +15,11 @@ def summary(found: Profile) -> list[str]:
     """The block as a whole: where its time went, and its memory."""
     runs = found.runs
     busy = sum(row.seconds for row in (*found.kernels, *found.library_calls))
+    numpys = sum(event.seconds for event in found.fallbacks)
     rise = f", {bytes_text(found.peak_rise)} more than before" if found.peak_rise else ""
     return [
         f"{seconds_text(found.seconds)}: kernels and calls {seconds_text(busy)}, "
+        f"fallbacks {seconds_text(numpys)}, "
         f"compiling {seconds_text(found.compile_seconds)} ({runs.compiles} compiled, {runs.disk_hits} from disk), "
         "the rest Python",
         f"peak memory of the process {bytes_text(found.peak_memory)}{rise}; "
@@ -31,15 +33,15 @@ def cells(row: Row) -> tuple[str, ...]:
     if row.is_library:
         return "", seconds_text(row.seconds), calls, f"{row.bandwidth / 1e9:.1f}", "", ""
     share = f"{row.bandwidth / copy_bandwidth():.0%}"
-    flops = row.operations / row.seconds / 1e9 if row.seconds else 0.0
-    return seconds_text(row.lost), seconds_text(row.seconds), calls, f"{row.bandwidth / 1e9:.1f}", share, f"{flops:.1f}"
+    flops = f"{row.operations / row.seconds / 1e9:.1f}" if row.operations and row.seconds else ""
+    return seconds_text(row.lost), seconds_text(row.seconds), calls, f"{row.bandwidth / 1e9:.1f}", share, flops
 
 
 def lines_of(found: Profile) -> list[str]:
     """A profile as lines of text."""
     widths = (9, 9, 6, 6, 7, 7)
     lines = [*summary(found), row_text(_HEADS[:6], widths) + "  kernel"]
-    for row in (*found.kernels, *found.library_calls):
+    for row in found.rows:
         name = f"{row.name} (library call)" if row.is_library else row.name
         lines.append(f"{row_text(cells(row), widths)}  {name}")
         if row.line is not None:
@@ -54,7 +56,7 @@ def row_text(texts: tuple[str, ...], widths: tuple[int, ...]) -> str:
 
 def events(found: Profile) -> list[Event]:
     """What is told below the table."""
-    return [*found.fallbacks, *found.evaluations, *found.transfers, *found.copies]
+    return [*found.evaluations, *found.transfers, *found.copies]
 
 
 def event_text(event: Event) -> str:
@@ -64,17 +66,12 @@ def event_text(event: Event) -> str:
     place = "" if event.line is None else f"    {event.line}"
     if event.kind == "evaluation":
         return f"evaluated {times}: {event.what}{place}"
-    if event.kind == "fallback":
-        return f"{event.what} (fallback to NumPy) {times}{size}{place}"
     return f"{event.kind} {event.what}, {times}{size}{place}"
 
 
 def html_of(found: Profile) -> str:
     """A profile as notebooks show it."""
-    rows = [
-        [*map(html.escape, (*cells(row), row.name, str(row.line or "")))]
-        for row in (*found.kernels, *found.library_calls)
-    ]
+    rows = [[*map(html.escape, (*cells(row), row.name, str(row.line or "")))] for row in found.rows]
     told = [
         [*map(html.escape, (e.kind, e.what, str(e.count), bytes_text(e.nbytes) if e.nbytes else "", str(e.line or "")))]
         for e in events(found)

@@ -8,7 +8,7 @@ from lazyarray.inspect.lines import find_line
 from lazyarray.inspect.profile import Profile
 from lazyarray.ir.node import Site
 
-_TRACKS: Final = ("block", "kernel", "library call", "compile", "evaluation")
+_TRACKS: Final = ("block", "kernel", "library call", "compile", "evaluation", "fallback")
 
 
 def events_of(found: Profile) -> list[dict[str, Any]]:
@@ -32,6 +32,8 @@ def events_of(found: Profile) -> list[dict[str, Any]]:
         add(run.name, "kernel", run.start, run.seconds, run.site, read=run.bytes_read, written=run.bytes_written)
     for call in found.runs.library_runs:
         add(call.name, "library call", call.start or found.start, call.seconds, call.site)
+    for fallback in found.runs.fallback_runs:
+        add(fallback.name, "fallback", fallback.start, fallback.seconds, fallback.site, nbytes=fallback.nbytes)
     for compiled in found.runs.compiled:
         add("from disk" if compiled.from_disk else "compile", "compile", compiled.start, compiled.seconds)
     for evaluation in found.runs.evaluation_runs:

@@ -68,12 +68,19 @@ class Transfer(NamedTuple):
     site: Site | None = None
 
 
-class FallbackRun(NamedTuple):
-    """One call that ran in NumPy in the place of compiled code; `nbytes`: of the arrays it was given."""
+@dataclass(slots=True)
+class FallbackRun:
+    """One call that ran in NumPy in the place of compiled code; `nbytes`: of the arrays it was given.
+
+    `seconds`: NumPy's own time, kernels, library calls and compiling for its arguments left out; 0 where not measured.
+    """
 
     name: str
     nbytes: int
     site: Site | None
+    start: float
+    busy: float  # seconds of kernels, library calls and compiling before it
+    seconds: float = 0.0
 
 
 class EvaluationRun(NamedTuple):
@@ -124,10 +131,11 @@ class Runs:
 class Ledger:
     """Counts, and the recordings that are open now (innermost last)."""
 
-    __slots__ = ("_counts", "_fallbacks", "_open", "compile_seconds", "refusing")
+    __slots__ = ("_counts", "_fallbacks", "_open", "busy_seconds", "compile_seconds", "refusing")
 
     def __init__(self) -> None:
         self.compile_seconds = 0.0  # since the start, loading from disk included
+        self.busy_seconds = 0.0  # of kernels and library calls that somebody recorded
         self.refusing: list[Callable[[str, str], None]] = []  # told of events before they happen, and may raise
         self._open: list[Runs] = []
         self._fallbacks: dict[str, int] = {}
@@ -167,6 +175,7 @@ class Ledger:
         counts["bytes_read"] += bytes_read
         counts["bytes_written"] += bytes_written
         if self._open:
+            self.busy_seconds += seconds
             run = KernelRun(name, ops, bytes_read, bytes_written, site, seconds, start, elements)
             for runs in self._open:
                 runs.kernels.append(run)
@@ -186,23 +195,36 @@ class Ledger:
         counts["bytes_read"] += bytes_read
         counts["bytes_written"] += bytes_written
         if self._open:
+            self.busy_seconds += seconds
             run = LibraryRun(name, bytes_read, bytes_written, site, seconds, start)
             for runs in self._open:
                 runs.library_runs.append(run)
 
-    def fallback(self, name: str, given: Iterable[Any] = ()) -> None:
-        """NumPy runs in the place of something that is not compiled; `given`: its arguments."""
+    def fallback(self, name: str, given: Iterable[Any] = ()) -> FallbackRun | None:
+        """NumPy runs in the place of something that is not compiled; `given`: its arguments.
+
+        Who can tell when it has run gives what this returns to `ended`.
+        """
         for refuse in self.refusing:
             refuse("fallback", name)
         self._counts["fallbacks"] += 1
         self._fallbacks[name] = self._fallbacks.get(name, 0) + 1
+        run = None
         if self._open:
-            run = FallbackRun(name, bytes_of(given), find_site(sys._getframe()))
+            busy = self.busy_seconds + self.compile_seconds
+            run = FallbackRun(name, bytes_of(given), find_site(sys._getframe()), time.perf_counter(), busy)
             for runs in self._open:
                 runs.fallbacks[name] = runs.fallbacks.get(name, 0) + 1
                 runs.fallback_runs.append(run)
         if "fallback" in config.debug:
             print(f"lazyarray: {name} runs in NumPy", file=sys.stderr)
+        return run
+
+    def ended(self, run: FallbackRun | None) -> None:
+        """A fallback has returned."""
+        if run is not None:
+            busy = self.busy_seconds + self.compile_seconds - run.busy
+            run.seconds = max(0.0, time.perf_counter() - run.start - busy)
 
     def plan(self, plan: Any, sites: tuple[Site | None, ...], sources: Iterable[Any] = ()) -> None:
         """A plan ran on nodes and numbers."""

@@ -37,7 +37,7 @@ def test_the_table_names_all_of_it() -> None:
     with np.profile() as found:
         run_some()
     text = str(found)
-    for words in ("np.tanh(x) + 1.0", "matmul", "sort (fallback to NumPy)", "evaluated 3 times: evaluate() was called"):
+    for words in ("np.tanh(x) + 1.0", "matmul", "sort (NumPy)", "evaluated 3 times: evaluate() was called"):
         assert words in text
     html = found._repr_html_()
     assert html.count("<table>") == 2
@@ -62,6 +62,8 @@ def test_fallbacks_and_evaluations_are_told_by_line() -> None:
     assert (sort.what, sort.count, sort.nbytes) == ("sort", 1, 160_000)
     assert sort.line is not None
     assert sort.line.text == "np.sort(x + 1.0)"
+    assert 0 < sort.seconds < found.seconds
+    assert [row.calls for row in found.rows if row.name == "sort (NumPy)"] == [1]
     lines = {(e.what, e.line.text if e.line else ""): e.count for e in found.evaluations}
     assert lines["evaluate() was called", "np.evaluate(np.tanh(x) + 1.0)"] == 3
     assert lines["asked for", "float((np.asarray(numpy.ones(5000)) + 1.0).sum())"] == 2
