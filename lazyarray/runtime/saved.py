@@ -8,7 +8,7 @@ input, and the same as text for people.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -26,16 +26,12 @@ Array = np.ndarray[Any, Any]
 LARGEST: Final = 1 << 28  # bytes of inputs that are saved
 _PLAN: Final = "plan.pickle"
 # Classes that a plan of one kernel is made of: nothing else is loaded from a folder.
-_RECORDS: Final = frozenset(
-    {
-        ("lazyarray.schedule.plan", name) for name in ("Plan", "KernelStep", "ClaimStep", "Walk", "Scalar")
-    }
-    | {
-        ("lazyarray.schedule.kernel", name)
-        for name in ("Kernel", "Access", "Stage", "Instruction", "Reduction", "Scan", "Store")
-    }
-    | {("lazyarray.ir.expression", "Entry"), ("builtins", "complex")}
-)  # fmt: skip
+_RECORDS: Final = {
+    "lazyarray.schedule.plan": {"Plan", "KernelStep", "ClaimStep", "Walk", "Scalar"},
+    "lazyarray.schedule.kernel": {"Kernel", "Access", "Stage", "Instruction", "Reduction", "Scan", "Store"},
+    "lazyarray.ir.expression": {"Entry"},
+    "builtins": {"complex"},
+}
 
 
 class Saved:
@@ -84,10 +80,10 @@ class Saved:
 
 
 class _Records(pickle.Unpickler):
-    """Loads records of plans, and no other objects: a folder may come from somebody else."""
+    """Loads records of plans, and no other objects: what a pickle names runs when it is loaded."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in _RECORDS:
+        if name not in _RECORDS.get(module, ()):
             raise pickle.UnpicklingError(f"{module}.{name} is no part of a saved launch")
         return super().find_class(module, name)
 
@@ -172,7 +168,9 @@ def slots_to_save(plan: Plan, step: KernelStep) -> list[int]:
     return sorted(found)
 
 
-def save_launch(plan: Plan, step: KernelStep, source: str, value_of: Any, numbers: Sequence[Any]) -> None:
+def save_launch(
+    plan: Plan, step: KernelStep, source: str, value_of: Callable[[int], Array], numbers: Sequence[Any]
+) -> None:
     """Leaves a launch in a new folder of the dump, before it runs.
 
     `value_of(slot)`: the slot's array; `numbers`: per captured entry its source, where numbers are found.
@@ -193,11 +191,10 @@ def save_launch(plan: Plan, step: KernelStep, source: str, value_of: Any, number
     cut_out(plan, step, values).save(folder, source)
 
 
-def claimed(plan: Plan, step: KernelStep, slot: int, value_of: Any) -> Array:
+def claimed(plan: Plan, step: KernelStep, slot: int, value_of: Callable[[int], Array]) -> Array:
     """A slot's memory; that of an old value which a write took over already is the write's."""
     for result in step.writes:
         entry = plan.entries[result]
         if entry.kind in ("update", "scatter") and entry.args[0] == slot:
             slot = result
-    found: Array = value_of(slot)
-    return found
+    return value_of(slot)
