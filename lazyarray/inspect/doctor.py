@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import time
@@ -124,8 +125,13 @@ def cache() -> Iterator[str]:
     if not folder.is_dir():
         yield f"{folder} (nothing there yet)"
         return
-    files = [file.stat().st_size for file in folder.rglob("*") if file.is_file()]
-    yield f"{folder}: {len(files)} files, {bytes_text(sum(files))}"
+    count, size = 0, 0
+    for name, _, files in os.walk(folder):
+        for file in files:
+            with contextlib.suppress(OSError):  # another process may have removed it
+                size += os.stat(os.path.join(name, file)).st_size
+                count += 1
+    yield f"{folder}: {count} files, {bytes_text(size)}"
     if not os.access(folder, os.W_OK):
         yield "it cannot be written: every process compiles anew what is not there"
 
