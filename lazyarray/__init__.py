@@ -17,7 +17,7 @@ from lazyarray.frontend import modules as _modules
 
 _OWN = (
     "config", "counters", "device", "evaluate", "explain", "jit", "profile", "record_runs", "set_device", "strict",
-    "verify",
+    "verify", "visualize",
 )  # fmt: skip
 
 # What NumPy says about itself as a module, and to the array API's programs.
@@ -56,7 +56,7 @@ def __getattr__(name: str) -> Any:
         from lazyarray.frontend.jit import jit as value
     elif name in ("device", "set_device"):
         value = getattr(_import_module("lazyarray.frontend.devices"), name)
-    elif name in ("explain", "profile", "strict", "verify"):
+    elif name in ("explain", "profile", "strict", "verify", "visualize"):
         value = getattr(_import_module(f"lazyarray.inspect.{name}"), name)
     elif name.startswith("__"):
         if name not in _OF_NUMPY:

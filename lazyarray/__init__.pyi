@@ -518,6 +518,7 @@ from lazyarray.frontend.devices import device as device
 from lazyarray.frontend.devices import set_device as set_device
 from lazyarray.inspect.strict import strict as strict
 from lazyarray.inspect.verify import verify as verify
+from lazyarray.inspect.visualize import visualize as visualize
 from lazyarray.runtime.ledger import Runs as _Runs
 from lazyarray.runtime.ledger import counters as counters
 

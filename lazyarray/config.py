@@ -77,6 +77,14 @@ def _folder(name: str, value: Any) -> str:
         raise _refuse(name, value, "a folder") from None
 
 
+def _switch(name: str, value: Any) -> bool:
+    if isinstance(value, str):
+        value = {"": False, "0": False, "1": True}.get(value, value)
+    if value is True or value is False:
+        return bool(value)
+    raise _refuse(name, value, "True or False (1 or 0 in the environment)")
+
+
 def _optional_folder(name: str, value: Any) -> str | None:
     return None if value is None or value == "" else _folder(name, value)
 
@@ -111,6 +119,7 @@ _CHECKS: Final[dict[str, Callable[[str, Any], Any]]] = {
     "memory_budget": _bytes,
     "debug": _stages,
     "dump": _optional_folder,
+    "progress": _switch,
 }
 _DEFAULTS: Final[dict[str, Any]] = {
     "backend": "llvm",
@@ -122,6 +131,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "memory_budget": None,
     "debug": (),
     "dump": None,
+    "progress": False,
 }
 
 
@@ -139,6 +149,7 @@ class Config:
     memory_budget: int | None  # bytes that pending expressions may pin; None: chosen by the runtime
     debug: tuple[str, ...]
     dump: str | None  # folder for debug output; None: standard error
+    progress: bool  # a bar for evaluations beyond 2 s
 
     followers: ClassVar[list[Callable[[], None]]] = []  # called when settings have changed
 

@@ -1,9 +1,11 @@
 """Holds that the Python programs in README.md and docs/ run and print as printed, and that links lead somewhere."""
 
+import importlib.util
 import os
 import re
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,6 +65,62 @@ def test_the_programs_of_a_page_run_and_print_what_it_says(program: Program) -> 
         shown = done.stdout.replace("buffered_sum", "sum") if SUMS_IN_BUFFERS else done.stdout
         printed = [line for line in shown.splitlines() if line.strip()]
         assert printed == [line for line in program.output.splitlines() if line.strip()]
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """The fenced blocks of a page with their kinds, and indented ones, which show commands and output, as "shell"."""
+    text = page.read_text(encoding="utf-8")
+    fenced = [(block.group(1).strip(), block.group(2)) for block in FENCE.finditer(text)]
+    indented = re.findall(r"(?<=\n\n)((?: {4}.*\n)+)", FENCE.sub("", text))
+    return [*fenced, *(("shell", body) for body in indented)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_block_of_a_page_is_of_a_kind_that_is_tested(page: Path) -> None:
+    for kind, body in blocks(page):
+        assert kind in ("python", "text", "sh", "bash", "toml", "shell"), kind
+        if kind == "toml":
+            assert tomllib.loads(body)
+        if kind in ("sh", "bash", "shell"):
+            for module in re.findall(r"python -m (lazyarray[\w.]*|benchmarks[\w.]*|tests[\w.]*)", body):
+                assert importlib.util.find_spec(module) is not None, module
+
+
+def test_the_site_has_every_page_in_the_order_in_which_they_are_read() -> None:
+    contents = (ROOT / "docs" / "site" / "contents.md").read_text(encoding="utf-8")
+    listed = re.findall(r"<(\S+\.md)>", contents)
+    assert len(listed) == len(set(listed))
+    pages = {(ROOT / "docs" / "site" / target).resolve() for target in listed}
+    assert set(PAGES) <= pages
+    names = [Path(target).stem for target in listed]
+    order = "tutorial evaluation why-slow numerics gpu cache adding-an-op adding-a-backend layout benchmarks coverage"
+    wanted = [*order.split(), "changelog"]
+    assert [name for name in names if name in wanted] == wanted
+
+
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    pytest.importorskip("sphinx")
+    pytest.importorskip("furo")
+    pytest.importorskip("myst_parser")
+    config = (ROOT / "docs" / "site" / "conf.py").read_text(encoding="utf-8")
+    (command,) = re.findall(r"python -m sphinx (.*) build/site$", config, re.MULTILINE)
+    words = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        *command.split(),
+        "-d",
+        str(tmp_path / "trees"),
+        str(tmp_path / "site"),
+    ]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    front = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    (target,) = set(re.findall(r"[\w/]+\.html", front))
+    assert (tmp_path / "site" / target).exists()
+    for page in PAGES:
+        assert (tmp_path / "site" / page.relative_to(ROOT).with_suffix(".html")).exists(), page
 
 
 def anchors(page: Path) -> set[str]:

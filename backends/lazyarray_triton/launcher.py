@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from lazyarray.runtime.dump import show
 from lazyarray.runtime.ledger import ledger
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_triton import launch, model
@@ -145,6 +146,7 @@ class Launcher:
             functions = self._functions[key] = load_functions(source)
         binary = compile_variant(functions, source, made, capability)
         ledger.compiled(time.perf_counter() - start, start)
+        show("asm", binary.name, lambda: binary.ptx, "ptx")
         if self._cubins is not None:
             self._cubins.store(source, made, capability, binary)
         return binary

@@ -194,8 +194,10 @@ def run_plain(source: Function, args: Sequence[Any], kwargs: Mapping[str, Any], 
 
 def fall_back(name: str, source: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """NumPy's function on exported arguments, counted under `name`."""
-    ledger.fallback(name)
-    return run_numpy(source, args, kwargs)
+    run = ledger.fallback(name, (*args, *kwargs.values()))
+    result = run_numpy(source, args, kwargs)
+    ledger.ended(run)
+    return result
 
 
 def run_numpy(source: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -221,7 +223,7 @@ def ask_numpy(name: str, source: Function, args: Sequence[Any], kwargs: Mapping[
         if warned:
             warnings.simplefilter("ignore")
         result = run_numpy(source, args, kwargs)
-    ledger.fallback(name)
+    ledger.fallback(name, (*args, *kwargs.values()))
     return result
 
 
@@ -442,12 +444,13 @@ def passing(name: str, source: Function, pure: bool = False, counted: bool = Tru
                 return result
         # A third positional argument may be an `out`.
         if pure and len(args) < 3 and _WRITTEN.isdisjoint(kwargs):
-            ledger.fallback(name)
+            run = ledger.fallback(name, (*args, *kwargs.values()))
             result = answer(source, args, kwargs)
             if result is not NOTHING:
                 return result
             values = [borrow(arg) for arg in args]
             result = source(*values, **{key: borrow(value) for key, value in kwargs.items()})
+            ledger.ended(run)
             for given, value in zip(args, values, strict=True):
                 if result is value:
                     return given  # not the stand-in for it, which refuses writes

@@ -59,8 +59,9 @@ def written_through(result: Any, options: dict[str, Any]) -> Any:
 
 def call_numpy(name: str, function: Callable[..., Any], args: Any, options: dict[str, Any]) -> Any:
     """A fallback: NumPy's function on evaluated arguments, its result wrapped, counted."""
-    ledger.fallback(name)
+    run = ledger.fallback(name, args)
     result = function(*export(args), **export(options))
+    ledger.ended(run)
     return written_through(wrap(result), options)
 
 
@@ -226,7 +227,7 @@ def elementwise(function: Any, args: tuple[Any, ...], python: Callable[..., Any]
         del_args = memory
     elif not function._ops or must_be_eager(args):
         if function._ops == () and any(type(a) is ndarray and a._np is None for a in args):
-            ledger.fallback(function.__name__)
+            ledger.fallback(function.__name__, args)
         del_args = [export(arg) if type(arg) is not ndarray else read_only(arg) for arg in args]
     else:
         del memory

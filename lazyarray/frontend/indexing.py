@@ -160,7 +160,7 @@ def _part(array: ndarray, element: Any) -> Any:
 def _get_advanced(array: ndarray, key: Any) -> Any:
     parsed = parse_advanced(array, key)
     if parsed is None:
-        ledger.fallback("index by a boolean without axes, or by many items")
+        ledger.fallback("index by a boolean without axes, or by many items", (array,))
         return wrap(read_only(array)[memory_key(key)])
     if parsed.mask is not None:
         return _get_masked(array, parsed)

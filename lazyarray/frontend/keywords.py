@@ -102,7 +102,7 @@ def call(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
                 np.negative(_NOTHING, where=_NO_MASK)  # NumPy warns, from 2.4 on
             return recorded
     if managed and not function._ops:
-        ledger.fallback(function.__name__)
+        ledger.fallback(function.__name__, args)
     if "out" in options:
         # Even None, where `_call_memory` has nothing better: NumPy then warns of less.
         given["out"] = None if function.nout == 1 else outs

@@ -41,10 +41,10 @@ def run_numpy(name: str, array: Any, args: tuple[Any, ...], options: dict[str, A
     from lazyarray.frontend.elementwise import export, written_through
     from lazyarray.runtime.ledger import ledger
 
-    if not is_plain(array):
-        ledger.fallback("ndarray." + name)
+    run = None if is_plain(array) else ledger.fallback("ndarray." + name, (array, *args))
     method = getattr(np.ndarray, name)  # unbound: messages then name the method as those of direct calls do
     result = method(to_numpy(array), *export(args), **export(options))
+    ledger.ended(run)
     return written_through(wrap(result), options)
 
 

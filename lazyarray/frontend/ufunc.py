@@ -267,7 +267,7 @@ def _call_core(function: ufunc, args: tuple[Any, ...], options: dict[str, Any]) 
     if found is not None:
         return found(*args, **options)
     if any(type(a) is ndarray and a._np is None for a in args):
-        ledger.fallback(function.__name__)
+        ledger.fallback(function.__name__, args)
     inputs = export(args) if options else tuple([_readable(a) for a in args])
     return written_through(wrap(function._np(*inputs, **export(options))), options)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import platform
 import time
 from collections.abc import Callable, Iterator
@@ -12,11 +14,21 @@ from typing import Any, Final
 
 import numpy
 
+from lazyarray import native
 from lazyarray.config import config
 from lazyarray.inspect.text import bytes_text, seconds_text
-from lazyarray.runtime import backend
+from lazyarray.runtime import backend, device
 
-_PACKAGES: Final = ("lazyarray-numpy", "numpy", "llvmlite", "triton", "cupy", "cupy-cuda12x")
+_PACKAGES: Final = ("lazyarray-numpy", "numpy", "llvmlite")
+# Distributions that are needed for something only, and for what; the first installed one of a group counts.
+_OPTIONAL: Final = {
+    ("triton",): "kernels on NVIDIA GPUs",
+    ("cupy", "cupy-cuda12x", "cupy-cuda13x"): "memory and libraries of NVIDIA GPUs",
+    ("pygraphviz",): "lazyarray.visualize()",
+    ("matplotlib",): "plot() of a profile",
+    ("tqdm",): "progress bars",
+    ("cython",): "compiling the hot modules again after a change of their source",
+}
 _LONGEST_TEST: Final = 5.0  # seconds
 
 
@@ -24,7 +36,9 @@ def diagnose() -> tuple[str, bool]:
     """The report as text, and whether everything that is needed works."""
     lines: list[str] = []
     lines += section("versions", versions())
+    lines += section("hot modules", hot_modules())
     lines += section("backends", backends())
+    lines += section("devices", devices())
     lines += section("settings", settings())
     lines += section("cache", cache())
     lines += section("self-test", checks := list(self_test()))
@@ -44,6 +58,45 @@ def versions() -> Iterator[str]:
             yield f"{package} {version(package)}"
         except PackageNotFoundError:
             yield f"{package} is not installed"
+    for group, use in _OPTIONAL.items():
+        yield optional(group, use)
+
+
+def optional(group: tuple[str, ...], use: str) -> str:
+    """Whether a package of the group is installed."""
+    for package in group:
+        try:
+            return f"{package} {version(package)}"
+        except PackageNotFoundError:
+            continue
+    return f"{group[0]} is not installed (needed for {use})"
+
+
+def hot_modules() -> Iterator[str]:
+    """Whether the modules that run for every operation are compiled, and why not."""
+    if native.COMPILED:
+        yield f"{len(native.COMPILED)} run compiled, from {native.LIBRARY}"
+    else:
+        yield f"run as Python, 2 to 4 times slower for each operation: {native.WHY_PYTHON}"
+        yield "python -m lazyarray.native.build compiles them (needs Cython, setuptools and a C compiler)"
+
+
+def devices() -> Iterator[str]:
+    """Every kind of device that is declared, and whether one opens."""
+    yield f"cpu: {len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count()} cores for us"
+    for name in sorted({point.name for point in entry_points(group=device.GROUP)}):
+        used = " (in use)" if config.device.partition(":")[0] == name else ""
+        try:
+            found: Any = device.open_device(name)
+            about: Callable[[], str] | None = getattr(found, "about", None)
+            yield f"{found.name}{used}: {about() if about else 'opens'}"
+        except Exception as error:  # drivers and libraries fail in many ways
+            yield f"{name}{used} does not open: {type(error).__name__}: {first_line(error)}"
+
+
+def first_line(error: Exception) -> str:
+    """The start of a message, which libraries of devices make long."""
+    return str(error).strip().partition("\n")[0]
 
 
 def backends() -> Iterator[str]:
@@ -57,7 +110,7 @@ def backends() -> Iterator[str]:
             facts = "; ".join(f"{key} {value}" for key, value in about().items()) if about else "interprets with NumPy"
             yield f"{name}{used}: {facts}"
         except Exception as error:  # whatever keeps a backend from loading is what is to be told
-            yield f"{name}{used} does not load: {type(error).__name__}: {error}"
+            yield f"{name}{used} does not load: {type(error).__name__}: {first_line(error)}"
 
 
 def settings() -> Iterator[str]:
@@ -72,8 +125,15 @@ def cache() -> Iterator[str]:
     if not folder.is_dir():
         yield f"{folder} (nothing there yet)"
         return
-    files = [file.stat().st_size for file in folder.rglob("*") if file.is_file()]
-    yield f"{folder}: {len(files)} files, {bytes_text(sum(files))}"
+    count, size = 0, 0
+    for name, _, files in os.walk(folder):
+        for file in files:
+            with contextlib.suppress(OSError):  # another process may have removed it
+                size += os.stat(os.path.join(name, file)).st_size
+                count += 1
+    yield f"{folder}: {count} files, {bytes_text(size)}"
+    if not os.access(folder, os.W_OK):
+        yield "it cannot be written: every process compiles anew what is not there"
 
 
 def _programs() -> dict[str, Callable[[Any], Any]]:

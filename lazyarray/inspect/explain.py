@@ -3,88 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from lazyarray.errors import InspectError
 from lazyarray.frontend import array as core
 from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.inspect.edits import edit_for, edit_for_fallback
 from lazyarray.inspect.lines import Line, find_line
-from lazyarray.inspect.text import bytes_text, html_of
+from lazyarray.inspect.notes import CallNote, KernelNote, Operand, Operation, Reason
+from lazyarray.inspect.notes import Explanation as Explanation
+from lazyarray.inspect.text import bytes_text
 from lazyarray.ir.expression import capture, pending_closure
 from lazyarray.ir.node import Node, Site
-from lazyarray.runtime.evaluate import is_pending, plan_of
+from lazyarray.runtime.device import placement
+from lazyarray.runtime.device_run import AN_INPUT
+from lazyarray.runtime.evaluate import ASKED, is_pending, plan_of
 from lazyarray.runtime.ledger import Runs, ledger
 from lazyarray.schedule.plan import CallStep, ClaimStep, KernelStep, Plan
 from lazyarray.schedule.printer import format_kernel
 
-Made = tuple[Plan, tuple[Site | None, ...]]
+Sites = tuple[Site | None, ...]
+Made = tuple[Plan, Sites]
 
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One operation of a kernel and the line that wrote it."""
-
-    name: str
-    line: Line | None
-
-
-@dataclass(frozen=True, slots=True)
-class KernelNote:
-    """One kernel: what is fused in it and what it moves. `unfused`: bytes that NumPy moves for the same operations."""
-
-    name: str
-    operations: tuple[Operation, ...]
-    loops: str
-    bytes_read: int
-    bytes_written: int
-    unfused: int
-    apart: str  # why it is not one nest with an earlier kernel; empty if nothing spoke for that
-
-
-@dataclass(frozen=True, slots=True)
-class CallNote:
-    """One library call."""
-
-    name: str
-    line: Line | None
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Something that costs, why it is so, and the edit that removes it (empty where there is none)."""
-
-    what: str
-    why: str
-    edit: str
-    line: Line | None
-
-
-@dataclass(slots=True)
-class Explanation:
-    """What evaluation does. `str()` is text for a terminal; notebooks show HTML."""
-
-    evaluated: bool
-    kernels: list[KernelNote] = field(default_factory=list)
-    calls: list[CallNote] = field(default_factory=list)
-    reasons: list[Reason] = field(default_factory=list)
-    at_once: int = 0  # arrays that hold memory no plan made: small ones, inputs
-
-    @property
-    def bytes_moved(self) -> int:
-        """Bytes that the kernels read and write."""
-        return sum(k.bytes_read + k.bytes_written for k in self.kernels)
-
-    @property
-    def unfused(self) -> int:
-        """Bytes that NumPy reads and writes for the kernels' operations."""
-        return sum(k.unfused for k in self.kernels)
-
-    def __str__(self) -> str:
-        return "\n".join(lines_of(self))
-
-    def _repr_html_(self) -> str:
-        return html_of(str(self))
+_COPY: Final = "use or evaluate what was made of the array before writing into it"
 
 
 def explain(*given: Any) -> Explanation:
@@ -99,22 +40,32 @@ def explain(*given: Any) -> Explanation:
         return explain_call(given[0], given[1:])
     nodes = [node for node in map(node_of, given) if node is not None]
     found = Explanation(evaluated=not any(is_pending(node) for node in nodes), at_once=len(given) - len(nodes))
+    made, untold = plans_behind(nodes)
+    found.at_once += untold
+    describe(found, made)
     pending = [node for node in nodes if is_pending(node)]
-    made: list[Made] = []
     if pending:
-        closure = pending_closure(pending)
-        signature, sources = capture(closure, pending)
+        found.reasons += transfers_ahead(capture(pending_closure(pending), pending)[1])
+    return found
+
+
+def plans_behind(nodes: list[Node]) -> tuple[list[Made], int]:
+    """The plans that will make or made the nodes, and how many nodes no plan made."""
+    made: list[Made] = []
+    pending = [node for node in nodes if is_pending(node)]
+    if pending:
+        signature, sources = capture(pending_closure(pending), pending)
         made.append((plan_of(signature), tuple([s.site if type(s) is Node else None for s in sources])))
+    untold = 0
     for node in nodes:
-        known: Made | None = getattr(node, "made", None)
+        known: Made | None = node.made
         if is_pending(node):
             continue
         if known is None:
-            found.at_once += 1
+            untold += 1
         elif all(known[1] is not other[1] for other in made):
             made.append(known)
-    describe(found, made)
-    return found
+    return made, untold
 
 
 def explain_call(function: Callable[..., Any], args: Iterable[Any]) -> Explanation:
@@ -126,7 +77,8 @@ def explain_call(function: Callable[..., Any], args: Iterable[Any]) -> Explanati
                 item.evaluate()
     found = Explanation(evaluated=True)
     describe(found, runs.plans)
-    found.reasons += reasons_of(runs)
+    found.reasons += computed_before(runs)
+    found.reasons = [reason for reason in found.reasons if reason.kind != "copy"] + reasons_of(runs)  # as they happened
     return found
 
 
@@ -135,116 +87,166 @@ def node_of(value: Any) -> Node | None:
     if isinstance(value, LazyScalar):
         return value._node
     if not isinstance(value, core.ndarray):
-        raise InspectError(f"explain() takes lazyarray's arrays, not {type(value).__name__}; np.asarray() makes one")
+        raise InspectError(f"expected lazyarray's arrays, not {type(value).__name__}; np.asarray() makes one")
     if value._np is not None:
         return None
     node: Node | None = value._node
     return value._base.node if node is None else node
 
 
+# ---- steps
+
+
 def describe(found: Explanation, made: Iterable[Made]) -> None:
-    """Adds the steps of plans."""
+    """Adds the steps of plans, and the reasons for their number and their memory."""
     for plan, sites in made:
         numbers: dict[int, int] = {}
         for place, step in enumerate(plan.steps):
             if isinstance(step, KernelStep):
                 numbers[place] = len(found.kernels)
-                found.kernels.append(kernel_note(plan, place, step, sites, numbers))
+                note = kernel_note(plan, place, step, sites, numbers)
+                found.steps.append(note)
+                if note.apart:
+                    what = f"kernel {numbers[place] + 1} is a nest of its own"
+                    if note.earlier is not None:
+                        what = f"kernel {numbers[place] + 1} is not part of kernel {note.earlier + 1}"
+                    line = next((o.line for o in reversed(note.operations) if o.line is not None), None)
+                    edit = edit_for(plan.apart[place][1])
+                    found.reasons.append(Reason(what, note.apart, edit, line, "cut"))
             elif isinstance(step, CallStep):
-                found.calls.append(CallNote(step.library.name, line_at(plan, step.result, sites)))
+                found.steps.append(call_note(plan, step, sites))
             elif isinstance(step, ClaimStep) and step.copy:
-                why = "older values of it are still to be read"
-                edit = "use or evaluate what was made of the array before writing into it"
-                found.reasons.append(Reason("copy before a write", why, edit, line_at(plan, step.result, sites)))
-        for slot, why in plan.why.items():
-            if any(isinstance(s, KernelStep) and slot in s.writes for s in plan.steps):
-                size = plan.nbytes(slot)
-                found.reasons.append(
-                    Reason(f"{bytes_text(size)} in memory that nobody asked for", why, "", line_at(plan, slot, sites))
-                )
+                why, size = "older values of it are still to be read", plan.nbytes(step.result)
+                line = line_at(plan, step.result, sites)
+                found.reasons.append(Reason("copy before a write", why, _COPY, line, "copy", size))
+        found.reasons += memory_reasons(plan, sites)
 
 
-def kernel_note(
-    plan: Plan, place: int, step: KernelStep, sites: tuple[Site | None, ...], numbers: dict[int, int]
-) -> KernelNote:
+def memory_reasons(plan: Plan, sites: Sites) -> list[Reason]:
+    """Values in memory that nobody asked for, and values computed more than once."""
+    found = []
+    for slot, why in plan.why.items():
+        if any(isinstance(s, KernelStep) and slot in s.writes for s in plan.steps):
+            size = plan.nbytes(slot)
+            what = f"{bytes_text(size)} in memory that nobody asked for"
+            found.append(Reason(what, why, edit_for(why), line_at(plan, slot, sites), "materialisation", size))
+    for slot, times in plan.again.items():
+        what = f"{plan.entries[slot].attr[0]} is computed {times:.0f} times for each element"
+        why = "that costs less than putting it into memory and reading it again"
+        edit = "np.evaluate() it first, where it is wanted in memory anyway"
+        found.append(Reason(what, why, edit, line_at(plan, slot, sites), "recomputation"))
+    return found
+
+
+def kernel_note(plan: Plan, place: int, step: KernelStep, sites: Sites, numbers: dict[int, int]) -> KernelNote:
     """One kernel step as users read it."""
     operations = tuple(
         Operation(name, line_at(plan, slot, sites)) for name, slot in zip(step.ops, step.computes, strict=True)
     )
-    apart = ""
-    if place in plan.apart:
-        other, why = plan.apart[place]
-        apart = f"not part of kernel {numbers[other] + 1}: {why}" if other in numbers else why
+    other, apart = plan.apart.get(place, (-1, ""))
+    slots = dict.fromkeys(walk.slot for walk in step.walks)
+    reads = tuple(operand(plan, slot, sites) for slot in slots if slot not in step.writes)
+    makes = tuple(operand(plan, slot, sites) for slot in step.writes)
     loops = format_kernel(step.kernel)
-    return KernelNote(step.name, operations, loops, step.loaded, step.stored, step.unfused, apart)
+    return KernelNote(
+        step.name, operations, loops, step.loaded, step.stored, step.unfused, apart, numbers.get(other), reads, makes
+    )
 
 
-def line_at(plan: Plan, slot: int, sites: tuple[Site | None, ...]) -> Line | None:
-    """The line that wrote what a slot holds."""
-    origin = plan.origins[slot]
-    return None if origin is None else find_line(sites[origin])
+def call_note(plan: Plan, step: CallStep, sites: Sites) -> CallNote:
+    """One library call as users read it."""
+    slots = [slot for slot, _ in step.args]
+    read = sum(plan.nbytes(slot) for slot in dict.fromkeys(slots))
+    inputs, outputs = [tuple(operand(plan, slot, sites) for slot in group) for group in (slots, (step.result,))]
+    line = line_at(plan, step.result, sites)
+    return CallNote(step.library.name, line, read, plan.nbytes(step.result), inputs, outputs)
 
 
-# What can be done about an evaluation, by its reason as `runtime/evaluate.py` gives it.
-_EDITS = {
-    "the recording reached its budget": "nothing to do: long recordings are evaluated piece by piece",
-    "a catch_warnings block begins": "use np.errstate in its place for floating-point errors",
-    "a catch_warnings block ends": "use np.errstate in its place for floating-point errors",
-    "the error state is to be obeyed at once": 'let np.errstate warn or ignore: "raise", "call", "print" and "log" '
-    "run each operation at once",
-}
+def operand(plan: Plan, slot: int, sites: Sites) -> Operand:
+    """A slot as users read it."""
+    kind = plan.entries[slot].kind
+    where = "result" if slot in plan.outputs else "input" if kind in ("leaf", "scalar") else "memory"
+    return Operand(plan.codes[slot], plan.shapes[slot], line_at(plan, slot, sites), where)
+
+
+def line_at(plan: Plan, slot: int, sites: Sites) -> Line | None:
+    """The line that wrote what a slot holds; of what the passes made, the line of the last that it is made of."""
+    origin, entry = plan.origins[slot], plan.entries[slot]
+    if entry.kind == "leaf":
+        return None
+    if origin is not None:
+        return find_line(sites[origin])
+    return next((line for a in reversed(entry.args) if (line := line_at(plan, a, sites)) is not None), None)
+
+
+# ---- what happened around the plans
+
+
+def computed_before(runs: Runs) -> list[Reason]:
+    """Operations that an evaluation computed though one before it had, by line."""
+    known: dict[int, int] = {}  # node -> the evaluation that computed it first
+    again: dict[Line | None, dict[str, None]] = {}
+    for number, ((plan, sites), nodes) in enumerate(zip(runs.plans, runs.nodes, strict=True)):
+        for step in plan.steps:
+            if not isinstance(step, KernelStep):
+                continue
+            for name, slot in zip(step.ops, step.computes, strict=True):
+                origin = plan.origins[slot]
+                if origin is not None and known.setdefault(nodes[origin], number) != number:
+                    again.setdefault(line_at(plan, slot, sites), {})[name] = None
+    why = "an evaluation before needed it too, and did not keep it: it is cheap"
+    edit = "np.evaluate() it first, where two evaluations need it"
+    return [
+        Reason(f"{' '.join(names)} computed again", why, edit, line, "recomputation") for line, names in again.items()
+    ]
+
+
+def transfers_ahead(sources: list[Any]) -> list[Reason]:
+    """Inputs that an evaluation on a device will send there first."""
+    device = placement(sources)
+    if device is None:
+        return []
+    found = []
+    for node in sources:
+        if type(node) is Node and node.data is not None and (node.remote is None or node.remote.device is not device):
+            size = node.key.spec.nbytes
+            what = f"{bytes_text(size)} go to {device.name}"
+            found.append(Reason(what, AN_INPUT, edit_for(AN_INPUT), None, "transfer", size))
+    return found
 
 
 def reasons_of(runs: Runs) -> list[Reason]:
-    """What a recording tells of fallbacks, evaluations and copies."""
+    """What a recording tells of fallbacks, evaluations, copies and transfers, by line."""
     found = []
-    for name, count in runs.fallbacks.items():
-        what = f"{name} ran in NumPy, {count} time{'s' if count > 1 else ''}"
-        found.append(Reason(what, "it is not compiled: its arguments were evaluated first", "", None))
-    for reason in dict.fromkeys(runs.evaluations):
-        if reason in _EDITS:
-            what = f"early evaluation, {runs.evaluations.count(reason)} times"
-            found.append(Reason(what, reason, _EDITS[reason], None))
-    for copy in runs.materialisations:
-        found.append(Reason(f"{copy.what} of {bytes_text(copy.nbytes)}", copy.reason, "", find_line(copy.site)))
-    return found
-
-
-def lines_of(found: Explanation) -> list[str]:
-    """An explanation as lines of text."""
-    did = "ran" if found.evaluated else "will run"
-    lines = [
-        f"{did} {count(len(found.kernels), 'kernel')} and {count(len(found.calls), 'library call')}; kernels move "
-        f"{bytes_text(found.bytes_moved)}, NumPy {bytes_text(found.unfused)}"
-    ]
-    if found.at_once:
-        lines.append(f"{count(found.at_once, 'array')} in memory that no kernel made (an input, or a small array)")
-    for number, kernel in enumerate(found.kernels, 1):
-        read, written = bytes_text(kernel.bytes_read), bytes_text(kernel.bytes_written)
-        lines.append(
-            f"kernel {number}: {kernel.name}, reads {read}, writes {written} (NumPy {bytes_text(kernel.unfused)})"
+    fallbacks: dict[tuple[str, Line | None], list[int]] = {}
+    for run in runs.fallback_runs:
+        fallbacks.setdefault((run.name, find_line(run.site)), []).append(run.nbytes)
+    for (name, line), sizes in fallbacks.items():
+        what, why = (
+            f"{name} ran in NumPy, {times(len(sizes))}",
+            "it is not compiled: its arguments were evaluated first",
         )
-        for line, names in by_line(kernel.operations).items():
-            lines.append(f"    {' '.join(names)}" + (f"    {line}" if line is not None else ""))
-        if kernel.apart:
-            lines.append(f"    {kernel.apart}")
-    for call in found.calls:
-        lines.append(f"library call {call.name}" + (f"    {call.line}" if call.line is not None else ""))
-    for reason in found.reasons:
-        lines.append(f"{reason.what}: {reason.why}" + (f"    {reason.line}" if reason.line is not None else ""))
-        if reason.edit:
-            lines.append(f"    to avoid it: {reason.edit}")
-    return lines
-
-
-def by_line(operations: Iterable[Operation]) -> dict[Line | None, list[str]]:
-    """The operations' names, line by line."""
-    found: dict[Line | None, list[str]] = {}
-    for operation in operations:
-        found.setdefault(operation.line, []).append(operation.name)
+        found.append(Reason(what, why, edit_for_fallback(name), line, "fallback", sum(sizes)))
+    evaluations: dict[tuple[str, Line | None], int] = {}
+    for evaluation in runs.evaluation_runs:
+        key = evaluation.reason, find_line(evaluation.site)
+        evaluations[key] = evaluations.get(key, 0) + 1
+    explained = {line for _, line in fallbacks}
+    for (why, line), number in evaluations.items():
+        if why != ASKED and line not in explained:
+            found.append(Reason(f"early evaluation, {times(number)}", why, edit_for(why), line, "evaluation"))
+    for copy in runs.materialisations:
+        what, line = f"{copy.what} of {bytes_text(copy.nbytes)}", find_line(copy.site)
+        found.append(Reason(what, copy.reason, _COPY if copy.what == "copy" else "", line, "copy", copy.nbytes))
+    transfers: dict[tuple[str, str, Line | None], list[int]] = {}
+    for transfer in runs.transfers:
+        transfers.setdefault((transfer.way, transfer.reason, find_line(transfer.site)), []).append(transfer.nbytes)
+    for (way, why, line), sizes in transfers.items():
+        what = f"{bytes_text(sum(sizes))} {way}, {times(len(sizes))}"
+        found.append(Reason(what, why, edit_for(why), line, "transfer", sum(sizes)))
     return found
 
 
-def count(number: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def times(number: int) -> str:
+    """A number of times in words."""
+    return "1 time" if number == 1 else f"{number} times"

@@ -6,15 +6,17 @@ import functools
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from lazyarray.config import config
 from lazyarray.inspect.lines import Line, find_line
-from lazyarray.inspect.text import bytes_text, html_of, seconds_text
+from lazyarray.ir.node import Site
 from lazyarray.ir.ops import OPS
+from lazyarray.runtime.device import configured
 from lazyarray.runtime.ledger import KernelRun, LibraryRun, Runs, ledger
 
 _COPIED: Final = 1 << 27  # bytes of the copy by which the memory's speed is measured: far beyond caches
@@ -30,6 +32,12 @@ class Row:
     seconds: float
     nbytes: int  # read and written, of all calls
     operations: int  # arithmetic operations on elements, of all calls; 0 for library calls
+    is_library: bool = False
+
+    @property
+    def label(self) -> str:
+        """Its name and place, short."""
+        return self.name if self.line is None else f"{self.name}  {Path(self.line.file).name}:{self.line.number}"
 
     @property
     def bandwidth(self) -> float:
@@ -42,6 +50,18 @@ class Row:
         return max(0.0, self.seconds - self.nbytes / copy_bandwidth())
 
 
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What happened at one line for one reason: evaluations, fallbacks, transfers, copies before writes."""
+
+    kind: str  # "evaluation", "fallback", "transfer", "copy"
+    what: str
+    line: Line | None
+    count: int
+    nbytes: int = 0
+    seconds: float = 0.0  # of fallbacks
+
+
 @dataclass(slots=True)
 class Profile:
     """What a block ran. `print` shows it as a table ordered by time lost; notebooks show HTML."""
@@ -49,7 +69,8 @@ class Profile:
     runs: Runs = field(default_factory=Runs)
     seconds: float = 0.0
     start: float = 0.0
-    peak_memory: int = 0  # of the process, in bytes
+    peak_memory: int = 0  # of the process, in bytes, since it began
+    peak_rise: int = 0  # by how much the block raised that
 
     @property
     def kernels(self) -> list[Row]:
@@ -66,14 +87,49 @@ class Profile:
         """Time spent compiling kernels and loading them from disk."""
         return sum(compiled.seconds for compiled in self.runs.compiled)
 
+    @property
+    def fallbacks(self) -> list[Event]:
+        """Functions that ran in NumPy, by line, the longest first."""
+        found = together((("fallback", run.name, run.site), run.nbytes, run.seconds) for run in self.runs.fallback_runs)
+        return sorted(found, key=lambda event: (-event.seconds, -event.nbytes))
+
+    @property
+    def rows(self) -> list[Row]:
+        """The table: kernels and fallbacks, those that lost most time first, then library calls."""
+        numpys = [Row(f"{e.what} (NumPy)", e.line, e.count, e.seconds, e.nbytes, 0) for e in self.fallbacks]
+        return [*sorted([*self.kernels, *numpys], key=lambda row: -row.lost), *self.library_calls]
+
+    @property
+    def evaluations(self) -> list[Event]:
+        """Evaluations by reason and line, the most frequent first."""
+        found = together((("evaluation", run.reason, run.site), 0, 0.0) for run in self.runs.evaluation_runs)
+        return sorted(found, key=lambda event: -event.count)
+
+    @property
+    def transfers(self) -> list[Event]:
+        """Copies between host and devices by line and reason, those with most bytes first."""
+        found = together((("transfer", f"{t.way}: {t.reason}", t.site), t.nbytes, 0.0) for t in self.runs.transfers)
+        return sorted(found, key=lambda event: -event.nbytes)
+
+    @property
+    def copies(self) -> list[Event]:
+        """Values copied though nobody asked for it, by line."""
+        return together((("copy", f"{c.what}: {c.reason}", c.site), c.nbytes, 0.0) for c in self.runs.materialisations)
+
     def __str__(self) -> str:
+        from lazyarray.inspect.tables import lines_of
+
         return "\n".join(lines_of(self))
 
     def _repr_html_(self) -> str:
-        return html_of(str(self))
+        from lazyarray.inspect.tables import html_of
+
+        return html_of(self)
 
     def save(self, file: str | Path) -> None:
         """Writes the block's events as a Chrome trace, which Perfetto (ui.perfetto.dev) and chrome://tracing open."""
+        from lazyarray.inspect.trace import events_of
+
         Path(file).write_text(json.dumps({"traceEvents": events_of(self), "displayTimeUnit": "ms"}), encoding="utf-8")
 
     def plot(self) -> Any:
@@ -86,7 +142,7 @@ class Profile:
         places = range(len(rows))
         axes.barh(places, [1e3 * row.seconds for row in rows], label="time")
         axes.barh(places, [1e3 * (row.seconds - row.lost) for row in rows], label="at the memory's speed")
-        axes.set_yticks(places, [label_of(row) for row in rows])
+        axes.set_yticks(places, [row.label for row in rows])
         axes.set_xlabel("milliseconds")
         axes.legend(loc="lower right")
         return figure
@@ -98,6 +154,7 @@ def profile() -> Iterator[Profile]:
 
     What the block records and leaves pending runs later and is not part of it: `evaluate()` inside the block.
     """
+    before = peak_memory()
     with ledger.recording() as runs:
         found = Profile(runs, start=time.perf_counter())
         try:
@@ -105,6 +162,7 @@ def profile() -> Iterator[Profile]:
         finally:
             found.seconds = time.perf_counter() - found.start
             found.peak_memory = peak_memory()
+            found.peak_rise = found.peak_memory - before
 
 
 def peak_memory() -> int:
@@ -116,27 +174,46 @@ def peak_memory() -> int:
     return getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-@functools.cache
 def copy_bandwidth() -> float:
-    """Bytes a second that a copy reads and writes on this machine, on all cores; measured once."""
+    """Bytes a second that a copy reads and writes where evaluation runs: the cores, or the configured device."""
+    return _measured(config.device)
+
+
+@functools.cache
+def _measured(place: str) -> float:
+    """`copy_bandwidth` of a device; measured once."""
     from lazyarray.frontend.boundary import evaluate_all
     from lazyarray.frontend.creation import zeros
 
+    device = configured()
     source = zeros(_COPIED // 16)
     evaluate_all((source,))
     best = 0.0
     for _ in range(4):
         start = time.perf_counter()
         evaluate_all((source.copy(),))
+        if device is not None:
+            device.wait()
         best = max(best, _COPIED / (time.perf_counter() - start))
     return best
 
 
+def together(found: Iterable[tuple[tuple[str, str, Site | None], int, float]]) -> list[Event]:
+    """Events of one kind, text and line as one."""
+    groups: dict[tuple[str, str, Line | None], list[tuple[int, float]]] = {}
+    for (kind, what, site), nbytes, seconds in found:
+        groups.setdefault((kind, what, find_line(site)), []).append((nbytes, seconds))
+    return [
+        Event(kind, what, line, len(same), sum(n for n, _ in same), sum(s for _, s in same))
+        for (kind, what, line), same in groups.items()
+    ]
+
+
 def rows_of(found: list[KernelRun] | list[LibraryRun]) -> list[Row]:
     """Runs of the same name and line as one row."""
-    together: dict[Any, list[Any]] = {}
+    groups: dict[Any, list[Any]] = {}
     for run in found:
-        together.setdefault((run.name, None if run.site is None else run.site[:2]), []).append(run)
+        groups.setdefault((run.name, None if run.site is None else run.site[:2]), []).append(run)
     return [
         Row(
             same[0].name,
@@ -145,8 +222,9 @@ def rows_of(found: list[KernelRun] | list[LibraryRun]) -> list[Row]:
             sum(run.seconds for run in same),
             sum(run.bytes_read + run.bytes_written for run in same),
             sum(run.elements * arithmetic(run.ops) for run in same if isinstance(run, KernelRun)),
+            isinstance(same[0], LibraryRun),
         )
-        for same in together.values()
+        for same in groups.values()
     ]
 
 
@@ -155,71 +233,3 @@ def arithmetic(ops: tuple[str, ...]) -> int:
     return sum(
         (op in OPS and op not in ("cast", "where", "real", "imag", "complex")) or op in ("sum", "prod") for op in ops
     )
-
-
-def label_of(row: Row) -> str:
-    """A row's name and place, short."""
-    return row.name if row.line is None else f"{row.name}  {Path(row.line.file).name}:{row.line.number}"
-
-
-def lines_of(found: Profile) -> list[str]:
-    """A profile as lines of text."""
-    runs = found.runs
-    speed, compiling = copy_bandwidth(), seconds_text(found.compile_seconds)
-    busy = sum(row.seconds for row in (*found.kernels, *found.library_calls))
-    lines = [
-        f"{seconds_text(found.seconds)}: kernels and calls {seconds_text(busy)}, compiling {compiling} "
-        f"({runs.compiles} compiled, {runs.disk_hits} from disk), the rest Python",
-        f"peak memory of the process {bytes_text(found.peak_memory)}; a copy runs at {speed / 1e9:.1f} GB/s here",
-        f"{'lost':>9} {'time':>9} {'calls':>6} {'GB/s':>6} {'of copy':>7} {'GFLOP/s':>7}  kernel",
-    ]
-    for row in found.kernels:
-        rate = row.operations / row.seconds / 1e9 if row.seconds else 0.0
-        lines.append(
-            f"{seconds_text(row.lost):>9} {seconds_text(row.seconds):>9} {row.calls:>6} {row.bandwidth / 1e9:>6.1f} "
-            f"{row.bandwidth / speed:>7.0%} {rate:>7.1f}  {row.name}"
-        )
-        if row.line is not None:
-            lines.append(f"{'':>50}  {row.line}")
-    for row in found.library_calls:
-        lines.append(f"{'':>9} {seconds_text(row.seconds):>9} {row.calls:>6} {'':>22}  {label_of(row)} (library call)")
-    for name, count in runs.fallbacks.items():
-        lines.append(f"{'':>9} {'':>9} {count:>6} {'':>22}  {name} (fallback to NumPy)")
-    for reason in dict.fromkeys(runs.evaluations):
-        lines.append(f"evaluated {runs.evaluations.count(reason)} times: {reason}")
-    for copy in runs.materialisations:
-        place = find_line(copy.site)
-        lines.append(
-            f"{copy.what} of {bytes_text(copy.nbytes)}: {copy.reason}" + ("" if place is None else f"    {place}")
-        )
-    return lines
-
-
-def events_of(found: Profile) -> list[dict[str, Any]]:
-    """The block's events in Chrome's trace format (times in microseconds since the block began)."""
-
-    def event(name: str, kind: str, start: float, seconds: float, **args: Any) -> dict[str, Any]:
-        begin = 1e6 * (start - found.start)
-        return {
-            "name": name,
-            "cat": kind,
-            "ph": "X",
-            "ts": begin,
-            "dur": 1e6 * seconds,
-            "pid": 1,
-            "tid": 1,
-            "args": args,
-        }
-
-    events = [event("block", "block", found.start, found.seconds)]
-    for run in found.runs.kernels:
-        line = str(find_line(run.site) or "")
-        events.append(
-            event(run.name, "kernel", run.start, run.seconds, line=line, read=run.bytes_read, written=run.bytes_written)
-        )
-    for call in found.runs.library_runs:
-        events.append(event(call.name, "library call", call.start, call.seconds, line=str(find_line(call.site) or "")))
-    for compiled in found.runs.compiled:
-        kind = "from disk" if compiled.from_disk else "compile"
-        events.append(event(kind, "compile", compiled.start, compiled.seconds))
-    return events

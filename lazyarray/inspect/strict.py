@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from lazyarray.errors import StrictError
+from lazyarray.inspect.lines import find_line
 from lazyarray.runtime.evaluate import ASKED, BUDGET
-from lazyarray.runtime.ledger import ledger
+from lazyarray.runtime.ledger import find_site, ledger
 
 _PLANNED: Final = frozenset({ASKED, BUDGET})
 
@@ -28,19 +30,26 @@ def strict(fallback: bool = True, evaluate: bool = True, transfer: bool = False)
         if event == "fallback" and fallback:
             raise StrictError(
                 f"{what} is not compiled and would run in NumPy, its arguments evaluated first "
-                "(lazyarray.strict(fallback=False) lets it)"
+                "(lazyarray.strict(fallback=False) lets it)" + written_at()
             )
         if event == "evaluation" and evaluate and what not in _PLANNED:
             raise StrictError(
                 f"pending values would be evaluated here ({what}): call evaluate() where that is meant, "
-                "or keep the value an array (lazyarray.strict(evaluate=False) lets it)"
+                "or keep the value an array (lazyarray.strict(evaluate=False) lets it)" + written_at()
             )
-
         if event == "transfer" and transfer and " bytes from " in what:
-            raise StrictError(f"values would leave their device ({what}) (lazyarray.strict(transfer=False) lets them)")
+            raise StrictError(
+                f"values would leave their device ({what}) (lazyarray.strict(transfer=False) lets them)" + written_at()
+            )
 
     ledger.refusing.append(refuse)
     try:
         yield
     finally:
         ledger.refusing.remove(refuse)
+
+
+def written_at() -> str:
+    """The user's line that is being run, for the end of a message."""
+    line = find_line(find_site(sys._getframe()))
+    return "" if line is None else f"\n  at {line}"

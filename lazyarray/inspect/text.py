@@ -1,8 +1,9 @@
-"""Owns how reports are spelled: bytes, times, and text in notebooks."""
+"""Owns how reports are spelled: bytes, times, tables of text and of HTML."""
 
 from __future__ import annotations
 
 import html
+from collections.abc import Iterable, Sequence
 
 
 def bytes_text(count: float) -> str:
@@ -22,6 +23,16 @@ def seconds_text(seconds: float) -> str:
     raise AssertionError
 
 
-def html_of(text: str) -> str:
-    """Text as notebooks show it."""
-    return f"<pre>{html.escape(text)}</pre>"
+def page(title: str, *parts: str) -> str:
+    """A report as notebooks show it: a line of text, and parts that are HTML already."""
+    return f"<div><p>{html.escape(title)}</p>{''.join(parts)}</div>"
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table whose cells are HTML already; nothing where there are no rows."""
+    body = "".join(
+        "<tr>" + "".join(f'<td style="text-align:left">{cell}</td>' for cell in row) + "</tr>" for row in rows
+    )
+    if not body:
+        return ""
+    return f"<table><thead><tr>{''.join(f'<th>{html.escape(h)}</th>' for h in heads)}</tr></thead>{body}</table>"

@@ -34,26 +34,28 @@ def digest_of(source: Path) -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
-def find_compiled(library: Path = LIBRARY) -> dict[str, Path]:
-    """The modules whose compiled form can be used, with its files: all of them, or none."""
+def find_compiled(library: Path = LIBRARY) -> tuple[dict[str, Path], str]:
+    """The modules whose compiled form can be used, with its files: all of them, or none and why."""
     if os.environ.get("LAZYARRAY_NATIVE", "1") == "0":
-        return {}
+        return {}, "LAZYARRAY_NATIVE is 0"
     try:
         index = json.loads((library / "index.json").read_text(encoding="utf-8"))
     except OSError:
-        return {}
+        return {}, "they were not compiled when the package was installed: no C compiler was at hand, or no Cython"
     if index["python"] != sys.implementation.cache_tag:
-        return {}
+        return {}, f"they were compiled for {index['python']}, and this is {sys.implementation.cache_tag}"
     root = _HERE.parents[1]
     found = {}
     for module, entry in index["modules"].items():
         relative = Path(*module.split(".")).with_suffix(".py")
         source = root / relative if (root / relative).exists() else root / "backends" / relative
         file = library / entry["file"]
-        if not source.exists() or not file.exists() or digest_of(source) != entry["digest"]:
-            return {}
+        if not source.exists() or not file.exists():
+            return {}, f"files of {module} are missing"
+        if digest_of(source) != entry["digest"]:
+            return {}, f"{module} has changed since they were compiled"
         found[module] = file
-    return found
+    return found, ""
 
 
 class _Finder(MetaPathFinder):
@@ -71,7 +73,7 @@ class _Finder(MetaPathFinder):
         return spec_from_file_location(fullname, file, loader=ExtensionFileLoader(fullname, str(file)))
 
 
-COMPILED: Final = find_compiled()
+COMPILED, WHY_PYTHON = find_compiled()
 
 
 def install() -> None:

@@ -90,15 +90,13 @@ def diagnose(arguments: Sequence[str], target: str) -> int:
     request = parse(arguments)
     if request is None or request.report:
         raise UsageError("doctor takes a script and its arguments")
-    from lazyarray.inspect.explain import reasons_of
+    from lazyarray.inspect.findings import findings
     from lazyarray.inspect.profile import profile
 
     with profile() as found:
         code = execute.run(request.program, target)
     sys.stdout.flush()
-    print(found, file=sys.stderr)
-    for reason in reasons_of(found.runs):
-        print(f"{reason.what}: {reason.why}" + (f"; {reason.edit}" if reason.edit else ""), file=sys.stderr)
+    print(found, *findings(found), sep="\n", file=sys.stderr)
     return code
 
 

@@ -33,8 +33,10 @@ from lazyarray.runtime.device import (
 )
 from lazyarray.runtime.device_errors import equal_sources, words_of
 from lazyarray.runtime.device_graphs import take_graph
+from lazyarray.runtime.dump import saves_launches
 from lazyarray.runtime.floating import hand_over, modes_of, wanted
 from lazyarray.runtime.ledger import ledger
+from lazyarray.runtime.saved import save_launch
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
@@ -72,6 +74,8 @@ class Ready:
         except CompileError as error:
             self.refused = str(error)
             return
+        if saves_launches():
+            save_launch(plan, step, program.source, run.on_host, run.sources)
         sizes = tuple([plan.nbytes(slot) for slot in self.slots])
         self.launcher: DeviceLauncher = program.launcher(step.extents, step.strides, sizes)
         if step.raising:
@@ -152,6 +156,10 @@ class DeviceRun:
 
     def array(self, slot: int) -> DeviceArray:
         return self.value(slot).array
+
+    def on_host(self, slot: int) -> Array:
+        """A copy of the slot's value for a dump."""
+        return download([self.array(slot)], [self.specs[slot]], self.device, "a launch is saved")[0]
 
     def make(self, slot: int) -> Remote:
         """New memory for the slot."""

@@ -31,8 +31,26 @@ def show(stage: str, title: str, text: Callable[[], str], suffix: str = "txt") -
     if config.dump is None:
         print(f"--- {stage}: {title}\n{text()}", file=sys.stderr)
         return
+    file = place(stage, title)
+    file.with_name(f"{file.name}.{suffix}").write_text(text() + "\n", encoding="utf-8")
+
+
+def saves_launches() -> bool:
+    """True when the first launch of each kernel of a new plan is to be left in the dump, with its inputs."""
+    return config.dump is not None and is_wanted("kernels")
+
+
+def new_folder(stage: str, title: str) -> Path:
+    """A new folder of the dump."""
+    folder = place(stage, title)
+    folder.mkdir()
+    return folder
+
+
+def place(stage: str, title: str) -> Path:
+    """Where the next file or folder of the dump goes."""
+    assert config.dump is not None
     folder = Path(config.dump)
     folder.mkdir(parents=True, exist_ok=True)
     name = "".join(c if c.isalnum() or c in "-_" else "-" for c in title)
-    file = folder / f"{os.getpid()}-{next(_number):05}-{stage}-{name}.{suffix}"
-    file.write_text(text() + "\n", encoding="utf-8")
+    return folder / f"{os.getpid()}-{next(_number):05}-{stage}-{name}"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+from lazyarray.config import config
 from lazyarray.ir.expression import Expression, Signature, capture, expression_of, pending_closure
 from lazyarray.ir.node import PINNED, TAPE, Node
 from lazyarray.runtime.backend import current
@@ -24,6 +25,7 @@ from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.interpret import interpret
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.liveness import named_and_dear, overwritten, reduces
+from lazyarray.runtime.progress import shown
 from lazyarray.runtime.warned import install, line_of
 from lazyarray.schedule.plan import Plan
 from lazyarray.schedule.printer import format_expression, format_kernel, format_plan
@@ -155,7 +157,11 @@ def run_plan(run: Run | DeviceRun, outputs: list[Node]) -> None:
     running.depth += 1
     told: list[tuple[Node, int]] = []
     try:
-        run.run()
+        if config.progress:
+            with shown(run):
+                run.run()
+        else:
+            run.run()
         if run.raised:
             told = with_equals(run.raised, run.sources)
     except BaseException as error:
@@ -165,7 +171,7 @@ def run_plan(run: Run | DeviceRun, outputs: list[Node]) -> None:
         running.depth -= 1
         taken: set[int] = set()
         made = (run.plan, tuple([s.site if type(s) is Node else None for s in run.sources]))
-        ledger.plan(*made)
+        ledger.plan(*made, run.sources)
         for node, slot in zip(outputs, run.plan.outputs, strict=True):
             value = run.memory[slot] if slot in run.done else None
             if value is not None:
@@ -200,11 +206,15 @@ def with_equals(raised: list[tuple[Node, int]], sources: list[Any]) -> list[tupl
 
 def where(nodes: list[Node]) -> str:
     """Names the user's lines that recorded what was being evaluated."""
+    from linecache import getline  # here, since importing it takes 5 ms
+
     sites: dict[str, None] = {}
     for node in nodes:
         if node.site is not None:
-            sites[f"{node.site[0].co_filename}:{line_of(node.site)}"] = None
-    return "lazyarray was evaluating what was recorded at " + (", ".join(sites) or "an unknown line")
+            file, number = node.site[0].co_filename, line_of(node.site)
+            text = getline(file, number, node.site[2]).strip()
+            sites[f"{file}:{number}" + (f"  {text}" if text else "")] = None
+    return "lazyarray was evaluating what was recorded at " + ("\n  ".join(sites) or "an unknown line")
 
 
 def settle(node: Node, value: Any) -> None:

@@ -14,9 +14,11 @@ from lazyarray.ir.node import Node  # cimport
 from lazyarray.ir.ops import dtype_of
 from lazyarray.native.primitives import address_of, count  # cimport
 from lazyarray.runtime.backend import Backend, Launcher, Program
+from lazyarray.runtime.dump import saves_launches
 from lazyarray.runtime.floating import modes_of, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
+from lazyarray.runtime.saved import save_launch
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
@@ -132,6 +134,8 @@ class Run:
         if ready is None or ready.backend is not self.backend:
             program = self.backend.compile(step.kernel)
             self.plan.ready[id(step)] = ready = Ready(step, self.backend, program, self.plan.origins)
+            if saves_launches():
+                save_launch(self.plan, step, program.source, self.array, self.sources)
         pointers: list[int] = []
         at = 0
         for slot in ready.slots:

@@ -7,14 +7,15 @@ it. Nothing here changes what runs.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Final, NamedTuple
 
 from lazyarray.config import config
-from lazyarray.ir.node import Site
+from lazyarray.ir.node import Node, Site
 
 
 class KernelRun(NamedTuple):
@@ -64,6 +65,30 @@ class Transfer(NamedTuple):
     way: str  # "to cuda:0", "from cuda:0"
     nbytes: int
     reason: str
+    site: Site | None = None
+
+
+@dataclass(slots=True)
+class FallbackRun:
+    """One call that ran in NumPy in the place of compiled code; `nbytes`: of the arrays it was given.
+
+    `seconds`: NumPy's own time, kernels, library calls and compiling for its arguments left out; 0 where not measured.
+    """
+
+    name: str
+    nbytes: int
+    site: Site | None
+    start: float
+    busy: float  # seconds of kernels, library calls and compiling before it
+    seconds: float = 0.0
+
+
+class EvaluationRun(NamedTuple):
+    """One evaluation, why it came, and the line at which the program was."""
+
+    reason: str
+    site: Site | None
+    start: float
 
 
 @dataclass(slots=True)
@@ -76,12 +101,15 @@ class Runs:
     materialisations: list[Materialisation] = field(default_factory=list)
     evaluations: list[str] = field(default_factory=list)
     plans: list[tuple[Any, tuple[Site | None, ...]]] = field(default_factory=list)  # what ran, with sites per entry
+    nodes: list[tuple[int, ...]] = field(default_factory=list)  # per plan that ran: its entries' nodes, by number
     compiled: list[Compile] = field(default_factory=list)
     compiles: int = 0
     disk_hits: int = 0
     allocations: int = 0
     bytes_allocated: int = 0
     transfers: list[Transfer] = field(default_factory=list)
+    fallback_runs: list[FallbackRun] = field(default_factory=list)
+    evaluation_runs: list[EvaluationRun] = field(default_factory=list)
 
     @property
     def bytes_read(self) -> int:
@@ -103,10 +131,11 @@ class Runs:
 class Ledger:
     """Counts, and the recordings that are open now (innermost last)."""
 
-    __slots__ = ("_counts", "_fallbacks", "_open", "compile_seconds", "refusing")
+    __slots__ = ("_counts", "_fallbacks", "_open", "busy_seconds", "compile_seconds", "refusing")
 
     def __init__(self) -> None:
         self.compile_seconds = 0.0  # since the start, loading from disk included
+        self.busy_seconds = 0.0  # of kernels and library calls that somebody recorded
         self.refusing: list[Callable[[str, str], None]] = []  # told of events before they happen, and may raise
         self._open: list[Runs] = []
         self._fallbacks: dict[str, int] = {}
@@ -146,6 +175,7 @@ class Ledger:
         counts["bytes_read"] += bytes_read
         counts["bytes_written"] += bytes_written
         if self._open:
+            self.busy_seconds += seconds
             run = KernelRun(name, ops, bytes_read, bytes_written, site, seconds, start, elements)
             for runs in self._open:
                 runs.kernels.append(run)
@@ -165,6 +195,7 @@ class Ledger:
         counts["bytes_read"] += bytes_read
         counts["bytes_written"] += bytes_written
         if self._open:
+            self.busy_seconds += seconds
             run = LibraryRun(name, bytes_read, bytes_written, site, seconds, start)
             for runs in self._open:
                 runs.library_runs.append(run)
@@ -177,21 +208,39 @@ class Ledger:
         counts["bytes_read"] += bytes_read
         counts["bytes_written"] += bytes_written
 
-    def fallback(self, name: str) -> None:
-        """NumPy runs in the place of something that is not compiled."""
+    def fallback(self, name: str, given: Iterable[Any] = ()) -> FallbackRun | None:
+        """NumPy runs in the place of something that is not compiled; `given`: its arguments.
+
+        Who can tell when it has run gives what this returns to `ended`.
+        """
         for refuse in self.refusing:
             refuse("fallback", name)
         self._counts["fallbacks"] += 1
         self._fallbacks[name] = self._fallbacks.get(name, 0) + 1
-        for runs in self._open:
-            runs.fallbacks[name] = runs.fallbacks.get(name, 0) + 1
+        run = None
+        if self._open:
+            busy = self.busy_seconds + self.compile_seconds
+            run = FallbackRun(name, bytes_of(given), find_site(sys._getframe()), time.perf_counter(), busy)
+            for runs in self._open:
+                runs.fallbacks[name] = runs.fallbacks.get(name, 0) + 1
+                runs.fallback_runs.append(run)
         if "fallback" in config.debug:
             print(f"lazyarray: {name} runs in NumPy", file=sys.stderr)
+        return run
 
-    def plan(self, plan: Any, sites: tuple[Site | None, ...]) -> None:
-        """A plan ran."""
-        for runs in self._open:
-            runs.plans.append((plan, sites))
+    def ended(self, run: FallbackRun | None) -> None:
+        """A fallback has returned."""
+        if run is not None:
+            busy = self.busy_seconds + self.compile_seconds - run.busy
+            run.seconds = max(0.0, time.perf_counter() - run.start - busy)
+
+    def plan(self, plan: Any, sites: tuple[Site | None, ...], sources: Iterable[Any] = ()) -> None:
+        """A plan ran on nodes and numbers."""
+        if self._open:
+            nodes = tuple([source.sequence if type(source) is Node else -1 for source in sources])
+            for runs in self._open:
+                runs.plans.append((plan, sites))
+                runs.nodes.append(nodes)
 
     @property
     def listening(self) -> bool:
@@ -219,8 +268,11 @@ class Ledger:
         for refuse in self.refusing:
             refuse("evaluation", reason)
         self._counts["evaluations"] += 1
-        for runs in self._open:
-            runs.evaluations.append(reason)
+        if self._open:
+            run = EvaluationRun(reason, find_site(sys._getframe()), time.perf_counter())
+            for runs in self._open:
+                runs.evaluations.append(reason)
+                runs.evaluation_runs.append(run)
 
     def allocation(self, nbytes: int) -> None:
         """Memory for a result was taken from the pool."""
@@ -238,8 +290,10 @@ class Ledger:
         counts = self._counts
         counts["transfers"] += count
         counts["bytes_transferred"] += nbytes
-        for runs in self._open:
-            runs.transfers.append(Transfer(way, nbytes, reason))
+        if self._open:
+            transfer = Transfer(way, nbytes, reason, find_site(sys._getframe()))
+            for runs in self._open:
+                runs.transfers.append(transfer)
 
     def materialisation(self, what: str, nbytes: int, reason: str, site: Site | None = None) -> None:
         """A value was written to memory though nobody asked for it."""
@@ -275,6 +329,17 @@ def record_runs() -> Any:
 def counters() -> dict[str, Any]:
     """A snapshot of all counts since the process began."""
     return ledger.counters()
+
+
+def bytes_of(given: Iterable[Any]) -> int:
+    """Bytes of the arrays among a call's arguments, those inside lists and tuples included. Evaluates nothing."""
+    total = 0
+    for item in given:
+        if isinstance(item, list | tuple):
+            total += bytes_of(item)
+        elif hasattr(type(item), "__array_ufunc__"):
+            total += int(item.nbytes) if hasattr(type(item), "nbytes") else 0
+    return total
 
 
 # Ids of the globals of lazyarray's own modules, which live as long as the process.

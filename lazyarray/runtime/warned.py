@@ -22,6 +22,8 @@ from typing import Any, Final
 
 from lazyarray.ir.node import Site
 
+BEGINS: Final = "a catch_warnings block begins"
+ENDS: Final = "a catch_warnings block ends"
 _PACKAGE: Final = str(Path(__file__).parents[1]) + "/"
 
 
@@ -123,6 +125,6 @@ def install(settle: Callable[[str], None]) -> None:
     block: Any = warnings.catch_warnings
     if getattr(block.__exit__, "__module__", None) == __name__:
         return
-    block.__enter__ = _before(block.__enter__, settle, "a catch_warnings block begins")
-    block.__exit__ = _before(block.__exit__, settle, "a catch_warnings block ends")
+    block.__enter__ = _before(block.__enter__, settle, BEGINS)
+    block.__exit__ = _before(block.__exit__, settle, ENDS)
     setattr(warnings, "_showwarnmsg", _sent_on(warnings._showwarnmsg))  # type: ignore[attr-defined]  # noqa: B010

@@ -21,6 +21,9 @@ Demand: TypeAlias = tuple[int, Forms]
 
 RESHAPED: Final = "its axes are split or merged in a way that the loops of its reader cannot follow"
 REPEATED: Final = "a loop around it would compute the same elements again and again"
+ROLLED: Final = "it is rolled, so it is read at several places"
+WRAPS: Final = "its wrap-around is not along one loop"
+SCATTERED: Final = "it is read at places that depend on data"
 COUNTED: Final = "elements under a mask are counted in order, which one nest does for one mask"
 
 
@@ -150,7 +153,7 @@ class Puller:
             source = self.behind(entry.args[0])
             if self.entries[source].kind == "map" and not self.is_memory(source):
                 # A rolled value is read at several places, as a rule, and across every wrap.
-                raise Materialise(source, "it is rolled, so it is read at several places")
+                raise Materialise(source, ROLLED)
             rolled = self.rolled(position, forms)
             if rolled is not None:
                 self.want(entry.args[0], rolled)
@@ -181,14 +184,14 @@ class Puller:
     def note_break(self, position: int, form: Form, shift: int) -> None:
         moving = [axis for axis, c in enumerate(form[1]) if c]
         if len(moving) != 1 or abs(form[1][moving[0]]) != 1:
-            raise Materialise(position, "its wrap-around is not along one loop")
+            raise Materialise(position, WRAPS)
         (axis,) = moving
         at = shift - form[0] if form[1][axis] == 1 else form[0] - shift + 1
         self.breaks.setdefault(axis, set()).add(at)
 
     def expand_gather(self, entry: Entry, forms: Forms) -> None:
         if not self.is_memory(entry.args[0]):
-            raise Materialise(entry.args[0], "it is read at places that depend on data")
+            raise Materialise(entry.args[0], SCATTERED)
         self.gathered[entry.args[0]] = None
         self.want_indices(entry.args[1:], entry.attr[1], forms)
 

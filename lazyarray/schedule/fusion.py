@@ -28,6 +28,7 @@ LONGEST_ROW: Final = 65536  # elements of a row that stays in cache between the 
 FEWEST_ROWS: Final = 8  # rows from which one task per row occupies the workers
 MOST_DEMANDS: Final = 192  # entries computed in one nest: bounds compile time
 LONGEST_BODY: Final = 500  # cost of the operations of one nest, in additions: bounds compile time
+FEWEST_AGAIN: Final = 1.5  # times from which a value is computed again (pieces of a nest overlap a little)
 CANDIDATES: Final = 12  # groups that a root tries to join, latest first
 
 
@@ -35,6 +36,13 @@ CANDIDATES: Final = 12  # groups that a root tries to join, latest first
 APART: Final = "they have nothing in common"
 OTHER_LOOPS: Final = "its loops have other extents"
 SUMMED: Final = "NumPy's order of summation asks for it"
+OTHER_AXES: Final = "it reduces other axes"
+FULL: Final = "the nest before it takes nothing else"
+ELSEWHERE: Final = "it reads other elements than the nest before has at that point, or what comes later"
+NOT_YET: Final = "something that it reads must be in memory first"
+DEAR: Final = "several nests would compute it again"
+WRAPPED: Final = "the nest that reads it crosses where it wraps around"
+OVERWRITTEN: Final = "the write would change elements that it still reads"
 LONG_ROWS: Final = f"a row of it would not stay in cache (more than {LONGEST_ROW} elements), or the rows are too few"
 TOO_LONG: Final = "the nest would become too long to compile fast"
 NOUNS: Final = {
@@ -105,7 +113,7 @@ class Fusion:
             cuts = dear or self.too_long()
             if not cuts:
                 break
-            self.why |= dict.fromkeys(cuts, "several nests would compute it again" if dear else TOO_LONG)
+            self.why |= dict.fromkeys(cuts, DEAR if dear else TOO_LONG)
             self.roots |= cuts
 
     def first_roots(self) -> set[int]:
@@ -177,7 +185,7 @@ class Fusion:
                 group.puller = self.pull(group, len(self.groups))
             except Straddles as straddles:
                 if not can_be_cut(entry):
-                    raise Materialise(straddles.entry, "the nest that reads it crosses where it wraps around") from None
+                    raise Materialise(straddles.entry, WRAPPED) from None
                 raise
         if entry.kind in ("update", "scatter"):
             self.check_overlap(entry, group)
@@ -202,7 +210,7 @@ class Fusion:
         if clash:
             for arg in entry.args[1:]:
                 if arg not in self.roots and self.entries[arg].kind not in ("leaf", "scalar"):
-                    raise Materialise(arg, "the write would change elements that it still reads")
+                    raise Materialise(arg, OVERWRITTEN)
             group.copies = True
 
     def owner(self, slot: int) -> int:
@@ -215,7 +223,7 @@ class Fusion:
         """Adds the root to the group if loops, alignment and order of running allow it; else says why not."""
         group = self.groups[number]
         if group.alone or group.puller is None:
-            return APART if group.puller is None else "the nest before it takes nothing else"
+            return APART if group.puller is None else FULL
         entry = self.entries[root]
         domain = group.domain
         wanted = self.domain_of(root)
@@ -225,7 +233,7 @@ class Fusion:
             if wanted.shape != domain.shape:
                 return OTHER_LOOPS
             if group.reduces and wanted.reduced != domain.reduced:
-                return "it reduces other axes"
+                return OTHER_AXES
             sequence, reason = self.sequence_of(root, wanted)
             if reason is not None or (group.reduces and sequence != group.sequence):
                 return SUMMED
@@ -246,9 +254,9 @@ class Fusion:
         try:
             trial.puller = self.pull(trial, number)
         except Misaligned:
-            return "it reads other elements than the nest before has at that point, or what comes later"
+            return ELSEWHERE
         except (Materialise, Straddles):
-            return "something that it reads must be in memory first"
+            return NOT_YET
         refused = self.worth(group, trial, root, row_level)
         if refused is None:
             self.groups[number] = trial
@@ -272,7 +280,7 @@ class Fusion:
         try:
             alone.run()
         except (Misaligned, Materialise, Straddles):
-            return "something that it reads must be in memory first"
+            return NOT_YET
         used = {slot for slot, _ in alone.loads}
         inner = used & set(group.roots)
         shared = used & {slot for slot, _ in group.puller.loads}
@@ -426,8 +434,8 @@ class Fusion:
         return all(walk[a] == walk[b] * domain.shape[b] for walk in walks for a, b in pairwise(run))
 
     # -- what is too dear to compute again -------------------------------------------------------------------------
-    def too_dear(self) -> set[int]:
-        """Entries computed three times, or twice if they are expensive: they become roots."""
+    def times(self) -> dict[int, float]:
+        """How often each entry that is not memory is computed, over all groups."""
         times: dict[int, float] = {}
         for group in self.groups:
             if group.puller is not None:
@@ -438,7 +446,12 @@ class Fusion:
                         # A piece of a nest computes its piece of the value.
                         share = min(1.0, loops / max(1, size_of(entry.shape)))
                         times[position] = times.get(position, 0.0) + share * len(forms)
-        return {p for p, n in times.items() if n > 2.01 or (n > 1.5 and cost_of(self.entries[p]) >= EXPENSIVE)}
+        return times
+
+    def too_dear(self) -> set[int]:
+        """Entries computed three times, or twice if they are expensive: they become roots."""
+        times = self.times()
+        return {p for p, n in times.items() if n > 2.01 or (n > FEWEST_AGAIN and cost_of(self.entries[p]) >= EXPENSIVE)}
 
     def body_cost(self, group: Group) -> int:
         """Cost of what a nest computes for one element."""

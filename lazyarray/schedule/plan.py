@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from lazyarray.ir.expression import Entry
 from lazyarray.ir.index_map import IndexMap, size_of
 from lazyarray.ir.node import Library, Shape
 from lazyarray.schedule.kernel import Kernel
@@ -93,6 +94,8 @@ class Plan:
     shapes: tuple[Shape, ...]
     codes: tuple[str, ...]
     why: dict[int, str] = field(default_factory=dict, compare=False)  # slots in memory that nobody asked for
+    entries: tuple[Entry, ...] = field(default=(), compare=False)  # by slot: what was scheduled
+    again: dict[int, float] = field(default_factory=dict, compare=False)  # slots computed more than once, how often
     apart: dict[int, tuple[int, str]] = field(default_factory=dict, compare=False)  # step -> earlier one, why not in it
     ready: dict[int, Any] = field(default_factory=dict, compare=False)  # by id of a step: what the runtime keeps of it
     programs: dict[Any, Any] = field(default_factory=dict, compare=False)  # of devices, by device and kernel

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from lazyarray.ir.expression import Entry, Expression
 from lazyarray.ir.index_map import IndexMap, is_identity, size_of
 from lazyarray.passes.pipeline import run_passes
-from lazyarray.schedule.fusion import Cut, Fusion, Group
+from lazyarray.schedule.fusion import FEWEST_AGAIN, Cut, Fusion, Group
 from lazyarray.schedule.nest import nest
 from lazyarray.schedule.pieces import cut_into_pieces
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan, Step
@@ -55,6 +55,8 @@ def assemble(
         tuple(e.shape for e in entries),
         tuple(e.code for e in entries),
         {slot: reason for slot, reason in fusion.why.items() if slot not in outputs},
+        entries,
+        {slot: times for slot, times in fusion.times().items() if times > FEWEST_AGAIN},
         {last[number]: (last[other], reason) for number, (other, reason) in fusion.apart.items()},
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -192,3 +193,50 @@ def test_errors_are_told_when_the_host_waits_and_name_the_line_that_raised_them(
     assert [str(w.message) for w in told] == ["divide by zero encountered in divide"]
     with open(told[0].filename) as source:
         assert source.readlines()[told[0].lineno - 1].strip().endswith("# this line")
+
+
+def test_a_launch_dumped_from_a_device_runs_again_there(devices: list[FakeDevice], tmp_path: Path) -> None:
+    from lazyarray.inspect.replay import replay
+
+    with np.device("fake"):
+        x = np.array(DATA)
+        with config.set(dump=str(tmp_path)):
+            np.evaluate(np.sqrt(x) * 3.25 - x.max(axis=0))
+        launched = len(devices[0].launched)
+        lines, agree = replay(tmp_path)
+    assert agree, lines
+    assert any("on fake" in line for line in lines)
+    assert len(devices[0].launched) > launched
+
+
+def test_explain_tells_what_will_travel_and_what_did(devices: list[FakeDevice]) -> None:
+    with np.device("fake"):
+        x = np.array(DATA)
+        (ahead,) = [r for r in np.explain(x * 2.0).reasons if r.kind == "transfer"]
+        assert (ahead.what, ahead.nbytes) == ("156.2 KiB go to fake:0", DATA.nbytes)
+        assert "device=" in ahead.edit
+        assert devices[0].transfers == []
+
+        def program(x: Any) -> Any:
+            total = float((x + 1.0).sum())
+            return x * total
+
+        told = {r.what: r for r in np.explain(program, x).reasons if r.kind == "transfer"}
+        assert set(told) == {"156.2 KiB to fake:0, 1 time", "8 B from fake:0, 1 time"}
+        line = told["8 B from fake:0, 1 time"].line
+        assert line is not None
+        assert line.text == "total = float((x + 1.0).sum())"
+
+
+def test_a_profile_tells_transfers_by_line(devices: list[FakeDevice]) -> None:
+    with np.device("fake"), np.profile() as found:
+        x = np.array(DATA)
+        for _ in range(3):
+            numpy.asarray(x * 2.0)
+    sent, *back = found.transfers[::-1] if found.transfers[0].what.startswith("from") else found.transfers
+    assert (sent.count, sent.nbytes) == (1, DATA.nbytes)
+    (received,) = back
+    assert (received.count, received.nbytes) == (3, 3 * DATA.nbytes)
+    assert received.line is not None
+    assert received.line.text == "numpy.asarray(x * 2.0)"
+    assert "transfer from fake:0" in str(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy
@@ -67,7 +68,13 @@ def test_a_call_tells_its_fallbacks_and_early_evaluations() -> None:
 
     found = np.explain(program, source())
     assert [reason.what for reason in found.reasons if "NumPy" in reason.what] == ["sort ran in NumPy, 1 time"]
-    assert any("np.errstate" in reason.edit for reason in found.reasons)
+    by_kind = {reason.kind: reason for reason in found.reasons}
+    assert by_kind["fallback"].line is not None
+    assert by_kind["fallback"].line.text == "return np.sort(y + 1.0) * 2.0"
+    assert by_kind["fallback"].nbytes == 160_000
+    assert "np.errstate" in by_kind["evaluation"].edit
+    assert by_kind["evaluation"].line is not None
+    assert by_kind["evaluation"].line.text == "y = 1.0 / (x + 1.0)"
     assert [o.name for k in found.kernels for o in k.operations] == ["add", "multiply"]
 
 
@@ -78,5 +85,107 @@ def test_other_things_are_refused() -> None:
         np.explain()
 
 
+def test_what_a_loop_repeats_is_told_once() -> None:
+    def program(x: np.ndarray) -> np.ndarray:
+        for _ in range(5):
+            x = np.evaluate(x * 0.5 + x.max())
+        return x
+
+    text = str(np.explain(program, source(1000)))
+    assert text.startswith("ran 10 kernels")
+    assert len(re.findall(r"\nkernel \d+: ", text)) == 2
+    assert text.count(", 5 times\n") == 2
+    assert "(and 4 more like it)" in text
+
+
+def test_what_the_passes_made_has_the_line_of_what_it_is_made_of() -> None:
+    x = np.evaluate(source() + 0.0)
+    y = np.roll(x, 3, axis=1) * 2.0
+    for kernel in np.explain(y).kernels:
+        assert {o.line.text for o in kernel.operations if o.line} == {"y = np.roll(x, 3, axis=1) * 2.0"}
+        assert all(o.line is not None for o in (*kernel.operations, *kernel.outputs))
+
+
 def test_notebooks_get_html() -> None:
-    assert np.explain(source() < 1.0)._repr_html_().startswith("<pre>will run 1 kernel")
+    found = np.explain(np.sqrt(source() < 1.0) @ np.ones((200, 3)))
+    text = found._repr_html_()
+    assert text.startswith("<div><p>will run 1 kernel and 1 library call")
+    assert text.count("<table>") == 2
+    assert "source() &lt; 1.0" in text
+    for tag in ("div", "table", "tr", "td", "details", "pre"):
+        assert text.count(f"<{tag}>") + text.count(f"<{tag} ") == text.count(f"</{tag}>")
+
+
+def test_what_a_kernel_reads_and_makes_is_told() -> None:
+    x = source()
+    (kernel,) = np.explain(x.sum(axis=1)).kernels
+    assert [(o.dtype, o.shape, o.where) for o in kernel.inputs] == [("f8", (100, 200), "input")]
+    assert [(o.dtype, o.shape, o.where) for o in kernel.outputs] == [("f8", (100,), "result")]
+    assert "sum(" in kernel.loops
+
+
+def test_steps_are_told_in_the_order_in_which_they_run() -> None:
+    x = source()
+    found = np.explain((x + 1.0) @ (x - 1.0).T + 2.0)
+    assert [type(step).__name__ for step in found.steps] == ["KernelNote", "CallNote", "KernelNote"]
+    assert found.calls[0].bytes_read == 2 * x.nbytes
+    assert found.calls[0].bytes_written == 100 * 100 * 8
+
+
+def test_a_value_that_is_computed_twice_is_told_with_its_line() -> None:
+    y = source() + 1.0
+    found = np.explain(y[1:] - y[:-1])
+    (reason,) = [reason for reason in found.reasons if reason.kind == "recomputation"]
+    assert reason.what == "add is computed 2 times for each element"
+    assert reason.line is not None
+    assert reason.line.text == "y = source() + 1.0"
+
+
+def test_a_value_that_two_evaluations_compute_is_told_with_its_line() -> None:
+    def program(x: np.ndarray, first: bool) -> np.ndarray:
+        y = x * 2.0 + 1.0
+        if first:
+            np.evaluate(y)
+        return y - float(y.sum())
+
+    (reason,) = [r for r in np.explain(program, source(), False).reasons if r.kind == "recomputation"]
+    assert reason.what == "multiply add computed again"
+    assert reason.line is not None
+    assert reason.line.text == "y = x * 2.0 + 1.0"
+    assert not [r for r in np.explain(program, source(), True).reasons if r.kind == "recomputation"]
+
+
+def test_a_value_asked_for_inside_a_call_is_an_early_evaluation() -> None:
+    def program(x: np.ndarray) -> np.ndarray:
+        for _ in range(3):
+            x = x * 0.5
+            print(end="" if float(x.max()) > 0 else "-")
+        return x
+
+    (reason,) = [reason for reason in np.explain(program, source()).reasons if reason.kind == "evaluation"]
+    assert (reason.what, reason.why) == ("early evaluation, 3 times", "asked for")
+    assert "less often" in reason.edit
+    assert reason.line is not None
+    assert "float(x.max())" in reason.line.text
+
+
+def test_a_copy_before_a_write_says_how_to_avoid_it() -> None:
+    def program(x: np.ndarray) -> np.ndarray:
+        products = x @ x.T
+        x[3] = 7.0
+        np.evaluate(x)
+        return products
+
+    x = np.evaluate(source() + 0.0)
+    (reason,) = [reason for reason in np.explain(program, x).reasons if reason.kind == "copy"]
+    assert reason.nbytes == x.nbytes
+    assert reason.edit.startswith("use or evaluate what was made of the array")
+    assert reason.line is not None
+    assert reason.line.text == "x[3] = 7.0"
+
+
+def test_a_write_that_reads_what_it_overwrites_names_the_second_array() -> None:
+    x = np.evaluate(source() + 0.0)
+    x[1:] = x[:-1] * 2.0
+    (reason,) = [reason for reason in np.explain(x).reasons if reason.kind == "materialisation"]
+    assert reason.edit == "write into a second array and swap the two names: a, b = b, a"

@@ -37,9 +37,45 @@ def test_the_table_names_all_of_it() -> None:
     with np.profile() as found:
         run_some()
     text = str(found)
-    for words in ("np.tanh(x) + 1.0", "matmul", "sort (fallback to NumPy)", "evaluated 4 times: evaluate() was called"):
+    for words in ("np.tanh(x) + 1.0", "matmul", "sort (NumPy)", "evaluated 3 times: evaluate() was called"):
         assert words in text
-    assert found._repr_html_().startswith("<pre>")
+    html = found._repr_html_()
+    assert html.count("<table>") == 2
+    assert "np.tanh(x) + 1.0" in html
+    for tag in ("div", "table", "tr", "td", "p"):
+        assert html.count(f"<{tag}>") + html.count(f"<{tag} ") == html.count(f"</{tag}>")
+
+
+def test_the_table_is_ordered_by_time_lost() -> None:
+    with np.profile() as found:
+        run_some()
+    lost = [row.lost for row in found.kernels]
+    assert lost == sorted(lost, reverse=True)
+
+
+def test_fallbacks_and_evaluations_are_told_by_line() -> None:
+    with np.profile() as found:
+        run_some()
+        for _ in range(2):
+            float((np.asarray(numpy.ones(5000)) + 1.0).sum())
+    (sort,) = found.fallbacks
+    assert (sort.what, sort.count, sort.nbytes) == ("sort", 1, 160_000)
+    assert sort.line is not None
+    assert sort.line.text == "np.sort(x + 1.0)"
+    assert 0 < sort.seconds < found.seconds
+    assert [row.calls for row in found.rows if row.name == "sort (NumPy)"] == [1]
+    lines = {(e.what, e.line.text if e.line else ""): e.count for e in found.evaluations}
+    assert lines["evaluate() was called", "np.evaluate(np.tanh(x) + 1.0)"] == 3
+    assert lines["asked for", "float((np.asarray(numpy.ones(5000)) + 1.0).sum())"] == 2
+
+
+def test_a_block_that_needs_more_memory_raises_the_peak() -> None:
+    with np.profile() as found:
+        np.evaluate(np.ones(200_000_000, dtype="u1") + np.uint8(1))
+    with np.profile() as other:
+        pass
+    assert other.peak_rise == 0
+    assert found.peak_memory >= 200_000_000 or found.peak_memory == 0
 
 
 def test_a_trace_holds_every_launch(tmp_path: Path) -> None:
@@ -47,8 +83,12 @@ def test_a_trace_holds_every_launch(tmp_path: Path) -> None:
         run_some()
     found.save(tmp_path / "trace.json")
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
-    assert [e["cat"] for e in events].count("kernel") == 4
-    assert all(e["ph"] == "X" and e["dur"] >= 0 and e["ts"] >= 0 for e in events)
+    assert [e["cat"] for e in events if e["ph"] == "X"].count("kernel") == 4
+    spans = [e for e in events if e["ph"] == "X"]
+    assert all(e["dur"] >= 0 and e["ts"] >= 0 for e in spans)
+    tracks = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M"}
+    assert all(tracks[e["tid"]] == e["cat"] for e in spans)
+    assert any(e["args"].get("line", "").endswith("np.evaluate(x @ x.T)") for e in spans)
 
 
 def test_a_figure_has_a_bar_for_each_row() -> None:

@@ -20,6 +20,16 @@ def test_an_evaluation_that_nobody_asked_for_raises() -> None:
     assert float(x.sum()) == 50_005_000.0
 
 
+def test_the_message_ends_with_the_line() -> None:
+    x = pending()
+    with np.strict(), pytest.raises(StrictError) as caught:
+        float(x.min())
+    assert str(caught.value).splitlines()[-1].endswith("float(x.min())")
+    assert f"{__file__}:" in str(caught.value)
+    with np.strict(evaluate=False), pytest.raises(StrictError, match=r"at .*np\.sort\(x\)$"):
+        np.sort(x)
+
+
 def test_a_fallback_raises() -> None:
     with np.strict(evaluate=False), pytest.raises(StrictError, match="sort is not compiled"):
         np.sort(pending())

@@ -9,6 +9,7 @@ import lazyarray as np
 import lazyarray.linalg as linalg
 from lazyarray.inspect.explain import Explanation
 from lazyarray.inspect.profile import Profile
+from lazyarray.inspect.visualize import Drawing
 from lazyarray.lib.stride_tricks import sliding_window_view
 from lazyarray.ma.core import MaskedArray
 from lazyarray.polynomial import Polynomial
@@ -51,6 +52,7 @@ assert_type(np.evaluate(floats), NDArray[np.float64])
 assert_type(np.evaluate(floats, counts, 1), tuple[NDArray[np.float64], np.ndarray[tuple[int], np.dtype[np.int64]], int])
 assert_type(np.evaluate(), tuple[()])
 assert_type(np.explain(floats), Explanation)
+assert_type(np.visualize(floats, "drawing.svg"), Drawing)
 assert_type(np.counters(), dict[str, Any])
 assert_type(np.config.device, str)
 with np.profile() as found:

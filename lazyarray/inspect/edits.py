@@ -1,0 +1,46 @@
+"""Owns what can be done about a reason: the edit of the program that removes it, by the words of the reason."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lazyarray.frontend.devices import CHANGES, MOVED
+from lazyarray.runtime.device_run import AN_INPUT
+from lazyarray.runtime.evaluate import AT_ONCE
+from lazyarray.runtime.warned import BEGINS, ENDS
+from lazyarray.schedule import demand, fusion
+
+_ERRSTATE: Final = "use np.errstate in its place for floating-point errors"
+_ASKED: Final = "asked for"
+
+# A reason that is not here, or has an empty edit, has none: the program says what it needs, and this is its price.
+_EDITS: Final[dict[str, str]] = {
+    _ASKED: "keep the value an array, ask for it less often, or for several at once with np.evaluate(a, b)",
+    BEGINS: _ERRSTATE,
+    ENDS: _ERRSTATE,
+    AT_ONCE: 'let np.errstate warn or ignore: "raise", "call", "print" and "log" run each operation at once',
+    CHANGES: "choose the device once, before the arrays are made",
+    MOVED: "make the array where it is used: np.asarray(x, device=...) outside the loop",
+    AN_INPUT: "make the array there: np.asarray(x, device=...) outside the loop",
+    demand.RESHAPED: "reshape what it is computed from, before computing",
+    demand.ROLLED: "roll what it is computed from, before computing",
+    demand.WRAPS: "np.concatenate of two slices in the place of np.roll",
+    fusion.OVERWRITTEN: "write into a second array and swap the two names: a, b = b, a",
+}
+
+_ROWS: Final = "write it with array operations (np.where for branches): each row or element is a call of Python now"
+_IN_PLACE_OF: Final = {
+    "apply_along_axis": _ROWS,
+    "__call__": _ROWS,  # of what np.frompyfunc made
+    "choose": "np.select, or np.where",
+}
+
+
+def edit_for(why: str) -> str:
+    """The edit that removes a cut, a value in memory, an evaluation or a transfer; empty where there is none."""
+    return _EDITS.get(why, "")
+
+
+def edit_for_fallback(name: str) -> str:
+    """What to write in the place of a function that is not compiled; empty where nothing else is."""
+    return _IN_PLACE_OF.get(name.rpartition(".")[2], "")

@@ -1,0 +1,243 @@
+"""Owns the records of `explain`, and their text and HTML: kernels, library calls and reasons, with the user's lines."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from lazyarray.inspect.lines import Line
+from lazyarray.inspect.text import bytes_text, page, table
+
+_LONGEST_NEST: Final = 16  # lines of a loop nest in the text; the record has all
+
+Kind: TypeAlias = Literal["cut", "materialisation", "copy", "recomputation", "fallback", "evaluation", "transfer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of a kernel and the line that wrote it."""
+
+    name: str
+    line: Line | None
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An array that a kernel or library call reads or makes. `line`: where it was written; None for an input."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    line: Line | None
+    where: str = "input"  # "input", "memory" (made by an earlier step), "result" (asked for)
+
+    def __str__(self) -> str:
+        made = "" if self.line is None else f" of {Path(self.line.file).name}:{self.line.number}"
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}] {self.where}{made}"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelNote:
+    """One kernel: what is fused in it and what it moves. `unfused`: bytes that NumPy moves for the same operations."""
+
+    name: str
+    operations: tuple[Operation, ...]
+    loops: str
+    bytes_read: int
+    bytes_written: int
+    unfused: int
+    apart: str = ""  # why it is not one nest with an earlier kernel; empty if nothing spoke for that
+    earlier: int | None = field(default=None, compare=False)  # the place of that kernel
+    inputs: tuple[Operand, ...] = ()
+    outputs: tuple[Operand, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CallNote:
+    """One library call."""
+
+    name: str
+    line: Line | None
+    bytes_read: int = 0
+    bytes_written: int = 0
+    inputs: tuple[Operand, ...] = ()
+    outputs: tuple[Operand, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Something that costs, why it is so, and the edit that removes it (empty where there is none)."""
+
+    what: str
+    why: str
+    edit: str
+    line: Line | None
+    kind: Kind = "evaluation"
+    nbytes: int = 0
+
+
+@dataclass(slots=True)
+class Explanation:
+    """What evaluation does. `str()` is text for a terminal; notebooks show HTML."""
+
+    evaluated: bool
+    steps: list[KernelNote | CallNote] = field(default_factory=list)  # in the order in which they run
+    reasons: list[Reason] = field(default_factory=list)
+    at_once: int = 0  # arrays that hold memory no plan made: small ones, inputs
+
+    @property
+    def kernels(self) -> list[KernelNote]:
+        """The kernels, in order."""
+        return [step for step in self.steps if isinstance(step, KernelNote)]
+
+    @property
+    def calls(self) -> list[CallNote]:
+        """The library calls, in order."""
+        return [step for step in self.steps if isinstance(step, CallNote)]
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes that the kernels read and write."""
+        return sum(k.bytes_read + k.bytes_written for k in self.kernels)
+
+    @property
+    def unfused(self) -> int:
+        """Bytes that NumPy reads and writes for the kernels' operations."""
+        return sum(k.unfused for k in self.kernels)
+
+    def __str__(self) -> str:
+        return "\n".join(lines_of(self))
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
+
+# ---- text
+
+
+def headline(found: Explanation) -> str:
+    """All of it in a line."""
+    did = "ran" if found.evaluated else "will run"
+    return (
+        f"{did} {count(len(found.kernels), 'kernel')} and {count(len(found.calls), 'library call')}; kernels move "
+        f"{bytes_text(found.bytes_moved)}, NumPy {bytes_text(found.unfused)}"
+    )
+
+
+def lines_of(found: Explanation) -> list[str]:
+    """An explanation as lines of text."""
+    lines = [headline(found)]
+    if found.at_once:
+        lines.append(f"{count(found.at_once, 'array')} in memory that no kernel made (an input, or a small array)")
+    for step, number, times in numbered(found):
+        if isinstance(step, KernelNote):
+            lines += kernel_lines(step, number, times)
+        else:
+            place = "" if step.line is None else f"    {step.line}"
+            lines.append(f"library call {step.name}, {moved(step)}{times}{place}")
+            lines += ["    " + line for line in operand_lines(step)]
+    for reason, more in grouped(found.reasons):
+        place = "" if reason.line is None else f"    {reason.line}"
+        lines.append(f"{reason.what}: {reason.why}{more}{place}")
+        if reason.edit:
+            lines.append(f"    to avoid it: {reason.edit}")
+    return lines
+
+
+def numbered(found: Explanation) -> Iterator[tuple[KernelNote | CallNote, int, str]]:
+    """Each step once, with the number of its kernel and how often it runs, in words: loops repeat them."""
+    counts: dict[KernelNote | CallNote, int] = {}
+    for step in found.steps:
+        counts[step] = counts.get(step, 0) + 1
+    number, told = 0, set()
+    for step in found.steps:
+        number += isinstance(step, KernelNote)
+        if step not in told:
+            told.add(step)
+            yield step, number, f", {counts[step]} times" if counts[step] > 1 else ""
+
+
+def grouped(reasons: Iterable[Reason]) -> list[tuple[Reason, str]]:
+    """Reasons that say the same of one line once, with the number of the others in words: loops repeat them."""
+    groups: dict[tuple[str, str, Line | None], list[Reason]] = {}
+    for reason in reasons:
+        # Cuts differ in the numbers of kernels, which mean little in a loop.
+        what = reason.kind if reason.kind == "cut" else reason.what
+        groups.setdefault((what, reason.why, reason.line), []).append(reason)
+    return [(group[0], f" (and {len(group) - 1} more like it)" if len(group) > 1 else "") for group in groups.values()]
+
+
+def kernel_lines(kernel: KernelNote, number: int, times: str) -> Iterator[str]:
+    """One kernel: bytes, operations by line, operands, loops."""
+    yield f"kernel {number}: {kernel.name}, {moved(kernel)} (NumPy {bytes_text(kernel.unfused)}){times}"
+    for line, names in by_line(kernel.operations).items():
+        yield f"    {' '.join(names)}" + (f"    {line}" if line is not None else "")
+    for text in operand_lines(kernel):
+        yield "    " + text
+    nest = kernel.loops.splitlines()
+    for text in nest[:_LONGEST_NEST]:
+        yield "    | " + text
+    if len(nest) > _LONGEST_NEST:
+        yield f"    | ... ({len(nest) - _LONGEST_NEST} more lines in kernels[{number - 1}].loops)"
+
+
+def operand_lines(step: KernelNote | CallNote) -> Iterator[str]:
+    """What a step reads and makes, equal ones together."""
+    for word, operands in (("reads", step.inputs), ("makes", step.outputs)):
+        if operands:
+            counted: dict[str, int] = {}
+            for operand in operands:
+                counted[str(operand)] = counted.get(str(operand), 0) + 1
+            yield f"{word} " + ", ".join(f"{n} x {text}" if n > 1 else text for text, n in counted.items())
+
+
+def moved(step: KernelNote | CallNote) -> str:
+    """The bytes of a step."""
+    return f"reads {bytes_text(step.bytes_read)}, writes {bytes_text(step.bytes_written)}"
+
+
+def by_line(operations: Iterable[Operation]) -> dict[Line | None, list[str]]:
+    """The operations' names, line by line."""
+    found: dict[Line | None, list[str]] = {}
+    for operation in operations:
+        found.setdefault(operation.line, []).append(operation.name)
+    return found
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+# ---- HTML
+
+
+def html_of(found: Explanation) -> str:
+    """An explanation as notebooks show it."""
+    rows: list[list[str]] = []
+    nests: list[str] = []
+    for step, number, times in numbered(found):
+        if isinstance(step, KernelNote):
+            lines = by_line(step.operations)
+            fused = "<br>".join(html.escape(f"{' '.join(names)}    {line or ''}") for line, names in lines.items())
+            cells = (f"kernel {number}: {step.name}{times}", moved(step), bytes_text(step.unfused))
+            nests.append(
+                f"<details><summary>loops of kernel {number}</summary><pre>{html.escape(step.loops)}</pre></details>"
+            )
+        else:
+            fused = html.escape(str(step.line or ""))
+            cells = (f"library call {step.name}{times}", moved(step), "")
+        operands = "<br>".join(map(html.escape, operand_lines(step)))
+        rows.append([*map(html.escape, cells), fused, operands])
+    reasons = [
+        [html.escape(text) for text in (reason.what + more, reason.why, reason.edit, str(reason.line or ""))]
+        for reason, more in grouped(found.reasons)
+    ]
+    return page(
+        headline(found),
+        table(("step", "moves", "NumPy moves", "operations and lines", "operands"), rows),
+        *nests,
+        table(("what costs", "why", "the edit that removes it", "line"), reasons),
+    )
