@@ -21,6 +21,7 @@ from lazyarray_llvm.lower.kernel import Form, cutter, emit, functions_of, normal
 from lazyarray_llvm.lower.signature import Signature
 from lazyarray_llvm.lower.status import status_of
 from lazyarray_llvm.lower.watch import watchable
+from lazyarray_llvm.numpy_calls import provide_all, runs_numpy_loop
 
 
 @functools.cache
@@ -62,6 +63,7 @@ class Program:
             spelled = f"{emitter_version()}|{form}|{self.kernel!r}"
             key = hashlib.sha256(spelled.encode()).hexdigest()
             start = time.perf_counter()
+            provide_all(self.kernel)
             module = engine.load(key, "kernel")
             if module is None:
                 module = engine.compile_ir(self._text(form), "kernel", key)
@@ -191,6 +193,10 @@ class Backend:
         from lazyarray_llvm import inner_loops
 
         return inner_loops.eager_ufunc(op)
+
+    def runs_numpy_loop(self, op: str, codes: tuple[str, ...]) -> bool:
+        """Whether kernels can run NumPy's own inner loop of an op for arguments and result of these dtypes."""
+        return runs_numpy_loop(op, codes)
 
     def about(self) -> dict[str, str]:
         """What code is generated for, as `python -m lazyarray doctor` tells it."""

@@ -94,6 +94,17 @@ def observed_lines(module: Module, triple: str, name: str, *, begins: bool) -> l
     return [*read, f"  %{name}.clean = and i32 %{name}, {~status.all}", *_write_lines(module, status, f"{name}.clean")]
 
 
+def joined_lines(module: Module, triple: str, found: str, name: str) -> list[str]:
+    """The status as it is, with what `observed_lines` has found before added: nothing that was raised is lost."""
+    status = status_of(triple)
+    assert status is not None
+    return [
+        *_read_lines(module, status, name, status.all),
+        f"  %{name}.joined = or i32 %{name}, %{found}.errors",
+        *_write_lines(module, status, f"{name}.joined"),
+    ]
+
+
 def tell_lines(module: Module, triple: str, slot: int) -> list[str]:
     """The end of a function: errors go into slot `slot` of the argument block.
 

@@ -109,6 +109,10 @@ class Watch:
         self._covers = _covers(kernel)
         self._deferred: list[tuple[Instruction, Sequence[AnyValue], AnyValue, Value]] = []
 
+    def covers(self, target: int) -> set[int]:
+        """The masks of `expand` that a value comes from."""
+        return self._covers.get(target, set())
+
     # -- what raises ----------------------------------------------------------------------------------------
     def lower(
         self,
@@ -212,6 +216,33 @@ class Watch:
             raised = b.compare("ne", b.and_(errors, b.const("i4", mark, 1)), b.const("i4", 0, 1))
             self.note(target, bit, raised)
         return result
+
+    def around(self, target: int, call: Callable[[], None]) -> None:
+        """Emits a call of foreign code, in blocks of its own: it may raise what it likes, and clear the CPU's status."""
+        b, triple = self.frame.b, self.frame.host.triple
+        kind = status.status_of(triple)
+        if kind is None or not self.words or (self.everything and target not in self.wanted):
+            call()
+            return
+        before, look, after = (b.fresh(f"foreign.{name}") for name in ("call", "look", "after"))
+        b.jump(before)
+        b.start(before)
+        found, name = b.fresh("foreign.found"), b.fresh("foreign.left")
+        b.lines += status.observed_lines(b.module, triple, found, begins=self.everything)
+        call()
+        b.jump(look)
+        b.start(look)
+        if self.everything:
+            b.lines += status.observed_lines(b.module, triple, name, begins=False)
+        else:
+            b.lines += status.joined_lines(b.module, triple, found, name)
+        b.jump(after)
+        b.start(after)
+        if self.everything:
+            errors = Value(f"%{name}.errors", "i4", 1)
+            for mark, bit in kind.meanings:
+                raised = b.compare("ne", b.and_(errors, b.const("i4", mark, 1)), b.const("i4", 0, 1))
+                self.note(target, bit, raised)
 
     @contextmanager
     def observing(self, target: int, inside: Value | None = None) -> Iterator[None]:
