@@ -30,8 +30,8 @@ class Op:
     identity: Any
     cost: int  # of one element against an addition: what fusion weighs against memory traffic
     transcendental: bool  # may differ from NumPy in the last bits with numerics="fast"
-    # Of ops that NumPy's own inner loop computes: the letters of `numpy_loops.Steps`, for operands and result. Empty for
-    # all others, which each target computes in its own way.
+    # Of ops that NumPy's own inner loop computes: `numpy_loops.Steps` of operands and result. Empty for all others,
+    # which each target computes in its own way.
     steps: str = ""
 
 

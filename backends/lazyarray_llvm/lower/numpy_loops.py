@@ -129,10 +129,10 @@ class NumpyLoops:
                 self.body.settle()
                 span.walk(frame, start, b.add(start, count), [], vector)
         for loop in phase.loops:
-            places = [self._place(ahead, a, letter, start) for a, letter in zip(loop.args, _letters(loop), strict=False)]
+            places = [self._place(ahead, a, start) for a in loop.args]
             self._call(loop, places, self._strip(loop.target), count, self._block)
 
-    def _place(self, ahead: Ahead, number: int, letter: str, start: Value) -> Pointer:
+    def _place(self, ahead: Ahead, number: int, start: Value) -> Pointer:
         """Where an operand lies for a block."""
         if number in ahead.strips:
             return self._strip(number)
@@ -165,20 +165,14 @@ class NumpyLoops:
         """Values that something else than an instruction reads."""
         found: set[int] = set()
         for stage in self.frame.kernel.stages:
-            bare = stage.__class__(
-                stage.level, (), stage.reductions, stage.scan, (), stage.stores, stage.kept
-            )
+            bare = stage.__class__(stage.level, (), stage.reductions, stage.scan, (), stage.stores, stage.kept)
             found |= used_values(bare) | {t.offset for t in stage.stores if t.offset is not None}
         return found
 
     def _outside(self, targets: set[int]) -> set[int]:
         """Values that instructions read which are not among `targets`."""
         return {
-            a
-            for s in self.frame.kernel.stages
-            for i in (*s.body, *s.after)
-            if i.target not in targets
-            for a in i.args
+            a for s in self.frame.kernel.stages for i in (*s.body, *s.after) if i.target not in targets for a in i.args
         }
 
     def _analyse(self, instructions: Sequence[Instruction]) -> Ahead | None:
@@ -192,7 +186,8 @@ class NumpyLoops:
         for i in vectors:
             first = max((turn.get(a, 0) for a in i.args), default=0)
             turn[i.target] = first + 1 if is_numpy_loop(i) else first
-        phases, strips = [], set()
+        phases: list[Phase] = []
+        strips: set[int] = set()
         for number in sorted({turn[i.target] for i in loops}):
             now = [i for i in loops if turn[i.target] == number]
             wanted = dict.fromkeys(
@@ -329,9 +324,7 @@ class NumpyLoops:
             step = frame.number(_step(loop.code, letters[-1]))
             memory.call_copy(frame, size, result, frame.number(size), places[-1], step, count)
 
-    def _spaced(
-        self, place: Pointer, code: str, letter: str, count: Value, capacity: int, *, copies: bool
-    ) -> Pointer:
+    def _spaced(self, place: Pointer, code: str, letter: str, count: Value, capacity: int, *, copies: bool) -> Pointer:
         """An operand in steps that are not from one element to the next, in memory of its own."""
         if letter not in "sn":
             return place

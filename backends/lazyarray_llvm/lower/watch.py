@@ -218,7 +218,7 @@ class Watch:
         return result
 
     def around(self, target: int, call: Callable[[], None]) -> None:
-        """Emits a call of foreign code, in blocks of its own: it may raise what it likes, and clear the CPU's status."""
+        """Emits a call of foreign code, in blocks of its own: it may raise anything, and clear the CPU's status."""
         b, triple = self.frame.b, self.frame.host.triple
         kind = status.status_of(triple)
         if kind is None or not self.words or (self.everything and target not in self.wanted):
