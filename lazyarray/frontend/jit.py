@@ -37,7 +37,7 @@ class Unfit(Exception):
 class Trace:
     """What one call recorded: its plan, and where its arguments and results stand in it."""
 
-    __slots__ = ("arguments", "backend", "outputs", "plan", "raising", "scalars", "shape", "sources")
+    __slots__ = ("arguments", "backend", "numerics", "outputs", "plan", "raising", "scalars", "shape", "sources")
 
     def __init__(self, arguments: list[Any], results: list[Node], shape: Any) -> None:
         places = {id(node): place for place, node in enumerate(arguments) if node is not None}
@@ -63,6 +63,7 @@ class Trace:
         self.backend = current()
         if self.backend.name == "numpy":
             raise Unfit("the interpreter has no plans")
+        self.numerics = config.numerics
         self.plan = boundary.plan_of(signature)
         self.outputs = self.plan.outputs
         self.scalars = [not node.key.spec.shape for node in results]
@@ -170,7 +171,7 @@ class Jitted:
             return self._refused("an argument cannot be hashed", args, kwargs)
         if trace is False:
             return self._record(found, arrays, args, kwargs)
-        if trace is None or trace.backend is not current():  # type: ignore[union-attr]
+        if trace is None or trace.backend is not current() or trace.numerics != config.numerics:  # type: ignore[union-attr]
             return self.function(*args, **kwargs)
         return trace.replay(arrays)  # type: ignore[union-attr]
 

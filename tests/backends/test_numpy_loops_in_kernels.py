@@ -165,6 +165,22 @@ def test_kernels_come_back_from_the_disk(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (fresh.counters.disk_hits, fresh.counters.compiles) == (1, 0)
 
 
+def test_powers_of_scalars_are_those_of_numpys_scalars() -> None:
+    """C's `pow`, where the ufunc has a loop of its own."""
+    for x in LONG[:60].reshape(20, 3).astype("f4"):
+        ours, theirs = np.array(x).max(), x.max()
+        assert abs(ours) ** 1.7 == abs(theirs) ** 1.7
+        assert np.power(abs(ours), 1.7) == numpy.power(abs(theirs), 1.7)
+
+
+def test_jit_replays_what_was_recorded_in_the_same_mode() -> None:
+    compiled = np.jit(lambda x: np.exp(x) * 2)
+    a, theirs = np.array(LONG), numpy.exp(LONG) * 2
+    with np.config.set(numerics="fast"):
+        compiled(a)
+    assert numpy.asarray(compiled(a)).tobytes() == theirs.tobytes()
+
+
 def test_a_backend_without_the_loops_calls_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     from lazyarray.runtime.backend import current
 
