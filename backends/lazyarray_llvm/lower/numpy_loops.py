@@ -69,7 +69,8 @@ class NumpyLoops:
         self.frame: Frame = body.frame
         self.codes = value_codes(self.frame.kernel)
         self._made: dict[tuple[int, ...], Ahead | None] = {}
-        self._strips: dict[int, Pointer] = {}
+        self._strips: dict[int, Pointer] = {}  # of values
+        self._slots: dict[tuple[str, int], Pointer] = {}  # by type of element and number
         self._base: Pointer | None = None
         self._block = 0
 
@@ -120,7 +121,7 @@ class NumpyLoops:
                 env[number] = self._read(number, index, point)
             self.body.straight(phase.computes, point, env)
             for number in phase.writes:
-                self._write(self._strip(number), index, self.body.value(number, env, point.lanes))
+                self._write(self._strips[number], index, self.body.value(number, env, point.lanes))
             return []
 
         if phase.writes:
@@ -130,12 +131,12 @@ class NumpyLoops:
                 span.walk(frame, start, b.add(start, count), [], vector)
         for loop in phase.loops:
             places = [self._place(ahead, a, start) for a in loop.args]
-            self._call(loop, places, self._strip(loop.target), count, self._block)
+            self._call(loop, places, self._strips[loop.target], count, self._block)
 
     def _place(self, ahead: Ahead, number: int, start: Value) -> Pointer:
         """Where an operand lies for a block."""
         if number in ahead.strips:
-            return self._strip(number)
+            return self._strips[number]
         if self.body.levels.of(number) < 3:
             return self._one_number(number)
         access = self._direct(number)
@@ -196,12 +197,11 @@ class NumpyLoops:
                 for a, letter in zip(i.args, _letters(i), strict=False)
                 if a not in strips and (levels.of(a) == 3 or letter != "0") and self._direct(a) is None
             )
-            computes = _closure(wanted, made, strips)
-            phases.append(Phase(tuple(wanted), computes, tuple(now)))
+            phases.append(Phase(tuple(wanted), _closure(wanted, made, strips), tuple(now)))
             strips |= {*wanted, *(i.target for i in now)}
         ends = (self._roots | self._outside(set(made))) & set(made)
         rest = _closure(dict.fromkeys(ends), made, strips)
-        self._block = self._size(strips)
+        self._assign(phases, {*ends, *(a for i in rest for a in i.args)})
         steps = [
             memory.fixed_step(self.frame.kernel.accesses[i.attr])
             for i in vectors
@@ -218,11 +218,42 @@ class NumpyLoops:
             lanes=max(1, min(64, width // max(sizes))),
         )
 
-    def _size(self, strips: set[int]) -> int:
-        """Elements of a block: one size for the function, as strips are made once."""
-        widths = sum(itemsize(self.codes[number]) for number in strips)
-        fits = _STRIPS_BYTES // max(1, widths) // 64 * 64
-        return self._block or max(_LEAST, min(_MOST, fits))
+    # -- strips ---------------------------------------------------------------------------------------------
+    def _assign(self, phases: Sequence[Phase], kept: set[int]) -> None:
+        """Gives every strip memory, which others take over when nobody reads it any more; `kept`: read to the end."""
+        last: dict[int, int] = {}
+        for turn, phase in enumerate(phases):
+            for i in (*phase.computes, *phase.loops):
+                last.update(dict.fromkeys(i.args, turn))
+        slots: list[str] = []  # their types
+        slot_of: dict[int, int] = {}
+        free: list[int] = []
+        for turn, phase in enumerate(phases):
+            for number in (*phase.writes, *(i.target for i in phase.loops)):
+                element = self._element_type(self.codes[number])
+                slot = next((slot for slot in free if slots[slot] == element), None)
+                if slot is None:
+                    slot = len(slots)
+                    slots.append(element)
+                else:
+                    free.remove(slot)
+                slot_of[number] = slot
+            done = [n for n in slot_of if n not in kept and last.get(n, -1) == turn]
+            free += [slot_of[n] for n in done]
+        if not self._block:
+            widths = {slot_of[number]: itemsize(self.codes[number]) for number in slot_of}
+            fits = _STRIPS_BYTES // max(1, sum(widths.values())) // 64 * 64
+            self._block = max(_LEAST, min(_MOST, fits))
+        for number, slot in slot_of.items():
+            seen = sum(1 for earlier in slots[:slot] if earlier == slots[slot])
+            self._strips[number] = self._slot(slots[slot], seen)
+
+    def _slot(self, element: str, number: int) -> Pointer:
+        found = self._slots.get((element, number))
+        if found is None:
+            place = self.frame.alloca(f"[{self._block + _SLACK} x {element}]", "strip", 64)
+            found = self._slots[element, number] = place
+        return found
 
     # -- one vector -----------------------------------------------------------------------------------------
     def alone(
@@ -245,7 +276,6 @@ class NumpyLoops:
         self._call(instruction, places, result, at.count(), lanes)
         return self._load(result, instruction.code, at)
 
-    # -- strips ---------------------------------------------------------------------------------------------
     def _element_type(self, code: str) -> str:
         part = llvm_type(COMPLEX_PARTS.get(code, code), 1)
         return f"[2 x {part}]" if is_complex(code) else part
@@ -255,13 +285,6 @@ class NumpyLoops:
             self._base = self.frame.alloca("i64", "block.base")
         return self._base
 
-    def _strip(self, number: int) -> Pointer:
-        found = self._strips.get(number)
-        if found is None:
-            element = self._element_type(self.codes[number])
-            found = self._strips[number] = self.frame.alloca(f"[{self._block + _SLACK} x {element}]", "strip", 64)
-        return found
-
     def _write(self, strip: Pointer, index: Value, value: AnyValue) -> None:
         """Writes all lanes; those beyond the row's end are written again, or slack."""
         at = self.frame.offset(strip, index, itemsize(value.code), "strip.at")
@@ -270,7 +293,7 @@ class NumpyLoops:
 
     def _read(self, number: int, index: Value, point: Point) -> AnyValue:
         code = self.codes[number]
-        return self._load(self.frame.offset(self._strip(number), index, itemsize(code), "strip.at"), code, point)
+        return self._load(self.frame.offset(self._strips[number], index, itemsize(code), "strip.at"), code, point)
 
     def _load(self, at: Pointer, code: str, point: Point) -> AnyValue:
         """A vector of memory; lanes outside the row repeat lane 0."""
