@@ -111,6 +111,14 @@ def test_a_softmax_is_one_kernel() -> None:
     assert [run.ops for run in runs.kernels] == [("max", "subtract", "numpy.exp", "sum", "divide")]
 
 
+def test_selected_elements_alone_go_through_a_loop() -> None:
+    a = np.array(LONG)
+    with np.record_runs() as runs:
+        numpy.asarray(np.tan(a[a > -1]))
+    assert runs.kernels[-1].ops == ("numpy.tan",)
+    assert runs.kernels[-1].elements == (LONG > -1).sum()
+
+
 def heard(program: Callable[[Any], Any], m: Any) -> list[str]:
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
@@ -190,3 +198,6 @@ def test_a_backend_without_the_loops_calls_numpy(monkeypatch: pytest.MonkeyPatch
         ours = numpy.asarray(np.arcsinh(np.array(x) * 2) + 1)
     assert ours.tobytes() == (numpy.arcsinh(x * 2) + 1).tobytes()
     assert [run.ops for run in runs.kernels] == [("multiply",), ("add",)]
+    assert float(np.exp(np.array(x).max())) == numpy.exp(x.max())
+    assert numpy.asarray(np.power(np.abs(np.array(x))[::-1], 2.5)).tobytes() == (numpy.abs(x)[::-1] ** 2.5).tobytes()
+    assert heard(lambda m: m.log(m.array(x)), np) == heard(lambda m: m.log(m.array(x)), numpy)
