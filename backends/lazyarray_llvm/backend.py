@@ -47,6 +47,7 @@ class Program:
         self.kernel = normalise(kernel)
         self.signature = Signature(self.kernel)
         self.words = watchable(self.kernel)  # the values that a watched form has flags for
+        self.loops = bool(provide_all(self.kernel))  # whether NumPy's own run in it
         self._sources: dict[Form, str] = {}
         self._addresses: dict[Form, list[int]] = {}
         self._cut = cutter(self.kernel)
@@ -63,7 +64,6 @@ class Program:
             spelled = f"{emitter_version()}|{form}|{self.kernel!r}"
             key = hashlib.sha256(spelled.encode()).hexdigest()
             start = time.perf_counter()
-            provide_all(self.kernel)
             module = engine.load(key, "kernel")
             if module is None:
                 module = engine.compile_ir(self._text(form), "kernel", key)
@@ -123,8 +123,15 @@ class Program:
         if ready.reserved <= IDLE_BYTES:
             keep(self._idle, binding.extents, ready)
         if raised:
+            self.raised_by(ready)
             raised = self.suspected = numpy_bits(raised)
         return raised
+
+    def raised_by(self, ready: Launch) -> dict[int, int]:
+        """NumPy's bits of the errors of each value that raised any, as the flags of a launch say; cleared then."""
+        found = {value: int(bits) for value, bits in zip(self.words, ready.flags, strict=False) if bits}
+        ready.flags[:] = 0
+        return found
 
     def watch(self, binding: Binding) -> dict[int, int]:
         """Run the watched form of the program once: NumPy's bits of the errors of each value that raised any."""
@@ -144,10 +151,7 @@ class Program:
         if ready is None or ready.pool is not threads.get_pool():
             ready = self.new_launch(binding.extents, watched=True)
         ready.bind(binding)
-        found = {}
-        if ready.run():
-            found = {value: int(bits) for value, bits in zip(self.words, ready.flags, strict=True) if bits}
-            ready.flags[:] = 0
+        found = self.raised_by(ready) if ready.run() else {}
         if ready.reserved <= IDLE_BYTES:
             keep(self._watching, binding.extents, ready)
         return found

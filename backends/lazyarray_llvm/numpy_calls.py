@@ -46,10 +46,11 @@ def provide(op: str, codes: tuple[str, ...]) -> str:
     return symbol
 
 
-def provide_all(kernel: Kernel) -> None:
-    """Makes the loops of a kernel known, before its code is loaded."""
+def provide_all(kernel: Kernel) -> int:
+    """Makes the loops of a kernel known, before its code is loaded: how many there are."""
     loops = [i for s in kernel.stages for i in (*s.body, *s.after) if is_numpy_loop(i)]
     if loops:
         codes = value_codes(kernel)
         for i in loops:
             provide(i.op, (*[codes[a] for a in i.args], i.code))
+    return len(loops)

@@ -142,6 +142,29 @@ def test_a_loop_that_clears_the_status_loses_no_error_of_others() -> None:
     assert heard(lambda m: m.tanh(m.array(x) * 1e300), np) == ["overflow encountered in multiply"]
 
 
+def test_a_kernel_in_which_loops_alone_raise_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from lazyarray_llvm.backend import Program
+
+    def watch(*_: Any) -> None:
+        raise AssertionError("run again")
+
+    monkeypatch.setattr(Program, "watch", watch)
+    x = numpy.array([-1.0, 0.0, 3.0] * 50_000)
+    told = ["divide by zero encountered in log", "invalid value encountered in log"]
+    assert heard(lambda m: m.log(m.array(x)) * 2 + m.exp(m.array(x)), np) == told
+    assert heard(lambda m: m.log(m.array(x[2::3])) * 2, np) == []
+
+
+def test_errors_of_loops_and_of_others_are_told_apart() -> None:
+    x = numpy.array([-1.0, 1e300, 3.0] * 1000)
+
+    def program(m: Any) -> Any:
+        a = m.array(x)
+        return m.log(a) + a * a
+
+    assert heard(program, np) == heard(program, numpy)
+
+
 def test_errors_are_raised_where_numpy_raises_them() -> None:
     a = np.array([0.0, 1.0])
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero encountered in log"):
