@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from lazyarray.frontend.lending import lend, overwrite  # cimport
 from lazyarray.frontend.loops import IMMEDIATE, memo_of
 from lazyarray.frontend.quick import Fields, Op, binary, in_place, known, limits, reflected, unary, wrapped  # cimport
 from lazyarray.native.primitives import size_of_memory, wrap_slots  # cimport
 
 _nparray: Final = np.ndarray
 _IMMEDIATE: Final = IMMEDIATE
-_BASIC: Final = frozenset({int, slice, type(...), type(None)})
+_BASIC: Final = frozenset({int, slice, type(...), type(None), *[np.dtype(code).type for code in "bhilqBHILQ"]})
 
 
 class Keys:
@@ -220,6 +221,10 @@ class Handle(Fields):
                     return keys.get(self, key)  # what NumPy does not know in the key, or the same error
                 return wrapped(found) if type(found) is _nparray else found
         else:
+            if _is_basic(key):
+                found = lend(self, key)
+                if found is not None:
+                    return found
             if kind is int:
                 found = keys.element(self, key)
             elif kind is slice:
@@ -264,12 +269,14 @@ class Handle(Fields):
             place = data = None
             keys.take_over(self)
             data = self._np
-        elif self._node is None and self._map is None and (kind is int or kind is tuple):
-            # A loop over elements: the memory is exported already (see `indexing._is_immediate`).
-            memory = self._base.memory
-            if memory is not None and type(value) in _IMMEDIATE and not self._fixed and _is_element(key):
-                memory[key] = value
-                return
+        elif self._node is None and _is_basic(key):
+            if type(value) in _IMMEDIATE:
+                if overwrite(self, key, value, _is_element(key)):
+                    return
+            elif type(value) is known.array:
+                given: Fields = value
+                if given._np is not None and overwrite(self, key, given._np, False):
+                    return
         if data is None and keys.put(self, key, value):
             return
         data = None

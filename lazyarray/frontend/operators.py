@@ -19,7 +19,7 @@ from lazyarray.frontend.handle import OPERATORS, Handle, serve
 from lazyarray.frontend.overrides import ask_ufunc
 from lazyarray.frontend.quick import Op, tell, unary
 from lazyarray.frontend.record import COMPILED, NUMBERS, memo_of, note_errors, view_key
-from lazyarray.frontend.regions import claim, window
+from lazyarray.frontend.regions import claim, show, take_all, wake, window
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.scalar_power import shortcut_power, warned
 from lazyarray.ir.installed import POWER_READS_SCALARS
@@ -73,7 +73,7 @@ def install() -> None:
         op.reflected = partial(_reflected, name, python)
         op.in_place = partial(calls.in_place, name)
     tell(note_errors=note_errors, order_of=order_of, scalar=LazyScalar, view_key=view_key)
-    tell(window=window, write_now=write_now)
+    tell(window=window, write_now=write_now, show=show, take=take_all, wake=wake)
     serve(power=_power, reflected_power=_reflected_power, power_in_place=_in_place_power)
     serve(matmul=_matmul, reflected_matmul=_reflected_matmul, matmul_in_place=_in_place_matmul)
     serve(divmod=_divmod, reflected_divmod=_reflected_divmod)

@@ -29,6 +29,9 @@ def base_of(array: core.ndarray) -> Any:
     data = array._np
     if data is None:
         return None if array._node is not None or _is_whole(array, array._base) else _array_of(array._base)
+    base = getattr(array, "_base", None)
+    if type(base) is Base and base.memory is not None and any([item() is array for item in base.lent]):
+        return _array_of(base)
     memory: Any = data.base
     if memory is None or type(memory) is LEASE:
         return None
@@ -38,7 +41,6 @@ def base_of(array: core.ndarray) -> Any:
             memory = memory.base
     if type(memory) is not _nparray:
         return memory
-    base = getattr(array, "_base", None)
     if type(base) is Base and base.memory is memory:
         # A small array that was managed (see `settle`).
         return None if _is_whole(array, base) else _array_of(base)

@@ -14,7 +14,7 @@ cdef class Op:
     cdef public bint reads_exponents
 
 cdef class Known:
-    cdef public object array, note_errors, order_of, scalar, view_key, window, write_now
+    cdef public object array, note_errors, order_of, scalar, show, take, view_key, wake, window, write_now
 
 cdef class Fields:
     cdef public object _base, _fixed, _map, _np, _part

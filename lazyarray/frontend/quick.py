@@ -67,7 +67,18 @@ class Op:
 class Known:
     """What is imported after this module, or works on the class that it serves."""
 
-    __slots__ = ("array", "note_errors", "order_of", "scalar", "view_key", "window", "write_now")
+    __slots__ = (
+        "array",
+        "note_errors",
+        "order_of",
+        "scalar",
+        "show",
+        "take",
+        "view_key",
+        "wake",
+        "window",
+        "write_now",
+    )
 
     if TYPE_CHECKING:
 

@@ -32,8 +32,10 @@ _count: Final[Callable[[object], int]] = sys.getrefcount
 FILL_LIMIT: Final = 1 << 20  # elements up to which a number is written into a region at once: a fraction of a ms
 STAYS: Final = 1 << 20  # bytes from which an array on a device is not brought back to be written piece by piece
 CHAIN: Final = 8  # recorded small writes after which an array is taken to be written piece by piece
+PEEKS: Final = 16  # small reads of an expression after which it is taken to be read piece by piece
 # Ufuncs whose bits are NumPy's in compiled kernels too.
 QUIET: Final = frozenset([name for name, op in OPS.items() if op.ufunc is not None and not op.transcendental])
+PIECES: Final = "read piece by piece"
 _SIMPLE: Final = frozenset({int, float, bool})
 
 
@@ -126,6 +128,12 @@ def take(base: Base) -> bool:
     base.node = None
     base.memory = data
     return True
+
+
+def take_all(array: Any) -> bool:
+    """`take` for the base of a managed array, which is SHARED then."""
+    with boundary.lock:
+        return take(core.share(array))
 
 
 def claim(array: Any) -> Array | None:
@@ -374,10 +382,32 @@ def wakes(root: Node) -> bool:
     return False
 
 
+def wake(root: Node, peeks: int) -> bool:
+    """Evaluates an array of which a small part is read, if it was written so, or is read so time and again.
+
+    The first small reads of an expression are recorded: they may be all that is wanted of it.
+    """
+    if wakes(root):
+        return True
+    if peeks < PEEKS and not _is_small_write(root):
+        return False
+    if root.key.spec.nbytes > STAYS and in_use():
+        return False
+    boundary.evaluate((root,), PIECES)
+    return root.data is not None
+
+
+def _is_small_write(node: Node) -> bool:
+    if node.key.kind not in ("update", "scatter") or not node.args:
+        return False
+    value = node.args[1]
+    return type(value) is not Node or value.key.spec.size < config.eager_below
+
+
 def _fill(root: Node, number: Any, writes: list[tuple[IndexMap, Any]]) -> None:
     """Evaluates an array of one number, but for some regions of others (latest first): no kernel is needed for it."""
     spec = root.key.spec
-    ledger.evaluation("read piece by piece")
+    ledger.evaluation(PIECES)
     data = allocate(spec.shape, spec.dtype)
     ledger.allocation(data.nbytes)
     if number is not None:

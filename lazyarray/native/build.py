@@ -20,7 +20,9 @@ HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parents[1]
 MODULES: Final = (
     "lazyarray.ir.node",
+    "lazyarray.runtime.root",
     "lazyarray.frontend.quick",
+    "lazyarray.frontend.lending",
     "lazyarray.frontend.handle",
     "lazyarray.frontend.callables",
     "lazyarray.ir.expression",

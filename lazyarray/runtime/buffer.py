@@ -12,8 +12,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyarray.ir.node import Node, Spec, leaf
+from lazyarray.ir.node import Node, leaf
 from lazyarray.runtime import evaluate as boundary
+from lazyarray.runtime.root import Root
 
 Array = np.ndarray[Any, Any]
 _count: Final[Callable[[object], int]] = sys.getrefcount
@@ -81,21 +82,20 @@ def owns_alone(data: Array, alone: int = ALONE) -> bool:
     )
 
 
-class Base:
+# Takes a lent array back (`frontend/lending.py`): it shows the base again, and no longer its memory.
+recall: list[Callable[[Any, Root], None]] = []
+
+
+class Base(Root):
     """A root in C order. Exactly one of `node` and `memory` is there; `pinned` memory is never taken back.
 
     `owner` refers weakly to the array that is all of it, once somebody has asked for that array; `fixed` says that it
-    refuses writes, so that its views may not be made writeable.
+    refuses writes, so that its views may not be made writeable. `lent`: weak references to small arrays that show
+    memory, and are taken back when the memory is wanted back; `lends` is false where that has failed. `peeks`:
+    how often a small part was read while the value was pending.
     """
 
-    __slots__ = ("fixed", "memory", "node", "owner", "pinned", "spec")
-
-    def __init__(self, node: Node) -> None:
-        self.spec: Spec = node.key.spec
-        self.node: Node | None = node
-        self.memory: Array | None = None
-        self.pinned = self.fixed = False
-        self.owner: Callable[[], Any] | None = None
+    __slots__ = ()
 
     def reclaim(self) -> Node | None:
         """The current value as a node; None while an exported view of the memory lives."""
@@ -111,18 +111,31 @@ class Base:
             memory = self.memory
             assert memory is not None
             if not owns_alone(memory):
-                return None
+                if not self.lent:
+                    return None
+                self._recall()
+                if not owns_alone(memory):
+                    self.lends = False
+                    return None
+            self.lent = []
             self.memory = None
             self.node = node = leaf(memory)
             return node
+
+    def _recall(self) -> None:
+        for reference in self.lent:
+            array = reference()
+            if array is not None:
+                for take_back in recall:
+                    take_back(array, self)
+        self.lent = []
 
     def export(self) -> Array:
         """The root as memory that the caller may hand out views of (never itself) and write."""
         with boundary.lock:
             node = self.node
             if node is None:
-                memory = self.memory
-                assert memory is not None
+                memory: Array = self.memory
                 return memory
             if node.data is None:
                 boundary.evaluate((node,))

@@ -1,0 +1,18 @@
+# C's side of `lending.py`.
+cimport cython
+
+from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits, wrapped
+from lazyarray.native.primitives cimport address_of, size_of_memory
+from lazyarray.runtime.root cimport Root
+
+cdef type _nparray
+
+@cython.locals(base=Root)
+cpdef lend(Fields array, key)
+@cython.locals(size=Py_ssize_t, place=Py_ssize_t)
+cdef Py_ssize_t _size(key, shape)
+@cython.locals(result=Fields, lent=list)
+cdef _note(Root base, found)
+@cython.locals(base=Root)
+cpdef bint overwrite(Fields array, key, value, bint element)
+cpdef take_back(Fields array, Root base)

@@ -1,0 +1,167 @@
+"""Owns lending: small parts of large arrays whose values are there, given out as views of memory, as NumPy does.
+
+Programs that walk through a large array row by row or element by element then run at NumPy's pace: what is lent is a
+plain array. The base is in its memory meanwhile (`runtime/buffer.py`). When its value is wanted as a node again, what
+was lent and is still alive is taken back: it shows the base. One of the modules that may run compiled (see
+`lazyarray/native`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from weakref import ref
+
+import numpy as np
+
+from lazyarray.frontend.quick import Fields, known, limits, wrapped  # cimport
+from lazyarray.ir.index_map import IndexMap
+from lazyarray.native.primitives import address_of, size_of_memory  # cimport
+from lazyarray.runtime.buffer import recall
+from lazyarray.runtime.root import Root  # cimport
+
+_nparray: Final = np.ndarray
+REMEMBERED: Final = 8  # lent arrays that a base can take back
+
+
+def lend(array: Fields, key: Any) -> Any:
+    """`array[key]` for a basic key: an element, or a small view of memory; None where that is not how it is read.
+
+    `array` is managed.
+    """
+    base: Root = None  # type: ignore[assignment]
+    view: Any = None
+    node: Any = array._node
+    memory: Any
+    if node is not None:
+        memory = node.data
+    else:
+        if array._part is not None:
+            return None
+        base = array._base
+        memory = base.memory
+        if memory is None:
+            node = base.node
+            memory = node.data
+        view = array._map
+    if memory is None:
+        spec = node.key.spec
+        shape = spec.shape if view is None else view.shape
+        if spec.size < limits.eager or not 0 < _size(key, shape) < limits.eager:
+            return None
+        peeks = 0
+        if base is not None:
+            base.peeks += 1
+            peeks = base.peeks
+        if not known.wake(node, peeks):
+            return None
+        node = None
+        return lend(array, key)
+    if size_of_memory(memory) < limits.eager:
+        return None
+    whole: Any = memory if view is None else known.show(view, memory)
+    try:
+        found: Any = whole[key]
+    except (IndexError, ValueError, TypeError):
+        return None  # what is wrong is said elsewhere
+    if type(found) is not _nparray:
+        return found
+    if size_of_memory(found) >= limits.eager or (base is not None and not base.lends):
+        return None
+    if node is not None:
+        node = memory = whole = found = None  # references are counted now
+        if not known.take(array):
+            return None
+        base = array._base
+        whole = base.memory if view is None else known.show(view, base.memory)
+        found = whole[key]
+    if array._fixed:
+        found.flags.writeable = False
+    return _note(base, found)
+
+
+def _size(key: Any, shape: Any) -> int:
+    """How many elements a basic key picks; -1 where that takes thought."""
+    if type(key) is not tuple:
+        key = (key,)
+    if len(key) > len(shape):
+        return -1
+    size = 1
+    place = 0
+    for item in key:
+        if item is None or item is Ellipsis:
+            return -1
+        extent = shape[place]
+        if type(item) is slice:
+            try:
+                start, stop, step = item.indices(extent)
+            except TypeError:
+                return -1
+            size *= len(range(start, stop, step))
+        place += 1
+    for extent in shape[place:]:
+        size *= extent
+    return size
+
+
+def _note(base: Root, found: Any) -> Any:
+    result: Fields = wrapped(found)
+    result._base = base
+    lent = base.lent
+    if len(lent) >= REMEMBERED:
+        lent = [reference for reference in lent if reference() is not None]
+        if len(lent) >= REMEMBERED:
+            del lent[0]
+        base.lent = lent
+    lent.append(ref(result))
+    return result
+
+
+def overwrite(array: Fields, key: Any, value: Any, element: bool) -> bool:
+    """`array[key] = value` in the memory that a base has given out, for a small region; False: nothing has happened.
+
+    `array` is SHARED, `key` basic, `value` a number or plain memory; `element`: the key is integers alone.
+    """
+    base: Root = array._base
+    memory = base.memory
+    if memory is None or array._fixed or array._part is not None:
+        return False
+    view = array._map
+    whole = memory if view is None else known.show(view, memory)
+    if element:
+        rank = len(key) if type(key) is tuple else 1
+        if rank == whole.ndim:
+            try:
+                whole[key] = value
+            except IndexError:
+                return False
+            return True
+    try:
+        region = whole[key]
+    except (IndexError, ValueError, TypeError):
+        return False
+    if type(region) is not _nparray:
+        whole[key] = value
+        return True
+    if size_of_memory(region) >= limits.eager:
+        return False
+    region[...] = value
+    return True
+
+
+def take_back(array: Fields, base: Root) -> None:
+    """Turns a lent array into a view of the base, as it is now; not where it no longer shows elements of the base."""
+    data = array._np
+    memory = base.memory
+    if data is None or array._base is not base or data.dtype != memory.dtype:
+        return
+    itemsize = data.itemsize
+    offset = address_of(data) - address_of(memory)
+    view = IndexMap(offset // itemsize, data.shape, tuple([step // itemsize for step in data.strides]))
+    array._map = view
+    array._part = None
+    array._fixed = not data.flags.writeable
+    array._node = None
+    array._np = None
+
+
+recall.append(take_back)
