@@ -21,6 +21,7 @@ from lazyarray_llvm.lower.kernel import Form, cutter, emit, functions_of, normal
 from lazyarray_llvm.lower.signature import Signature
 from lazyarray_llvm.lower.status import status_of
 from lazyarray_llvm.lower.watch import watchable
+from lazyarray_llvm.numpy_calls import provide_all, runs_numpy_loop
 
 
 @functools.cache
@@ -46,6 +47,7 @@ class Program:
         self.kernel = normalise(kernel)
         self.signature = Signature(self.kernel)
         self.words = watchable(self.kernel)  # the values that a watched form has flags for
+        self.loops = bool(provide_all(self.kernel))  # whether NumPy's own run in it
         self._sources: dict[Form, str] = {}
         self._addresses: dict[Form, list[int]] = {}
         self._cut = cutter(self.kernel)
@@ -121,8 +123,15 @@ class Program:
         if ready.reserved <= IDLE_BYTES:
             keep(self._idle, binding.extents, ready)
         if raised:
+            self.raised_by(ready)
             raised = self.suspected = numpy_bits(raised)
         return raised
+
+    def raised_by(self, ready: Launch) -> dict[int, int]:
+        """NumPy's bits of the errors of each value that raised any, as the flags of a launch say; cleared then."""
+        found = {value: int(bits) for value, bits in zip(self.words, ready.flags, strict=False) if bits}
+        ready.flags[:] = 0
+        return found
 
     def watch(self, binding: Binding) -> dict[int, int]:
         """Run the watched form of the program once: NumPy's bits of the errors of each value that raised any."""
@@ -142,10 +151,7 @@ class Program:
         if ready is None or ready.pool is not threads.get_pool():
             ready = self.new_launch(binding.extents, watched=True)
         ready.bind(binding)
-        found = {}
-        if ready.run():
-            found = {value: int(bits) for value, bits in zip(self.words, ready.flags, strict=True) if bits}
-            ready.flags[:] = 0
+        found = self.raised_by(ready) if ready.run() else {}
         if ready.reserved <= IDLE_BYTES:
             keep(self._watching, binding.extents, ready)
         return found
@@ -191,6 +197,10 @@ class Backend:
         from lazyarray_llvm import inner_loops
 
         return inner_loops.eager_ufunc(op)
+
+    def runs_numpy_loop(self, op: str, codes: tuple[str, ...]) -> bool:
+        """Whether kernels can run NumPy's own inner loop of an op for arguments and result of these dtypes."""
+        return runs_numpy_loop(op, codes)
 
     def about(self) -> dict[str, str]:
         """What code is generated for, as `python -m lazyarray doctor` tells it."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import importlib
 import platform
 import threading
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from lazyarray.ir.numpy_loops import make_ufunc
 from lazyarray.ir.ops import OPS
 
 from . import engine
@@ -344,17 +344,12 @@ class _Flags:
             b.line("call void @llvm.x86.sse.ldmxcsr(ptr %status.slot)")
         else:
             b.line(f"call i32 @feclearexcept(i32 {_ALL_FLAGS})")
-            b.line("call i32 @feraiseexcept({end})")
+            b.line(f"call i32 @feraiseexcept({end})")
 
 
 # -- ufuncs ----------------------------------------------------------------------------------------------
-# PyUFunc_FromFuncAndDataAndSignatureAndIdentity in NumPy's table of ufunc C functions, and two values it
-# takes.
-_FROM_FUNC_AND_DATA: Final = 42
-_NO_IDENTITY, _IDENTITY_VALUE = -1, -3
 _TYPE_NUMBERS: Final = {code: np.dtype(code).num for code in ("f2", "f4", "f8", "c8", "c16")}
 _UFUNCS: dict[str, np.ufunc] = {}
-_KEPT: list[Any] = []  # NumPy keeps pointers into these arrays
 _LOCK = threading.Lock()
 
 
@@ -394,49 +389,4 @@ def _make_ufunc(op: str) -> np.ufunc:
     data = (ctypes.c_void_p * len(codes))()
     numbers = [_TYPE_NUMBERS[code] for code in codes for _ in range(row.nin + 1)]
     types = (ctypes.c_ubyte * len(numbers))(*numbers)
-    name, doc = op.encode(), f"{op}, compiled by lazyarray.".encode()
-    _KEPT.append((functions, data, types, name, doc))
-    make = _ufunc_api(_FROM_FUNC_AND_DATA)
-    ufunc = make(
-        functions,
-        data,
-        types,
-        len(codes),
-        row.nin,
-        1,
-        _NO_IDENTITY if row.identity is None else _IDENTITY_VALUE,
-        name,
-        doc,
-        0,
-        None,
-        row.identity,
-    )
-    assert isinstance(ufunc, np.ufunc)
-    return ufunc
-
-
-def _ufunc_api(index: int) -> Any:
-    """Function number `index` of NumPy's ufunc C API."""
-    umath: Any = importlib.import_module("numpy._core._multiarray_umath")
-
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype = ctypes.c_void_p
-    get.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    table = get(umath._UFUNC_API, None)
-    address = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[index]
-    signature = ctypes.PYFUNCTYPE(
-        ctypes.py_object,
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-        ctypes.c_int,
-        ctypes.c_int,
-        ctypes.c_int,
-        ctypes.c_int,
-        ctypes.c_char_p,
-        ctypes.c_char_p,
-        ctypes.c_int,
-        ctypes.c_char_p,
-        ctypes.py_object,
-    )
-    return signature(address)
+    return make_ufunc(functions, data, types, row.nin, op, f"{op}, compiled by lazyarray.", row.identity)

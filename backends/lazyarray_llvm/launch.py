@@ -17,7 +17,7 @@ from lazyarray.schedule.kernel import Binding
 from lazyarray_llvm import engine, threads
 from lazyarray_llvm.lower.geometry import Geometry
 from lazyarray_llvm.lower.kernel import Form
-from lazyarray_llvm.lower.status import SOFT_SHIFT, status_of
+from lazyarray_llvm.lower.status import LOOP_SHIFT, SOFT_SHIFT, status_of
 
 if TYPE_CHECKING:
     from lazyarray_llvm.backend import Program
@@ -47,7 +47,7 @@ class Launch:
         signature = program.signature
         self.pool = pool
         self.reserved = 0
-        self.flags = np.zeros(len(program.words) if watched else 0, np.int64)
+        self.flags = np.zeros(len(program.words) if watched or program.loops else 0, np.int64)
         self._keeps: list[Any] = []
         shared = geometry.shared
         scratch = self._reserve(geometry.scratch * (1 if shared else pool.nthreads))
@@ -133,13 +133,14 @@ class Launch:
 class Launcher:
     """A program at fixed extents and strides; its launches are kept to be run again."""
 
-    __slots__ = ("_extents", "_idle", "_program", "_strides")
+    __slots__ = ("_extents", "_idle", "_program", "_strides", "_told")
 
     def __init__(self, program: Program, extents: tuple[int, ...], strides: tuple[tuple[int, ...], ...]) -> None:
         self._program = program
         self._extents = extents or (1,)
         self._strides = strides if extents else tuple([(0,) for _ in strides])
         self._idle: list[Launch] = []
+        self._told: tuple[list[int], dict[int, int]] | None = None  # a launch's pointers, and what raised what in it
 
     def launch(self, pointers: list[int], scalars: list[Any]) -> int:
         """Run the program once: NumPy's bits of the floating-point errors that the CPU saw, rather too many."""
@@ -160,11 +161,22 @@ class Launcher:
         if ready.reserved <= IDLE_BYTES:
             idle.append(ready)
         if raised:
+            if raised >> LOOP_SHIFT:
+                found = program.raised_by(ready)
+                if not raised & ((1 << LOOP_SHIFT) - 1):
+                    self._told = (pointers, found)
+                    return functools.reduce(or_, found.values(), 0)
             raised = program.suspected = numpy_bits(raised)
         return raised
 
     def watch(self, pointers: list[int], scalars: list[Any]) -> dict[int, int]:
-        """Run the watched form of the program once: NumPy's bits of the errors of each value that raised any."""
+        """Run the watched form of the program once: NumPy's bits of the errors of each value that raised any.
+
+        Not if the launch just done has told all of it, because NumPy's loops alone raised any.
+        """
+        told, self._told = self._told, None
+        if told is not None and told[0] is pointers:
+            return told[1]
         return self._program.watch(self.binding(pointers, scalars))
 
     def binding(self, pointers: list[int], scalars: list[Any]) -> Binding:

@@ -216,3 +216,6 @@ class Backend:
     def eager_ufunc(self, op: str) -> np.ufunc | None:
         """Small arrays are NumPy's, with its own functions."""
         return None
+
+    def runs_numpy_loop(self, op: str, codes: tuple[str, ...]) -> bool:
+        return False

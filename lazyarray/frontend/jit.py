@@ -45,6 +45,7 @@ class Trace:
         "device",
         "keys",
         "memo",
+        "numerics",
         "outputs",
         "plan",
         "raising",
@@ -78,6 +79,7 @@ class Trace:
         if self.backend.name == "numpy":
             raise Unfit("the interpreter has no plans")
         self.device = placement(sources)
+        self.numerics = config.numerics
         self.plan = boundary.plan_of(signature)
         self.outputs = self.plan.outputs
         self.memo: dict[str, Any] = {}
@@ -229,7 +231,7 @@ class Jitted:
             return self._refused("an argument cannot be hashed", args, kwargs)
         if trace is False:
             return self._record(found, arrays, args, kwargs)
-        if trace is None or trace.backend is not current():  # type: ignore[union-attr]
+        if trace is None or trace.backend is not current() or trace.numerics != config.numerics:  # type: ignore[union-attr]
             return self.function(*args, **kwargs)
         return trace.replay(arrays)  # type: ignore[union-attr]
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from lazyarray.config import config
 from lazyarray.frontend.sequence_slot import stop_iteration
 from lazyarray.ir.node import Node
 from lazyarray.runtime import evaluate as boundary
@@ -306,7 +307,8 @@ def _record(name: str, python: Callable[..., Any], args: tuple[Any, ...]) -> Any
 
     operands = tuple([a._node if type(a) is LazyScalar else a for a in args])
     try:
-        if power_is_refused(name, operands):
+        # NumPy's scalars take C's `pow`, which is not the loop of its ufunc.
+        if power_is_refused(name, operands) or (name == "power" and config.numerics == "numpy"):
             raise TypeError(name)
         node = map_(name, operands)
     except (TypeError, OverflowError, ValueError):

@@ -7,7 +7,7 @@ computes an op is the target's own table.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -30,6 +30,9 @@ class Op:
     identity: Any
     cost: int  # of one element against an addition: what fusion weighs against memory traffic
     transcendental: bool  # may differ from NumPy in the last bits with numerics="fast"
+    # Of ops that NumPy's own inner loop computes: `numpy_loops.Steps` of operands and result. Empty for all others,
+    # which each target computes in its own way.
+    steps: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,38 @@ def _rows() -> dict[str, Op]:
     return rows
 
 
-OPS: Final[dict[str, Op]] = _rows()
+_OWN_LOOP: Final = "numpy."
+
+
+def own_loop_name(name: str, steps: str) -> str:
+    """The op that computes a transcendental op by NumPy's inner loop: `numpy.exp`, `numpy.power.x0x`."""
+    own = _OWN_LOOP + name + ("" if steps == "x" * len(steps) else f".{steps}")
+    return OPS[own].name  # a row of the table from now on
+
+
+def is_own_loop(name: str) -> bool:
+    """Whether an op is computed by NumPy's inner loop."""
+    return name.startswith(_OWN_LOOP)
+
+
+def plain_name(name: str) -> str:
+    """The op that means the same with numerics="fast"."""
+    return name.removeprefix(_OWN_LOOP).partition(".")[0] if name.startswith(_OWN_LOOP) else name
+
+
+class _Table(dict[str, Op]):
+    """Rows by name; those of NumPy's loops are made when they are first asked for."""
+
+    def __missing__(self, name: str) -> Op:
+        plain, _, steps = name.removeprefix(_OWN_LOOP).partition(".")
+        if not name.startswith(_OWN_LOOP) or plain not in _TRANSCENDENTAL:
+            raise KeyError(name)
+        row = self[plain]
+        made = replace(row, name=name, commutative=False, transcendental=False, steps=steps or "x" * (row.nin + 1))
+        return self.setdefault(name, made)
+
+
+OPS: Final[dict[str, Op]] = _Table(_rows())
 
 REDUCTIONS: Final[dict[str, ReductionOp]] = {
     row.name: row

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from lazyarray.ir.ops import plain_name
+
 # NumPy's own numbers (numpy/_core/include/numpy/npy_math.h), as `np.seterrcall` handlers get them.
 DIVIDE: Final = 1
 OVERFLOW: Final = 2
@@ -43,6 +45,7 @@ def raises(op: str, codes: Sequence[str], code: str) -> int:
     """Which errors the loop of `op` on `codes` giving `code` can raise; a superset, 0 for none."""
     if op == "cast":
         return cast_raises(codes[0], code)
+    op = plain_name(op)
     if any(c[0] == "c" for c in codes):
         return 0 if op in _COMPLEX_QUIET else DIVIDE | OVERFLOW | INVALID
     if any(c[0] == "f" for c in codes):
@@ -69,4 +72,4 @@ def reduction_raises(op: str, code: str) -> int:
 
 def harmless(op: str) -> int:
     """A number that raises nothing as any argument of the op."""
-    return _HARMLESS.get(op, 1)
+    return _HARMLESS.get(plain_name(op), 1)

@@ -7,7 +7,7 @@ import numpy as np
 from lazyarray.ir.expression import Entry, Expression
 from lazyarray.ir.index_map import size_of
 from lazyarray.ir.node import Shape
-from lazyarray.ir.ops import OPS
+from lazyarray.ir.ops import OPS, is_own_loop
 from lazyarray.ir.raises import harmless, raises
 from lazyarray.passes.rewrite import Rebuild, Rewritten, rebuild
 
@@ -104,4 +104,6 @@ def inner(entries: tuple[Entry, ...], position: int, by: dict[int, tuple[int, Sh
 def is_worth(entry: Entry, shape: Shape) -> bool:
     """True when the map may as well run on all elements of `shape` as on the selected ones."""
     name = entry.attr[0]
+    if is_own_loop(name):
+        return False  # of counted elements it would run on one vector a call
     return name not in OPS or OPS[name].cost < _DEAR or 2 * size_of(entry.shape) >= size_of(shape)

@@ -68,6 +68,10 @@ class Backend(Protocol):
         """A ufunc that gives small arrays the bits that compiled kernels give; None where NumPy's own does."""
         ...
 
+    def runs_numpy_loop(self, op: str, codes: tuple[str, ...]) -> bool:
+        """Whether kernels can run NumPy's own inner loop of an op for arguments and result of these dtypes."""
+        ...
+
 
 class Interpreter:
     """The backend called "numpy": plans are not made, `runtime/interpret.py` evaluates expressions directly."""
@@ -79,6 +83,9 @@ class Interpreter:
 
     def eager_ufunc(self, op: str) -> np.ufunc | None:
         return None
+
+    def runs_numpy_loop(self, op: str, codes: tuple[str, ...]) -> bool:
+        return False
 
 
 _loaded: dict[str, Backend] = {}

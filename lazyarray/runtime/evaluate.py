@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 from lazyarray.config import config
 from lazyarray.ir.expression import Expression, Signature, capture, expression_of, pending_closure
 from lazyarray.ir.node import PINNED, TAPE, Node
+from lazyarray.passes.own_loops import use_numpy_loops
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.device import Remote, fetch, placement
 from lazyarray.runtime.device_errors import tell_waiting
@@ -41,6 +42,7 @@ SMALL_RESULT: Final = 4096  # elements up to which a pending result may be compu
 WRITES: Final = frozenset({"update", "scatter"})
 
 _plans: dict[Signature, Plan] = {}
+_exact_plans: dict[str, dict[Signature, Plan]] = {}  # those of numerics="numpy", by backend
 
 
 # Asked before each evaluation; what they return is given the outputs' values after it (see `inspect/verify.py`).
@@ -112,7 +114,7 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         if shadows:
             fetch([source for source in sources if type(source) is Node], reason)
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
-        run_plan(DeviceRun(plan_of(signature), sources, device, uses), outputs)
+        run_plan(DeviceRun(plan_of(signature, device=True), sources, device, uses), outputs)
         if checks:
             fetch(outputs, reason)
         for check in checks:
@@ -226,14 +228,19 @@ def settle(node: Node, value: Any) -> None:
     node.args = ()
 
 
-def plan_of(signature: Signature) -> Plan:
-    """The plan of an expression, made once."""
-    plan = _plans.get(signature)
+def plan_of(signature: Signature, device: bool = False) -> Plan:
+    """The plan of an expression, made once; `device`: for a device that has no NumPy."""
+    exact = not device and config.numerics == "numpy"
+    plans: Any = _plans if not exact else _exact_plans.setdefault(config.backend, {})
+    plan: Plan | None = plans.get(signature)
     if plan is None:
-        if len(_plans) >= PLANS_LIMIT:
-            for old in list(_plans)[: PLANS_LIMIT // 4]:
-                del _plans[old]
-        plan = _plans[signature] = new_plan(expression_of(signature))
+        if len(plans) >= PLANS_LIMIT:
+            for old in list(plans)[: PLANS_LIMIT // 4]:
+                del plans[old]
+        expression = expression_of(signature)
+        if exact:
+            expression = use_numpy_loops(expression, current().runs_numpy_loop)
+        plan = plans[signature] = new_plan(expression)
     return plan
 
 

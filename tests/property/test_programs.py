@@ -70,6 +70,16 @@ def test_eager_and_compiled_give_the_same_bits(drawn: tuple[Program, Shadow]) ->
 
 @SETTINGS
 @given(drawn=programs())
+def test_with_numpys_loops_the_bits_are_numpys(drawn: tuple[Program, Shadow]) -> None:
+    program, shadow = drawn
+    with config.set(numerics="numpy", eager_below=0):
+        trace = run(program, lazyarray, "never")
+    problems = compare(shadow.trace, trace)
+    assert not problems, report(program, "bits differ from NumPy's", problems)
+
+
+@SETTINGS
+@given(drawn=programs())
 def test_numpy_itself_passes(drawn: tuple[Program, Shadow]) -> None:
     program, shadow = drawn
     for policy in POLICIES:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from lazyarray.ir.ops import plain_name
 from lazyarray.schedule.kernel import Instruction, Kernel, Stage
 from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, is_complex, itemsize
 from lazyarray_llvm.lower import memory, ordered
 from lazyarray_llvm.lower.frame import Frame, Pointer, Scope
 from lazyarray_llvm.lower.memory import Point
+from lazyarray_llvm.lower.numpy_loops import Known, NumpyLoops, can_look_ahead
+from lazyarray_llvm.numpy_calls import is_numpy_loop
 
 _ROW = -1  # stands for "known once per row" among the axes that a value depends on
 
@@ -78,6 +81,10 @@ class Body:
         self.indices: dict[int, Value] = {}  # per outer axis
         self.counts: dict[int, Value] = {}  # per mask that `expand` counts: true lanes before the current vector
         self.recall: Callable[[int, Point], AnyValue] = _no_recall
+        self.loops = NumpyLoops(self)
+        frame.looks_ahead = can_look_ahead(frame.kernel) and any(
+            is_numpy_loop(i) for s in frame.kernel.stages for i in (*s.body, *s.after)
+        )
 
     # -- one-lane values ------------------------------------------------------------------------------------
     def compute(self, instructions: Iterable[Instruction], level: int) -> None:
@@ -96,15 +103,23 @@ class Body:
 
     # -- vectors --------------------------------------------------------------------------------------------
     def vectors(
-        self, instructions: Iterable[Instruction], point: Point, known: Mapping[int, AnyValue] | None = None
+        self, instructions: Sequence[Instruction], point: Point, known: Known | None = None
     ) -> dict[int, AnyValue]:
-        """Evaluates the values of level 3 at a point."""
-        env: dict[int, AnyValue] = dict(known or {})
+        """Evaluates the values of level 3 at a point; `known`: values, or what finds them at any point of a walk."""
+        ahead = self.loops.ahead(instructions, point, known)
+        env: dict[int, AnyValue] = dict(known(point) if callable(known) else known or {})
+        if ahead is not None:
+            self.loops.results(ahead, point, env)
+            instructions = ahead.rest
+        self.straight(instructions, point, env)
+        return env
+
+    def straight(self, instructions: Iterable[Instruction], point: Point, env: dict[int, AnyValue]) -> None:
+        """Evaluates the values of level 3 at a point, one after the other."""
         for instruction in instructions:
             if self.levels.of(instruction.target) == 3:
                 env[instruction.target] = self._evaluate(instruction, env, point)
         self.frame.watch.settle(lambda masks: self._counting(masks, env, point))
-        return env
 
     def value(self, number: int, env: Mapping[int, AnyValue], lanes: int) -> AnyValue:
         """A value as a register of `lanes` lanes."""
@@ -156,6 +171,10 @@ class Body:
             before = self.counts[instruction.args[0]]
             at = point or Point(frame, frame.number(0), 1)
             return ordered.expand(frame, instruction.code, self.rows[attr], at, arguments[0], before)
+        if is_numpy_loop(instruction):
+            covers = frame.watch.covers(instruction.target)
+            inside = self._counting(covers, env, point) if covers else None
+            return self.loops.alone(instruction, arguments, point, inside)
         return frame.watch.lower(
             instruction, arguments, lambda masks: self._counting(masks, env, point), settles=point is not None
         )
@@ -238,7 +257,7 @@ def cost(stages: Sequence[Stage], levels: Levels) -> int:
     for stage in stages:
         for instruction in stage_instructions(stage):
             if levels.of(instruction.target) == 3 and instruction.op not in ("const", "scalar"):
-                total += 30 if instruction.op in _LONG else 3 if is_complex(instruction.code) else 1
+                total += 30 if plain_name(instruction.op) in _LONG else 3 if is_complex(instruction.code) else 1
                 if instruction.op == "divide" and instruction.code[0] == "c":
                     total += 20
         total += len(stage.stores)

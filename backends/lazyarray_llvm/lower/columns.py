@@ -121,7 +121,7 @@ class Columns:
         instructions = [*stage.body, *stage.after]
 
         def vector(point: Point, _: list[Register]) -> list[Register]:
-            env = self.body.vectors(instructions, point, self._known(stage, point))
+            env = self.body.vectors(instructions, point, lambda at: self._known(stage, at))
             for i in instructions:
                 if ("row", i.target) in self.strips and self.levels.of(i.target) == 3:
                     self.planes.write(("row", i.target), self._column(point), ops.parts(env[i.target]))
@@ -305,7 +305,7 @@ class Columns:
         self, stage: Stage, running: Sequence[Reduction | Scan], point: Point, before: dict[int, list[Value]]
     ) -> dict[int, list[Value]]:
         """The body at a point, the accumulators after it, then what follows from a scan, and stores."""
-        env = self.body.vectors(stage.body, point, self._known(stage, point))
+        env = self.body.vectors(stage.body, point, lambda at: self._known(stage, at))
         after: dict[int, list[Value]] = {}
         for r in running:
             if isinstance(r, Scan):

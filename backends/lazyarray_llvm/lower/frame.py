@@ -56,6 +56,7 @@ class Frame:
         self._arguments: dict[str, Value | Pointer] = {}
         self.b.block = "start"
         self.watch = Watch(self, everything=watched)
+        self.looks_ahead = False  # set by who has something to compute ahead of a walk
         self._tells = not watched and bool(self.watch.words)  # reads the CPU's status
 
     # -- text -----------------------------------------------------------------------------------------------

@@ -50,10 +50,30 @@ copy:
 skip:"""
 
 
-class Point:
-    """One vector of the last axis: the index of its first lane, and how many lanes lie inside the row."""
+class Reach:
+    """A range that is walked point after point, in order, and how far into it values were computed ahead."""
 
-    def __init__(self, frame: Frame, index: Value, lanes: int, active: Value | None = None) -> None:
+    def __init__(self, frame: Frame, start: Value, stop: Value) -> None:
+        self.stop = stop
+        self.filled = frame.alloca("i64", "reach.filled")
+        frame.b.line(f"store {start}, ptr {self.filled.ref}, align 8")
+
+
+def reach_of(frame: Frame, start: Value, stop: Value) -> Reach | None:
+    """The reach of a walk that begins here, if the function looks ahead."""
+    return Reach(frame, start, stop) if frame.looks_ahead else None
+
+
+class Point:
+    """One vector of the last axis: the index of its first lane, and how many lanes lie inside the row.
+
+    `reach`: the walk that it belongs to, where something is to be computed ahead.
+    """
+
+    def __init__(
+        self, frame: Frame, index: Value, lanes: int, active: Value | None = None, reach: Reach | None = None
+    ) -> None:
+        self.reach = reach
         self.frame = frame
         self.index = index
         self.lanes = lanes

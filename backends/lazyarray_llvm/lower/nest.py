@@ -7,11 +7,14 @@ arguments, so that one compiled kernel serves every extent and every cut into ta
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from lazyarray_llvm.builder import Value
-from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
-from lazyarray_llvm.lower.memory import Point
+from lazyarray_llvm.lower.memory import Point, reach_of
+
+if TYPE_CHECKING:
+    from lazyarray_llvm.lower.body import Body
 
 
 class Cell:
@@ -223,12 +226,13 @@ class Span:
     ) -> list[Register]:
         """Runs `emit` for every vector of [start, stop)."""
         b = frame.b
+        reach = reach_of(frame, start, stop)
         state: list[Register] = [start, *carried]
         if not self.single:
             limit = b.binary("sub nsw", stop, frame.number(self.wide - (0 if self.strict else 1)), "limit")
 
             def whole(j: Value, inner: list[Register]) -> Sequence[Register]:
-                return emit(Point(frame, j, self.wide), inner)
+                return emit(Point(frame, j, self.wide, None, reach), inner)
 
             state = frame.loop(start, limit, self.wide, carried, whole)
             if self.lanes == 1 and self.wide == 1:
@@ -239,7 +243,7 @@ class Span:
         def rest(j: Value, inner: list[Register]) -> Sequence[Register]:
             left = b.binary("sub nsw", stop, j, "left")
             active = frame.minimum(left, frame.number(self.lanes)) if self._repeats else left
-            return emit(Point(frame, j, self.lanes, active), inner)
+            return emit(Point(frame, j, self.lanes, active, reach), inner)
 
         if self._repeats:
             return frame.loop(first, stop, self.lanes, state[1:], rest)[1:]

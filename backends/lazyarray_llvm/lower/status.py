@@ -15,6 +15,8 @@ from lazyarray_llvm.builder import Module
 
 # Above the bits of the status register in the word `raised`: errors that a kernel found by itself, as NumPy's bits.
 SOFT_SHIFT: Final = 8
+# Above those: errors that NumPy's own loops raised; the launch's flags say which of them.
+LOOP_SHIFT: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Status:
 
     def numpy_bits(self, raised: int) -> int:
         """NumPy's bits of a word that kernels left."""
-        found = raised >> SOFT_SHIFT
+        found = raised >> LOOP_SHIFT | (raised >> SOFT_SHIFT & (1 << LOOP_SHIFT - SOFT_SHIFT) - 1)
         for bit, meaning in self.meanings:
             if raised & bit:
                 found |= meaning
@@ -92,6 +94,17 @@ def observed_lines(module: Module, triple: str, name: str, *, begins: bool) -> l
     if not begins:
         return read
     return [*read, f"  %{name}.clean = and i32 %{name}, {~status.all}", *_write_lines(module, status, f"{name}.clean")]
+
+
+def restored_lines(module: Module, triple: str, found: str, name: str) -> list[str]:
+    """After a call between two `observed_lines`, of `found` and of `name`: the errors are those of `found` again."""
+    status = status_of(triple)
+    assert status is not None
+    return [
+        f"  %{name}.clean = and i32 %{name}, {~status.all}",
+        f"  %{name}.before = or i32 %{name}.clean, %{found}.errors",
+        *_write_lines(module, status, f"{name}.before"),
+    ]
 
 
 def tell_lines(module: Module, triple: str, slot: int) -> list[str]:

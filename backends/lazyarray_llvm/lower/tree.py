@@ -14,7 +14,7 @@ from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Value, is_complex, llvm_type
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
-from lazyarray_llvm.lower.memory import Point
+from lazyarray_llvm.lower.memory import Point, Reach, reach_of
 from lazyarray_llvm.lower.nest import Span
 
 _STACK = 64  # levels of the pairwise tree
@@ -74,6 +74,7 @@ class Tree:
             for r, code in zip(pass_.trees, self.codes, strict=True)
             for _ in range(2 if is_complex(code) else 1)
         ]
+        self.reach: Reach | None = None
         # Per level: the size of the right half to come (0: it is under way), and the sums of the left half.
         self.pending = frame.alloca(f"[{_STACK} x i64]", "pending")
         self.lefts = [frame.alloca(f"[{_STACK} x {llvm_type(p, 1)}]", "left.sums") for p in self.parts]
@@ -90,6 +91,7 @@ class Tree:
         """The sums of [start, start + count): descends to a leaf, adds it, ascends while halves are finished."""
         frame, b = self.frame, self.frame.b
         names = {n: b.fresh(n) for n in ("descend", "split", "leaf", "ascend", "parent", "right", "join", "tree.done")}
+        self.reach = reach_of(frame, start, b.add(start, count))
         before = b.block
         b.jump(names["descend"])
         b.start(names["descend"])
@@ -180,14 +182,14 @@ class Tree:
         lanes = p.lanes
 
         def inside(j: Value, inner: list[Register]) -> list[Register]:
-            after, env = p.step(Point(frame, j, lanes), inner[: len(running)])
+            after, env = p.step(Point(frame, j, lanes, None, self.reach), inner[: len(running)])
             sums = self._add_groups(env, inner[len(running) :], None, lanes)
             return [*after, *sums]
 
         def cut(j: Value, inner: list[Register]) -> list[Register]:
             left = b.binary("sub nsw", stop, j, "left")
             active = frame.minimum(left, frame.number(lanes)) if p.span.single else left
-            after, env = p.step(Point(frame, j, lanes, active), inner[: len(running)])
+            after, env = p.step(Point(frame, j, lanes, active, self.reach), inner[: len(running)])
             groups = b.sub(whole_stop, j)
             at = len(running) + len(zeros)
             sums = self._add_groups(env, inner[len(running) : at], groups, lanes)

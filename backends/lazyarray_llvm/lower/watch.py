@@ -105,9 +105,13 @@ class Watch:
         # On x86 the conversions to float16 come with those CPUs that have FMA.
         halves = frame.host.has_fma or not frame.host.triple.startswith(("x86", "amd64", "i686"))
         self.wanted: set[int] = set(self.words) if everything else unmarked(kernel, halves=halves)
-        self._cells: dict[int, Pointer] = {}  # by word
+        self._cells: dict[int, Pointer] = {}  # by word; ~word for a loop of NumPy's in a normal kernel
         self._covers = _covers(kernel)
         self._deferred: list[tuple[Instruction, Sequence[AnyValue], AnyValue, Value]] = []
+
+    def covers(self, target: int) -> set[int]:
+        """The masks of `expand` that a value comes from."""
+        return self._covers.get(target, set())
 
     # -- what raises ----------------------------------------------------------------------------------------
     def lower(
@@ -213,6 +217,42 @@ class Watch:
             self.note(target, bit, raised)
         return result
 
+    def around(self, target: int, call: Callable[[], None]) -> None:
+        """Emits a call of foreign code, in blocks of its own: it may raise anything, and clear the CPU's status.
+
+        What it raises is noted for `target`, also in a normal kernel, where the status then tells of everything else.
+        """
+        b, triple = self.frame.b, self.frame.host.triple
+        kind = status.status_of(triple)
+        if kind is None or not self.words:
+            call()
+            return
+        before, look, after = (b.fresh(f"foreign.{name}") for name in ("call", "look", "after"))
+        b.jump(before)
+        b.start(before)
+        found, name = b.fresh("foreign.found"), b.fresh("foreign.left")
+        b.lines += status.observed_lines(b.module, triple, found, begins=True)
+        call()
+        b.jump(look)
+        b.start(look)
+        b.lines += status.observed_lines(b.module, triple, name, begins=False)
+        if not self.everything:
+            b.lines += status.restored_lines(b.module, triple, found, name)
+        b.jump(after)
+        b.start(after)
+        if target in self.words:
+            word = self.words[target]
+            self._note_status(Value(f"%{name}.errors", "i4", 1), kind, word if self.everything else ~word)
+
+    def _note_status(self, errors: Value, kind: status.Status, word: int) -> None:
+        b = self.frame.b
+        cell = self._cell(word)
+        for mark, bit in kind.meanings:
+            raised = b.compare("ne", b.and_(errors, b.const("i4", mark, 1)), b.const("i4", 0, 1))
+            bits = b.select(raised, b.const("i8", bit, 1), b.const("i8", 0, 1))
+            seen = b.emit(f"load i64, ptr {cell.ref}, align 8", "i8", 1, "seen")
+            b.line(f"store {b.or_(seen, bits)}, ptr {cell.ref}, align 8")
+
     @contextmanager
     def observing(self, target: int, inside: Value | None = None) -> Iterator[None]:
         """Whatever is emitted meanwhile raises for `target`, in the lanes `inside`."""
@@ -272,12 +312,14 @@ class Watch:
             seen = b.emit(f"load i64, ptr {cell.ref}, align 8", "i8", 1, "seen")
 
             def put(seen: Value = seen, word: int = word) -> list[Value]:
-                if self.everything:
-                    at = frame.offset(frame.address("flags"), frame.number(word), _WORD_BYTES, "flags.at")
+                own = word < 0  # of a loop of NumPy's in a normal kernel
+                if self.everything or own:
+                    place = frame.number(~word if own else word)
+                    at = frame.offset(frame.address("flags"), place, _WORD_BYTES, "flags.at")
                     b.emit(f"atomicrmw or ptr {at.ref}, {seen} monotonic, align 8", "i8", 1, "told")
                 slot = frame.signature.slots["raised"]
                 at = frame.pointer(f"getelementptr i64, ptr %args, i64 {slot}", "raised.at")
-                soft = b.binary("shl", seen, frame.number(status.SOFT_SHIFT))
+                soft = b.binary("shl", seen, frame.number(status.LOOP_SHIFT if own else status.SOFT_SHIFT))
                 b.emit(f"atomicrmw or ptr {at.ref}, {soft} monotonic, align 8", "i8", 1, "told")
                 return []
 
