@@ -45,6 +45,34 @@ def test_the_activation_is_one_kernel_that_reads_its_inputs_and_writes_its_resul
     np.testing.assert_allclose(np.asarray(result), activation(np, x, y), rtol=1e-13)
 
 
+def test_masked_writes_into_a_computed_value_are_part_of_its_kernel() -> None:
+    def clip(np: Any, x: Any) -> Any:
+        y = x * 2.0
+        y[x < 1.0] = 0.0
+        np.copyto(y, x + 1.0, where=x > 2.5)
+        return y
+
+    x, lazy = given(300, 500)
+    with la.record_runs() as r:
+        result = la.evaluate(clip(la, lazy))
+    assert len(r.kernels) == 1
+    assert r.bytes_read == x.nbytes
+    assert r.bytes_written == x.nbytes
+    assert r.bytes_allocated == x.nbytes
+    np.testing.assert_array_equal(np.asarray(result), clip(np, x))
+
+
+def test_a_masked_write_into_memory_moves_only_what_it_must() -> None:
+    x, lazy = given(300, 500)
+    kept = lazy
+    with la.record_runs() as r:
+        lazy[lazy < 1.0] = 0.0
+        la.evaluate(lazy)
+    x[x < 1.0] = 0.0
+    np.testing.assert_array_equal(np.asarray(kept), x)
+    assert r.bytes_allocated == 0, "it is written where it lies"
+
+
 def test_row_softmax_is_one_kernel() -> None:
     def softmax(np: Any, x: Any) -> Any:
         e = np.exp(x - x.max(axis=1, keepdims=True))
