@@ -19,7 +19,7 @@ N = 1 << 18
     [
         (lambda m, x, i: m.bincount(i), 8 * 64),
         (lambda m, x, i: m.bincount(i, weights=x), 8 * 64),
-        (lambda m, x, i: m.interp(0.25, x, x), 8),
+        (lambda m, x, i: m.interp(0.25, xp=x, fp=x), 8),
         (lambda m, x, i: m.correlate(x, [1.0]), 8 * N),
         (lambda m, x, i: m.convolve(x, [1.0]), 8 * N),
     ],
