@@ -132,7 +132,12 @@ def _draw_uniform(
 
 
 def _draw_normal(
-    rng: numpy.random.Generator, *, shapes: Sequence[tuple[int, ...]], kind: str = "f8", scale: float = 1.0, mean: float = 0.5
+    rng: numpy.random.Generator,
+    *,
+    shapes: Sequence[tuple[int, ...]],
+    kind: str = "f8",
+    scale: float = 1.0,
+    mean: float = 0.5,
 ) -> Inputs:
     return [rng.normal(mean, scale, shape).astype(kind) for shape in shapes]
 

@@ -42,6 +42,7 @@ class Row:
     floor_ms: float
     ms: dict[str, float]
     first_ms: dict[str, float]
+    fastest_ms: dict[str, float] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
     results: str = ""
     equal: bool = True
@@ -139,8 +140,8 @@ def shorten(text: str) -> str:
     return (telling or lines or ["?"])[0][:120]
 
 
-def time_sides(sides: dict[str, Side]) -> dict[str, float]:
-    """Median seconds of a call of each side, the sides taking turns. Results are freed inside the time."""
+def time_sides(sides: dict[str, Side]) -> dict[str, list[float]]:
+    """Seconds of a call of each side, turn by turn. Results are freed inside the time."""
     guess = {name: harness.time_call(side)[0] for name, side in sides.items()}
     times: dict[str, list[float]] = {name: [] for name in sides}
     for turn in range(TURNS):
@@ -152,7 +153,7 @@ def time_sides(sides: dict[str, Side]) -> dict[str, float]:
                 side()
             times[name].append(time_block(side, max(1, int(SAMPLE_SECONDS / guess[name]))))
             guess[name] = min(guess[name], times[name][-1])
-    return {name: statistics.median(seconds) for name, seconds in times.items()}
+    return times
 
 
 def time_block(side: Side, calls: int) -> float:
@@ -167,7 +168,8 @@ def measure(case: Case, bandwidth: float) -> Row:
     row = Row(case.name, case.size, case.elements, 0.0, {}, {})
     sides = start_sides(case, row)
     row.floor_ms *= 1e3 / bandwidth
-    row.ms = {name: 1e3 * seconds for name, seconds in time_sides(sides).items()}
+    for name, seconds in time_sides(sides).items():
+        row.ms[name], row.fastest_ms[name] = 1e3 * statistics.median(seconds), 1e3 * min(seconds)
     return row
 
 
@@ -227,6 +229,7 @@ def main() -> int:
     parser.add_argument("--part", metavar="K/N", default="1/1", help="only every N-th program, from the K-th on")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     parser.add_argument("--load", metavar="FILE", nargs="+", help="the table of what --json printed; measures nothing")
+    parser.add_argument("--fastest", action="store_true", help="each side's fastest turn instead of the median")
     parser.add_argument("--sides", metavar="NAMES", help="only these, by commas; NumPy and lazyarray always run")
     options = parser.parse_args()
     if options.load:
@@ -246,6 +249,9 @@ def main() -> int:
                 print(f"measuring {case.name} {case.size} ...", file=sys.stderr, flush=True)
                 rows.append(measure(case, bandwidth))
                 gc.collect()
+    if options.fastest:
+        for row in rows:
+            row.ms = row.fastest_ms or row.ms
     if options.json:
         print(json.dumps({"machine": machine, "rows": [asdict(row) for row in rows]}, indent=2))
     else:
