@@ -82,9 +82,14 @@ def make_torch(case: Case, inputs: Inputs) -> Side:
     """torch.compile of NumPy code, which it takes as it is."""
     torch = load("torch")
     torch.set_num_threads(count_cores())
-    torch._dynamo.reset()
     run = case.run
-    compiled = torch.compile(lambda *arrays: run(np, *arrays), fullgraph=True, dynamic=False)
+
+    def call(*arrays: Any) -> Any:
+        return run(np, *arrays)
+
+    # A code object of its own: what is compiled for one program is not looked through for another one.
+    call.__code__ = call.__code__.replace()
+    compiled = torch.compile(call, fullgraph=True, dynamic=False)
     return lambda: compiled(*inputs)
 
 

@@ -5,13 +5,15 @@ process, turn by turn, on all cores. The peers are the extra `peers`; what is no
 """
 
 import argparse
+import fcntl
 import gc
 import json
 import math
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -164,13 +166,29 @@ def time_block(side: Side, calls: int) -> float:
     return (time.perf_counter() - start) / calls
 
 
-def measure(case: Case, bandwidth: float) -> Row:
+def prepare(case: Case) -> tuple[Row, dict[str, Side]]:
+    """A row without times, and what there is to time: compiled, run once and compared."""
+    print(f"compiling {case.name} {case.size} ...", file=sys.stderr, flush=True)
     row = Row(case.name, case.size, case.elements, 0.0, {}, {})
-    sides = start_sides(case, row)
+    return row, start_sides(case, row)
+
+
+def measure(row: Row, sides: dict[str, Side], bandwidth: float) -> Row:
+    print(f"measuring {row.name} {row.size} ...", file=sys.stderr, flush=True)
     row.floor_ms *= 1e3 / bandwidth
     for name, seconds in time_sides(sides).items():
         row.ms[name], row.fastest_ms[name] = 1e3 * statistics.median(seconds), 1e3 * min(seconds)
+    sides.clear()
+    gc.collect()
     return row
+
+
+@contextmanager
+def hold(file: str) -> Iterator[None]:
+    """The machine for this process alone, among those that lock the file."""
+    with open(file, "a", encoding="utf-8") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
 
 
 def format_ms(ms: float | None) -> str:
@@ -227,6 +245,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
     parser.add_argument("--only", metavar="TEXT", default="", help="only programs whose name and size hold TEXT")
     parser.add_argument("--part", metavar="K/N", default="1/1", help="only every N-th program, from the K-th on")
+    parser.add_argument("--elements", metavar="LOW:HIGH", default="0:1e99", help="only programs of so many elements")
+    parser.add_argument("--lock", metavar="FILE", help="compile everything, then wait for a lock of FILE to measure")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     parser.add_argument("--load", metavar="FILE", nargs="+", help="the table of what --json printed; measures nothing")
     parser.add_argument("--fastest", action="store_true", help="each side's fastest turn instead of the median")
@@ -241,14 +261,15 @@ def main() -> int:
             for name in [name for name in MAKERS if name not in wanted]:
                 del MAKERS[name]
         machine, rows = {**harness.describe_machine(), **list_versions()}, []
-        bandwidth = measure_copy()
-        machine["copy GB/s"] = f"{bandwidth / 1e9:.1f}"
         part, parts = map(int, options.part.split("/"))
-        for case in CASES[part - 1 :: parts]:
-            if options.only in f"{case.name} {case.size}":
-                print(f"measuring {case.name} {case.size} ...", file=sys.stderr, flush=True)
-                rows.append(measure(case, bandwidth))
-                gc.collect()
+        low, high = map(float, options.elements.split(":"))
+        wanted_cases = [case for case in CASES if low <= case.elements <= high][part - 1 :: parts]
+        prepared = (prepare(case) for case in wanted_cases if options.only in f"{case.name} {case.size}")
+        ready = list(prepared) if options.lock else prepared
+        with hold(options.lock) if options.lock else nullcontext():
+            bandwidth = measure_copy()
+            machine["copy GB/s"] = f"{bandwidth / 1e9:.1f}"
+            rows = [measure(row, sides, bandwidth) for row, sides in ready]
     if options.fastest:
         for row in rows:
             row.ms = row.fastest_ms or row.ms
