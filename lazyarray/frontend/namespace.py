@@ -11,6 +11,7 @@ import numpy as np
 from lazyarray.frontend import (
     conversion,
     creation,
+    histograms,
     iterators,
     linalg,
     manipulation,
@@ -50,6 +51,7 @@ RECORDED: Final[dict[str, Callable[..., Any]]] = {
     **manipulation.FUNCTIONS,
     **linalg.FUNCTIONS,
     **selection.FUNCTIONS,
+    **histograms.FUNCTIONS,
 }
 SIZED: Final = frozenset({"zeros", "empty"})
 CONVERTS: Final = frozenset({"array", "asarray"})
@@ -122,7 +124,7 @@ GUARDED: Final = frozenset(
 PURE: Final = frozenset(
     """
     median nanmedian percentile nanpercentile quantile nanquantile unique unique_all unique_counts unique_inverse
-    unique_values sort argsort argpartition partition lexsort searchsorted digitize histogram histogram2d histogramdd
+    unique_values sort argsort argpartition partition lexsort searchsorted digitize histogram2d histogramdd
     histogram_bin_edges bincount interp isin intersect1d union1d setdiff1d setxor1d nonzero argwhere convolve
     correlate polyfit roots
     linalg.inv linalg.solve linalg.det linalg.slogdet linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh

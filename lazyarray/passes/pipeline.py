@@ -9,11 +9,13 @@ from lazyarray.passes.liveness import drop_dead
 from lazyarray.passes.numbering import share_common
 from lazyarray.passes.rewrite import Rewritten, unchanged
 from lazyarray.passes.selection import select_last
+from lazyarray.passes.updates import choose_masked
 from lazyarray.passes.views import push_reshapes
 
 PIPELINE: tuple[tuple[str, Callable[[Rewritten], Rewritten]], ...] = (
     ("share_common", share_common),
     ("select_last", select_last),
+    ("choose_masked", choose_masked),
     ("push_reshapes", push_reshapes),
     ("share_common", share_common),
     ("drop_dead", drop_dead),

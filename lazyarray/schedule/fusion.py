@@ -29,6 +29,7 @@ FEWEST_ROWS: Final = 8  # rows from which one task per row occupies the workers
 MOST_DEMANDS: Final = 192  # entries computed in one nest: bounds compile time
 LONGEST_BODY: Final = 500  # cost of the operations of one nest, in additions: bounds compile time
 FEWEST_AGAIN: Final = 1.5  # times from which a value is computed again (pieces of a nest overlap a little)
+SERIAL_BODY: Final = 24  # cost of the operations that run in the shadow of a scan's chain of dependent steps
 CANDIDATES: Final = 12  # groups that a root tries to join, latest first
 
 
@@ -39,6 +40,7 @@ SUMMED: Final = "NumPy's order of summation asks for it"
 OTHER_AXES: Final = "it reduces other axes"
 FULL: Final = "the nest before it takes nothing else"
 ELSEWHERE: Final = "it reads other elements than the nest before has at that point, or what comes later"
+SERIAL: Final = "a running sum or product runs on one core along its axis"
 NOT_YET: Final = "something that it reads must be in memory first"
 DEAR: Final = "several nests would compute it again"
 WRAPPED: Final = "the nest that reads it crosses where it wraps around"
@@ -222,11 +224,13 @@ class Fusion:
     def join(self, root: int, number: int) -> str | None:
         """Adds the root to the group if loops, alignment and order of running allow it; else says why not."""
         group = self.groups[number]
-        if group.alone or group.puller is None:
-            return APART if group.puller is None else FULL
         entry = self.entries[root]
         domain = group.domain
         wanted = self.domain_of(root)
+        if group.puller is None:
+            return APART
+        if group.alone and not (self.scans(group) and entry.kind == "map" and wanted.shape == domain.shape):
+            return FULL
         row_level = False
         sequence = group.sequence
         if entry.kind == "reduce":
@@ -244,7 +248,7 @@ class Fusion:
             if not domain.reduced or domain.row(wanted.shape) is None:
                 return OTHER_LOOPS
             row_level = True
-        trial = Group(domain, sequence, [*group.roots, root], dict(group.inside), None, False, group.staged)
+        trial = Group(domain, sequence, [*group.roots, root], dict(group.inside), None, group.alone, group.staged)
         trial.reduces = group.reduces or entry.kind == "reduce"
         trial.inside[root] = self.forms_of(root, domain)
         if row_level:
@@ -286,12 +290,22 @@ class Fusion:
         shared = used & {slot for slot, _ in group.puller.loads}
         if not inner and not shared:
             return APART
+        if self.scans(group) and (not inner or (self.is_serial(group) and self.body_cost(trial) > SERIAL_BODY)):
+            return SERIAL
         whole = trial.domain.whole()
         if not row_level and any(trial.inside[r] != whole for r in inner):
             trial.staged = True
         if self.has_order(trial) and not self.is_flat(trial.puller, trial):
             return SUMMED
         return None if not trial.staged or self.stages_fit(trial) else LONG_ROWS
+
+    def scans(self, group: Group) -> bool:
+        return self.entries[group.roots[0]].kind == "scan"
+
+    def is_serial(self, group: Group) -> bool:
+        """True when a nest that steps along its reduced axes has too few rows to occupy the workers."""
+        shape, reduced = group.domain
+        return size_of(tuple(n for a, n in enumerate(shape) if a not in reduced)) < FEWEST_ROWS
 
     def stages_fit(self, group: Group) -> bool:
         """True when one task can run all stages over a row that stays in cache."""

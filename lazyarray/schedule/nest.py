@@ -227,7 +227,7 @@ class Builder:
                     stage.body,
                     stage.reductions,
                     stage.scan,
-                    (),
+                    stage.after,
                     stage.stores,
                     tuple(self.kept[time]),
                 )
@@ -276,15 +276,19 @@ class Builder:
             value = self.values.roots[root]
             if value.time - 1 == time:
                 found.append(self.reduction(root, value, time, body))
+        for root in self.group.roots:
+            value = self.values.roots[root]
+            if value.time == time and value.op == "scanned":
+                operand = self.emit(value.args[0], time, body)
+                scan = Scan(self.number(), self.entries[root].attr[0], operand, value.code)
+                self.note_reduction(scan.op, scan.code, scan.target, root)
+                self.stage_numbers[time][id(value)] = scan.target
         for root in stored:
             value = self.values.roots[root]
             if value.time != time or (self.group.reduces and not self.fills_rows(root)):
                 continue
             if value.op == "scanned":
-                operand = self.emit(value.args[0], time, body)
-                scan = Scan(self.number(), self.entries[root].attr[0], operand, value.code)
-                self.note_reduction(scan.op, scan.code, scan.target, root)
-                stores.append(self.store(root, scan.target))
+                stores.append(self.store(root, self.stage_numbers[time][id(value)]))
             else:
                 number = self.emit(value, time, body)
                 mask, place = self.values.masks.get(root), self.values.places.get(root)
@@ -296,7 +300,8 @@ class Builder:
                         None if place is None else self.emit(place, time, body),
                     )
                 )
-        return Stage("full", tuple(body), tuple(found), scan, (), tuple(stores))
+        before, after = (body, []) if scan is None else split_after(scan.target, body)
+        return Stage("full", tuple(before), tuple(found), scan, tuple(after), tuple(stores))
 
     def reduction(self, root: int, value: Value, time: int, body: list[Instruction]) -> Reduction:
         name, _axes, has_where, has_initial = self.entries[root].attr
@@ -321,6 +326,20 @@ class Builder:
             place,
             self.entries[root].kind == "compress",
         )
+
+
+def split_after(target: int, body: list[Instruction]) -> tuple[list[Instruction], list[Instruction]]:
+    """The instructions that do not follow from value `target`, and those that do."""
+    before: list[Instruction] = []
+    after: list[Instruction] = []
+    following = {target}
+    for instruction in body:
+        if following.isdisjoint(instruction.args):
+            before.append(instruction)
+        else:
+            after.append(instruction)
+            following.add(instruction.target)
+    return before, after
 
 
 def store_flat(entries: tuple[Entry, ...], group: Group, root: int, values: Values) -> Flat:

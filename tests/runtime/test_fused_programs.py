@@ -45,6 +45,71 @@ def test_the_activation_is_one_kernel_that_reads_its_inputs_and_writes_its_resul
     np.testing.assert_allclose(np.asarray(result), activation(np, x, y), rtol=1e-13)
 
 
+def test_masked_writes_into_a_computed_value_are_part_of_its_kernel() -> None:
+    def clip(np: Any, x: Any) -> Any:
+        y = x * 2.0
+        y[x < 1.0] = 0.0
+        np.copyto(y, x + 1.0, where=x > 2.5)
+        return y
+
+    x, lazy = given(300, 500)
+    with la.record_runs() as r:
+        result = la.evaluate(clip(la, lazy))
+    assert len(r.kernels) == 1
+    assert r.bytes_read == x.nbytes
+    assert r.bytes_written == x.nbytes
+    assert r.bytes_allocated == x.nbytes
+    np.testing.assert_array_equal(np.asarray(result), clip(np, x))
+
+
+def test_a_masked_write_into_memory_moves_only_what_it_must() -> None:
+    x, lazy = given(300, 500)
+    kept = lazy
+    with la.record_runs() as r:
+        lazy[lazy < 1.0] = 0.0
+        la.evaluate(lazy)
+    x[x < 1.0] = 0.0
+    np.testing.assert_array_equal(np.asarray(kept), x)
+    assert r.bytes_allocated == 0, "it is written where it lies"
+
+
+def test_what_follows_from_a_running_sum_is_part_of_its_kernel() -> None:
+    def smooth(np: Any, x: Any, y: Any) -> Any:
+        return np.cumsum(x * y) / 3.0 + x
+
+    (x, lazy_x), (y, lazy_y) = given(100_000), given(100_000, seed=1)
+    with la.record_runs() as r:
+        result = la.evaluate(smooth(la, lazy_x, lazy_y))
+    assert len(r.kernels) == 1
+    assert (r.bytes_read, r.bytes_written) == (x.nbytes + y.nbytes, x.nbytes)
+    assert r.bytes_allocated == x.nbytes, "the sum itself takes no memory"
+    np.testing.assert_array_equal(np.asarray(result), smooth(np, x, y))
+
+
+def test_dear_work_stays_out_of_a_running_sum_that_one_core_runs() -> None:
+    _, lazy = given(100_000)
+    with la.record_runs() as r:
+        la.evaluate(la.arctan(la.sin(la.cumsum(lazy))))
+    assert len(r.kernels) == 2
+    _, lazy = given(500, 300)
+    with la.record_runs() as r:
+        la.evaluate(la.arctan(la.sin(la.cumsum(lazy, axis=1))))
+    assert len(r.kernels) == 1, "rows occupy all cores"
+
+
+@pytest.mark.parametrize("dtype", ["i4", "f2", "f4", "c16"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_values_that_follow_from_running_sums_are_numpys(dtype: str, axis: int) -> None:
+    def program(np: Any, x: Any) -> tuple[Any, ...]:
+        running = np.cumsum(x, axis=axis)
+        return running, running * 2 - x, np.cumprod(running * 0 + 1, axis=axis) + x
+
+    x, lazy = given(70, 1001, dtype=dtype)
+    for want, got in zip(program(np, x), la.evaluate(*program(la, lazy)), strict=True):
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(np.asarray(got), want)
+
+
 def test_row_softmax_is_one_kernel() -> None:
     def softmax(np: Any, x: Any) -> Any:
         e = np.exp(x - x.max(axis=1, keepdims=True))

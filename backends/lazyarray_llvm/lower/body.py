@@ -244,7 +244,7 @@ def widest(kernel: Kernel, stages: Sequence[Stage], levels: Levels) -> int:
     return max(sizes)
 
 
-_LONG = frozenset(
+LONG = frozenset(
     "power float_power exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh "
     "arccosh arctanh arctan2 hypot logaddexp logaddexp2 cbrt fmod remainder floor_divide gcd lcm spacing nextafter "
     "frexp_mantissa frexp_exponent ldexp modf_fraction modf_integer".split()
@@ -257,7 +257,7 @@ def cost(stages: Sequence[Stage], levels: Levels) -> int:
     for stage in stages:
         for instruction in stage_instructions(stage):
             if levels.of(instruction.target) == 3 and instruction.op not in ("const", "scalar"):
-                total += 30 if plain_name(instruction.op) in _LONG else 3 if is_complex(instruction.code) else 1
+                total += 30 if plain_name(instruction.op) in LONG else 3 if is_complex(instruction.code) else 1
                 if instruction.op == "divide" and instruction.code[0] == "c":
                     total += 20
         total += len(stage.stores)

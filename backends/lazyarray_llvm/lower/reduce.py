@@ -56,9 +56,10 @@ def row_span(frame: Frame, stage: Stage, levels: Levels, walk: Sequence[Reductio
     units = [ops.unit_elements(codes[r.value]) for r, kind in zip(walk, kinds, strict=True) if kind == "tree"]
     numbers = {i.attr for i in stage.body if i.op in ("load", "gather")} | {s.access for s in stage.stores}
     steps = [fixed_step(kernel.accesses[n]) for n in numbers if isinstance(n, int)]
-    if units:
-        lanes = max(lanes, units[0])
-    elif stage.scan is None and "ordered" not in kinds and work < _SHORT_BODY and None not in steps:
+    lanes = max([lanes, *units])
+    # More vectors at once shorten chains of dependent steps; those of the order of a sum stay as they are.
+    chains = not units or "free" in kinds or "arg" in kinds
+    if chains and stage.scan is None and "ordered" not in kinds and work < _SHORT_BODY and None not in steps:
         lanes = min(64, 2 * lanes) if stage.stores else min(64, 4 * lanes)
     single = width == 64 and work >= _SINGLE_BODY and all(step in (0, 1) for step in steps)
     strict = any(step is not None and step > 1 for step in steps)

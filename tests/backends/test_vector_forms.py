@@ -1,0 +1,66 @@
+"""How many vectors the loops of a kernel work on at once, read off the IR emitted for a CPU with AVX-512."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+
+import lazyarray as la
+from lazyarray.schedule.kernel import Access, Instruction, Kernel, Reduction, Stage, Store
+from lazyarray_llvm import engine
+from lazyarray_llvm.lower.kernel import emit
+
+WIDE = replace(engine.host(), vector_bytes=64)
+I = Instruction  # noqa: E741
+
+
+def loaded_lanes(kernel: Kernel) -> set[int]:
+    """Lanes of the vectors that the kernel loads of float64 inputs."""
+    return {int(n) for n in re.findall(r"load(?: <|\.v)(\d+)(?: x double|f64)", emit(kernel, WIDE, "whole"))}
+
+
+def reduction_of(*ops: str) -> Kernel:
+    results = tuple(Reduction(1 + n, op, 0, "f8") for n, op in enumerate(ops))
+    stores = tuple(Store(1 + n, r.target) for n, r in enumerate(results))
+    accesses = (Access("f8", ("s", "1")), *(Access("f8", ("s", "0")) for _ in ops))
+    stages = (Stage("full", (I(0, "load", (), "f8", 0),), reductions=results), Stage("row", (), stores=stores))
+    return Kernel(("p", "r"), accesses, (), stages)
+
+
+def test_a_sum_alone_takes_one_vector_at_once() -> None:
+    assert max(loaded_lanes(reduction_of("sum"))) == 8
+
+
+def test_extremes_beside_a_sum_are_chains_of_their_own() -> None:
+    assert max(loaded_lanes(reduction_of("sum", "min", "max"))) == 32
+
+
+def chain_of(*ops: str) -> Kernel:
+    """x op y op y ..., float64."""
+    body = [I(0, "load", (), "f8", 0), I(1, "load", (), "f8", 1)]
+    for op in ops:
+        body.append(I(len(body), op, (len(body) - 1 if len(body) > 2 else 0, 1), "f8"))
+    stage = Stage("full", tuple(body), stores=(Store(2, len(body) - 1),))
+    return Kernel(("p",), (Access("f8", ("1",)),) * 3, (), (stage,))
+
+
+def test_a_long_chain_that_divides_works_on_two_vectors_at_once() -> None:
+    assert max(loaded_lanes(chain_of(*["add"] * 60))) == 8
+    assert max(loaded_lanes(chain_of(*["add", "divide"] * 30))) == 16
+    assert max(loaded_lanes(chain_of(*["add", "divide"] * 300))) == 8, "compiling it twice as wide takes too long"
+
+
+def test_chains_on_two_vectors_have_numpys_bits_at_every_length() -> None:
+    draw = np.random.default_rng(1)
+    for n in (1, 7, 8, 9, 15, 16, 17, 31, 33, 1000):
+        x, y = draw.uniform(0.5, 2.0, n), draw.uniform(0.5, 2.0, n)
+        z = x + 1j * y
+        expected, got = (x, z), (la.array(x), la.array(z))
+        with la.config.set(eager_below=0):
+            for _ in range(12):
+                expected = (expected[0] / y + x) * y - x, np.where(np.abs(expected[1]) < 4, expected[1] ** 2 + z, z)
+                got = (got[0] / la.array(y) + x) * y - x, la.where(abs(got[1]) < 4, got[1] ** 2 + la.array(z), z)
+            np.testing.assert_array_equal(np.asarray(got[0]), expected[0])
+            np.testing.assert_array_equal(np.asarray(got[1]), expected[1])
