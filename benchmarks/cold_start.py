@@ -1,0 +1,123 @@
+"""First runs of whole programs, NumPy beside lazyarray, one table: `python -m benchmarks.cold_start [--only TEXT]`.
+
+Each program of `benchmarks/programs/` becomes a script that runs it once at its small size and prints its results:
+`python prog.py` as it stands, and with `import lazyarray as np` for its `import numpy as np`. A time is that of a whole
+process, from its start to its end, as a median over rounds; in a round NumPy, lazyarray with an empty folder for
+compiled kernels, and lazyarray with the folder that the run before filled take turns.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks import harness, program
+
+ROUNDS = 5
+MOST_EMPTY, MOST_WARM = 0.3, 0.1  # seconds over NumPy's
+IMPORT, SWAPPED = "import numpy as np\n", "import lazyarray as np\n"
+LAST_LINE = "print(run(*prepare(*SMALL)))\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Seconds of one program's whole process: under NumPy, with an empty cache on disk, with a filled one."""
+
+    name: str
+    numpy: float
+    empty: float
+    warm: float
+
+    @property
+    def over_empty(self) -> float:
+        return self.empty - self.numpy
+
+    @property
+    def over_warm(self) -> float:
+        return self.warm - self.numpy
+
+
+def write_script(name: str, side: str, folder: Path) -> Path:
+    """The program as a script that imports NumPy or lazyarray."""
+    source = (program.FOLDER / f"{name}.py").read_text(encoding="utf-8")
+    if side != "numpy":
+        source = source.replace(IMPORT, SWAPPED, 1)
+    script = folder / f"{name}_on_{side}.py"
+    script.write_text(f"{source}\n\n{LAST_LINE}", encoding="utf-8")
+    return script
+
+
+def time_process(script: Path, cache: Path) -> float:
+    """Seconds of `python script` with compiled kernels in the folder `cache`."""
+    environment = {
+        **os.environ,
+        "LAZYARRAY_CACHE_DIR": str(cache),
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # modules come from bytecode files, as an installed package's do
+    start = time.perf_counter()
+    subprocess.run([sys.executable, str(script)], env=environment, stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - start
+
+
+def measure(name: str, rounds: int) -> Row:
+    """Medians over the rounds, after one process of each side that brings the files into memory."""
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        plain, lazy = (write_script(name, side, folder) for side in program.SIDES)
+        caches = [folder / f"cache{i}" for i in range(rounds + 1)]
+        turns = [(time_process(plain, at), time_process(lazy, at), time_process(lazy, at)) for at in caches]
+    numpy, empty, warm = (statistics.median(times[1:]) for times in zip(*turns, strict=True))
+    return Row(name, numpy, empty, warm)
+
+
+HEADER = ("program", "NumPy s", "empty cache s", "warm cache s", "empty over NumPy s", "warm over NumPy s", "within")
+
+
+def format_row(row: Row) -> list[str]:
+    met = [row.over_empty <= MOST_EMPTY, row.over_warm <= MOST_WARM]
+    within = {(True, True): "both", (True, False): "empty", (False, True): "warm", (False, False): "none"}[*met]
+    times = (row.numpy, row.empty, row.warm)
+    return [row.name, *(f"{t:.3f}" for t in times), f"{row.over_empty:+.3f}", f"{row.over_warm:+.3f}", within]
+
+
+def print_table(rows: Sequence[Row]) -> None:
+    print(", ".join(f"{key} {value}" for key, value in harness.describe_machine().items()))
+    print()
+    print(harness.format_table(HEADER, [format_row(row) for row in rows]))
+    print()
+    for what, overs, bound in (
+        ("empty cache", [row.over_empty for row in rows], MOST_EMPTY),
+        ("warm cache", [row.over_warm for row in rows], MOST_WARM),
+    ):
+        within = sum(over <= bound for over in overs)
+        middle = f"median {statistics.median(overs):+.3f} s, worst {max(overs):+.3f} s over NumPy's"
+        print(f"{what}: {middle}; {within} of {len(overs)} within {bound:g} s")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cold_start", description=__doc__)
+    parser.add_argument("--only", metavar="TEXT", default="", help="only programs whose name holds TEXT")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"processes of each kind (usually {ROUNDS})")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    options = parser.parse_args()
+    rows = []
+    for name in program.list_names():
+        if options.only in name:
+            print(f"measuring {name} ...", file=sys.stderr, flush=True)
+            rows.append(measure(name, options.rounds))
+    if options.json:
+        print(json.dumps({"machine": harness.describe_machine(), "programs": [asdict(row) for row in rows]}, indent=2))
+    else:
+        print_table(rows)
+
+
+if __name__ == "__main__":
+    main()
