@@ -82,8 +82,8 @@ HEADER = ("program", "NumPy s", "empty cache s", "warm cache s", "empty over Num
 
 
 def format_row(row: Row) -> list[str]:
-    met = [row.over_empty <= MOST_EMPTY, row.over_warm <= MOST_WARM]
-    within = {(True, True): "both", (True, False): "empty", (False, True): "warm", (False, False): "none"}[*met]
+    met = {"empty": row.over_empty <= MOST_EMPTY, "warm": row.over_warm <= MOST_WARM}
+    within = "both" if all(met.values()) else " ".join(name for name, is_met in met.items() if is_met) or "none"
     times = (row.numpy, row.empty, row.warm)
     return [row.name, *(f"{t:.3f}" for t in times), f"{row.over_empty:+.3f}", f"{row.over_warm:+.3f}", within]
 

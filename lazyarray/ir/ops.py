@@ -7,19 +7,19 @@ computes an op is the target's own table.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 DType: TypeAlias = np.dtype[Any]
 InDType: TypeAlias = "DType | type"
 
+EXPENSIVE: Final = 10  # cost of one element from which a value is kept rather than computed a second time
+
 COMPILED: Final = frozenset(("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"))
 
 
-@dataclass(frozen=True, slots=True)
-class Op:
+class Op(NamedTuple):
     """One elementwise operation; `ufunc` is None for the few that NumPy has no ufunc for."""
 
     name: str
@@ -32,8 +32,7 @@ class Op:
     transcendental: bool  # may differ from NumPy in the last bits with numerics="fast"
 
 
-@dataclass(frozen=True, slots=True)
-class ReductionOp:
+class ReductionOp(NamedTuple):
     """One reduction; `ordered` where the order of evaluation shows in the bits of a float result."""
 
     name: str

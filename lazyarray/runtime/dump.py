@@ -10,7 +10,6 @@ import itertools
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 from lazyarray.config import DEBUG_STAGES, config
@@ -31,8 +30,8 @@ def show(stage: str, title: str, text: Callable[[], str], suffix: str = "txt") -
     if config.dump is None:
         print(f"--- {stage}: {title}\n{text()}", file=sys.stderr)
         return
-    folder = Path(config.dump)
-    folder.mkdir(parents=True, exist_ok=True)
+    os.makedirs(config.dump, exist_ok=True)
     name = "".join(c if c.isalnum() or c in "-_" else "-" for c in title)
-    file = folder / f"{os.getpid()}-{next(_number):05}-{stage}-{name}.{suffix}"
-    file.write_text(text() + "\n", encoding="utf-8")
+    file = os.path.join(config.dump, f"{os.getpid()}-{next(_number):05}-{stage}-{name}.{suffix}")
+    with open(file, "w", encoding="utf-8") as opened:
+        opened.write(text() + "\n")

@@ -9,25 +9,23 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from lazyarray.ir.expression import Expression, Signature, capture, expression_of, pending_closure
+from lazyarray.ir.expression import Signature, capture, expression_of, pending_closure
 from lazyarray.ir.node import PINNED, TAPE, Node
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.device import Remote, fetch, placement
 from lazyarray.runtime.device_errors import tell_waiting
-from lazyarray.runtime.device_run import DeviceRun
-from lazyarray.runtime.dump import show
-from lazyarray.runtime.execute import Run
 from lazyarray.runtime.floating import tell, wanted
-from lazyarray.runtime.interpret import interpret
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.liveness import named_and_dear, overwritten, reduces
 from lazyarray.runtime.warned import install, line_of
-from lazyarray.schedule.plan import Plan
-from lazyarray.schedule.printer import format_expression, format_kernel, format_plan
-from lazyarray.schedule.schedule import schedule
+
+# Imported where needed: scheduling and running plans, which programs of small arrays never come to.
+if TYPE_CHECKING:
+    from lazyarray.runtime.device_run import DeviceRun
+    from lazyarray.runtime.execute import Run
+    from lazyarray.schedule.plan import Plan
 
 TAPE_LIMIT: Final = 256  # recorded nodes after which everything pending is evaluated (contract C9)
 PLANS_LIMIT: Final = 2048
@@ -107,6 +105,8 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
     ledger.evaluation(reason)
     device = None if backend.name == "numpy" else placement(sources)
     if device is not None:
+        from lazyarray.runtime.device_run import DeviceRun
+
         if shadows:
             fetch([source for source in sources if type(source) is Node], reason)
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
@@ -116,10 +116,14 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         for check in checks:
             check([node.data for node in outputs])
     elif backend.name == "numpy":
+        from lazyarray.runtime.interpret import interpret
+
         fetch([source for source in sources if type(source) is Node], reason)
         for node, value in zip(outputs, interpret(expression_of(signature), sources), strict=True):
             settle(node, value)
     else:
+        from lazyarray.runtime.execute import Run
+
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
         run_plan(Run(plan_of(signature), sources, backend, uses), outputs)
         for check in checks:
@@ -128,6 +132,8 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
 
 def evaluate_now(node: Node) -> None:
     """Evaluates an operation in NumPy where it is written, under NumPy's present error state."""
+    from lazyarray.runtime.interpret import interpret
+
     with lock:
         ledger.evaluation(AT_ONCE)
         evaluate([arg for arg in node.args if type(arg) is Node], AT_ONCE, alone=True)
@@ -220,20 +226,12 @@ def plan_of(signature: Signature) -> Plan:
     """The plan of an expression, made once."""
     plan = _plans.get(signature)
     if plan is None:
+        from lazyarray.runtime.planning import new_plan
+
         if len(_plans) >= PLANS_LIMIT:
             for old in list(_plans)[: PLANS_LIMIT // 4]:
                 del _plans[old]
         plan = _plans[signature] = new_plan(expression_of(signature))
-    return plan
-
-
-def new_plan(expression: Expression) -> Plan:
-    """The plan of an expression not met before; its stages are dumped if wanted."""
-    show("graph", "recorded", lambda: format_expression(expression))
-    plan = schedule(expression, lambda name, after: show("passes", name, lambda: format_expression(after)))
-    show("plan", f"{len(plan.steps)} steps", lambda: format_plan(plan))
-    for kernel in plan.kernels:
-        show("kernels", "nest", partial(format_kernel, kernel))
     return plan
 
 

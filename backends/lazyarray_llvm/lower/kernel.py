@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from lazyarray.schedule.kernel import Access, Kernel, Stage, Store
@@ -48,7 +47,7 @@ def normalise(kernel: Kernel) -> Kernel:
     if kernel.roles:
         return kernel
     accesses = tuple(Access(a.code, ("0",)) for a in kernel.accesses)
-    return replace(kernel, roles=("p",), accesses=accesses)
+    return kernel._replace(roles=("p",), accesses=accesses)
 
 
 def describe(kernel: Kernel) -> str:

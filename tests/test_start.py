@@ -1,0 +1,35 @@
+"""Holds what the start of a program loads, and what its first evaluations do: counted, never timed."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+# What a program of small arrays has no use for, and what would take longer to import than lazyarray.
+UNUSED = (
+    "hashlib importlib.abc importlib.resources pathlib tempfile numpy.random llvmlite lazyarray_llvm "
+    "lazyarray.runtime.execute lazyarray.runtime.interpret lazyarray.runtime.planning lazyarray.schedule "
+    "lazyarray.passes"
+).split()
+
+
+def run_fresh(code: str, cache: Path | None = None) -> Any:
+    """What a new process prints as JSON; the second line on runs after `import numpy`."""
+    program = f"import sys, json, numpy\nbefore = set(sys.modules)\n{code}"
+    environment = {"LAZYARRAY_CACHE_DIR": str(cache)} if cache is not None else {}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**environment, "PYTHONPATH": ":".join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def test_small_arrays_load_no_scheduler_and_no_backend() -> None:
+    code = "import lazyarray as np\nx = np.arange(12.0).reshape(3, 4)\nx[1] += (x * 2.0).sum()\n"
+    loaded = run_fresh(f"{code}print(json.dumps(sorted(set(sys.modules) - before)))")
+    assert "lazyarray.frontend.array" in loaded
+    assert not set(UNUSED).intersection(loaded)
