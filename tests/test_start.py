@@ -33,3 +33,18 @@ def test_small_arrays_load_no_scheduler_and_no_backend() -> None:
     loaded = run_fresh(f"{code}print(json.dumps(sorted(set(sys.modules) - before)))")
     assert "lazyarray.frontend.array" in loaded
     assert not set(UNUSED).intersection(loaded)
+
+
+COUNT = """
+from lazyarray_llvm import engine
+counted = engine.counters()
+emitters = [m for m in sys.modules if m.startswith("lazyarray_llvm.elementwise")]
+print(json.dumps([counted.compiles, counted.disk_hits, len(emitters)]))
+"""
+
+
+def test_a_function_of_small_arrays_compiles_for_one_dtype_and_then_is_on_disk(tmp_path: Path) -> None:
+    code = f"import lazyarray as np\nfor _ in range(3): np.exp(np.arange(5.0))\n{COUNT}"
+    compiles, disk_hits, emitters = run_fresh(code, tmp_path)
+    assert (compiles, disk_hits, emitters > 0) == (1, 0, True)
+    assert run_fresh(code, tmp_path)[:2] == [0, 1]

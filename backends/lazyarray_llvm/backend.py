@@ -6,7 +6,6 @@ import functools
 import hashlib
 import time
 from operator import or_
-from pathlib import Path
 
 import numpy as np
 
@@ -21,18 +20,7 @@ from lazyarray_llvm.lower.kernel import Form, cutter, emit, functions_of, normal
 from lazyarray_llvm.lower.signature import Signature
 from lazyarray_llvm.lower.status import status_of
 from lazyarray_llvm.lower.watch import watchable
-
-
-@functools.cache
-def emitter_version() -> str:
-    """Identifies the code that lowers kernels, by the package's files: part of every disk entry's key."""
-    here = Path(__file__).parent
-    marks = [
-        f"{path.relative_to(here)}:{path.stat().st_mtime_ns}:{path.stat().st_size}"
-        for path in sorted(here.rglob("*.py"))
-    ]
-    return hashlib.sha256("|".join(marks).encode()).hexdigest()
-
+from lazyarray_llvm.version import emitter_version
 
 # Where the CPU saw errors and none was there (NaNs in a minimum, say), the next launches probably see them too: they
 # take the watched form, which costs a tenth to a half more, and not both.
@@ -188,9 +176,9 @@ class Backend:
         """A ufunc with the bits of compiled kernels, for the transcendental ops; for others NumPy's own has them."""
         if not OPS[op].transcendental:
             return None
-        from lazyarray_llvm import inner_loops
+        from lazyarray_llvm import eager
 
-        return inner_loops.eager_ufunc(op)
+        return eager.eager_ufunc(op)
 
     def about(self) -> dict[str, str]:
         """What code is generated for, as `python -m lazyarray doctor` tells it."""

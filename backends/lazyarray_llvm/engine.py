@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import importlib.util
 import os
 import sys
@@ -35,6 +36,7 @@ __all__ = [
     "host",
     "load",
     "narrow",
+    "system_libraries",
     "warm",
 ]
 
@@ -132,7 +134,9 @@ def narrow(wide: Host, vector_bytes: int) -> Host:
     return Host(cpu, "", vector_bytes, wide.triple, vector_bytes == 32)
 
 
-def _system_libraries() -> list[ctypes.CDLL]:
+@functools.cache
+def system_libraries() -> list[ctypes.CDLL]:
+    """The libraries of C, its mathematics and the compiler's helpers."""
     if sys.platform == "win32":
         names: list[str | None] = ["ucrtbase", "msvcrt", "vcruntime140", "kernel32"]
     elif sys.platform == "darwin":
@@ -149,7 +153,7 @@ def _system_libraries() -> list[ctypes.CDLL]:
 
 
 def _register_libraries(binding: Any) -> None:
-    libraries = _system_libraries()
+    libraries = system_libraries()
     names = [variant for name in f"{_UNARY} {_OTHER}".split() for variant in (name, name + "f")]
     for name in [*names, *_MEMORY.split(), *_COMPILER_RT.split()]:
         for library in libraries:

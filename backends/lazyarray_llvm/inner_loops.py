@@ -1,4 +1,4 @@
-"""Owns compiled NumPy inner loops and the real `numpy.ufunc` objects made of them for small arrays (C7).
+"""Owns the lowering of elementwise ops to NumPy inner loops, for the ufuncs of small arrays (`eager.py`).
 
 A loop works in chunks of one vector.  Operands that are contiguous are read and written in place; a chunk
 of any other operand (strided, broadcast, the last incomplete chunk) goes through a small buffer on the
@@ -7,15 +7,9 @@ stack, so that every element passes through the same instructions wherever it li
 
 from __future__ import annotations
 
-import ctypes
-import hashlib
-import importlib
 import platform
-import threading
 from collections.abc import Sequence
 from typing import Any, Final
-
-import numpy as np
 
 from lazyarray.ir.ops import OPS
 
@@ -31,21 +25,16 @@ from .builder import (
     itemsize,
     llvm_type,
 )
+from .eager import symbol_of
 from .elementwise import lower
 from .elementwise.casts import truth
 from .elementwise.comparison import isinf, isnan
-from .elementwise.complex_functions import FUNCTIONS as COMPLEX_FUNCTIONS
 
 _X86: Final = platform.machine().lower() in ("x86_64", "amd64", "i686")
 # FE_INVALID, FE_DIVBYZERO, FE_OVERFLOW of the C library, which on x86 are also the bits of MXCSR.
 _INVALID, _DIVIDE, _OVERFLOW = (1, 4, 8) if _X86 else (1, 2, 4)
 _ALL_FLAGS: Final = 0x3D if _X86 else 0x1F
 _POLES: Final = frozenset(("log", "log2", "log10", "log1p", "arctanh"))
-
-
-def symbol_of(op: str, in_codes: Sequence[str], out_code: str) -> str:
-    """The name of an inner loop in its module."""
-    return f"loop.{op}.{'.'.join((*in_codes, out_code))}"
 
 
 def inner_loop(op: str, in_codes: Sequence[str], out_code: str) -> str:
@@ -345,98 +334,3 @@ class _Flags:
         else:
             b.line(f"call i32 @feclearexcept(i32 {_ALL_FLAGS})")
             b.line("call i32 @feraiseexcept({end})")
-
-
-# -- ufuncs ----------------------------------------------------------------------------------------------
-# PyUFunc_FromFuncAndDataAndSignatureAndIdentity in NumPy's table of ufunc C functions, and two values it
-# takes.
-_FROM_FUNC_AND_DATA: Final = 42
-_NO_IDENTITY, _IDENTITY_VALUE = -1, -3
-_TYPE_NUMBERS: Final = {code: np.dtype(code).num for code in ("f2", "f4", "f8", "c8", "c16")}
-_UFUNCS: dict[str, np.ufunc] = {}
-_KEPT: list[Any] = []  # NumPy keeps pointers into these arrays
-_LOCK = threading.Lock()
-
-
-def eager_codes(op: str) -> tuple[str, ...]:
-    """The dtype codes that `eager_ufunc(op)` has loops for, in NumPy's order of preference."""
-    real = ("f8",) if op == "float_power" else ("f2", "f4", "f8")
-    if op not in COMPLEX_FUNCTIONS:
-        return real
-    return (*real, "c16") if op == "float_power" else (*real, "c8", "c16")
-
-
-def eager_ufunc(op: str) -> np.ufunc:
-    """A numpy.ufunc whose results have the bits of a compiled kernel, for every transcendental op.
-
-    Its loops are those of floats and complex numbers; the other dtypes are NumPy's own business.
-    """
-    found = _UFUNCS.get(op)
-    if found is None:
-        with _LOCK:
-            found = _UFUNCS.get(op)
-            if found is None:
-                found = _UFUNCS[op] = _make_ufunc(op)
-    return found
-
-
-def _make_ufunc(op: str) -> np.ufunc:
-    row = OPS[op]
-    if not row.transcendental:
-        raise ValueError(f"{op} is computed with NumPy's bits by NumPy itself")
-    codes = eager_codes(op)
-    module = Module(f"inner loops of {op}")
-    symbols = [define_inner_loop(module, op, [code] * row.nin, code) for code in codes]
-    text = module.text()
-    key = hashlib.sha256(text.encode()).hexdigest()
-    compiled = engine.compile_ir(text, f"loops.{op}", key=key)
-    functions = (ctypes.c_void_p * len(codes))(*[compiled.address(symbol) for symbol in symbols])
-    data = (ctypes.c_void_p * len(codes))()
-    numbers = [_TYPE_NUMBERS[code] for code in codes for _ in range(row.nin + 1)]
-    types = (ctypes.c_ubyte * len(numbers))(*numbers)
-    name, doc = op.encode(), f"{op}, compiled by lazyarray.".encode()
-    _KEPT.append((functions, data, types, name, doc))
-    make = _ufunc_api(_FROM_FUNC_AND_DATA)
-    ufunc = make(
-        functions,
-        data,
-        types,
-        len(codes),
-        row.nin,
-        1,
-        _NO_IDENTITY if row.identity is None else _IDENTITY_VALUE,
-        name,
-        doc,
-        0,
-        None,
-        row.identity,
-    )
-    assert isinstance(ufunc, np.ufunc)
-    return ufunc
-
-
-def _ufunc_api(index: int) -> Any:
-    """Function number `index` of NumPy's ufunc C API."""
-    umath: Any = importlib.import_module("numpy._core._multiarray_umath")
-
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype = ctypes.c_void_p
-    get.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    table = get(umath._UFUNC_API, None)
-    address = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[index]
-    signature = ctypes.PYFUNCTYPE(
-        ctypes.py_object,
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-        ctypes.c_int,
-        ctypes.c_int,
-        ctypes.c_int,
-        ctypes.c_int,
-        ctypes.c_char_p,
-        ctypes.c_char_p,
-        ctypes.c_int,
-        ctypes.c_char_p,
-        ctypes.py_object,
-    )
-    return signature(address)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from lazyarray.schedule.kernel import Access, Instruction, Kernel, Stage
 from lazyarray.schedule.printer import format_kernel
 from lazyarray_triton import reductions, scans
