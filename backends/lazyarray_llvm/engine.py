@@ -17,12 +17,14 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lazyarray.ir.installed import HALVES_KEEP_ZERO
 from lazyarray.runtime.cache import KernelCache
 from lazyarray_llvm import hosts, image
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = [
     "Counters",
@@ -246,13 +248,13 @@ class Engine:
             if self._target is None:
                 self._target = self._load_binding().Target.from_triple(self.host.triple)
 
-    def _target_machine(self) -> Any:
+    def _target_machine(self, level: int = 2) -> Any:
         # The large code model that "jitdefault" means on 64 bits: the sections of a module may lie further
         # apart than 2 GiB in a process that maps large arrays, and the small model would then link to wrong
         # addresses. It costs nothing that could be measured in a loop with 60 vector constants.
         at = self.host
         return self._target.create_target_machine(
-            cpu=at.cpu, features=at.features, opt=2, codemodel="jitdefault", jit=True
+            cpu=at.cpu, features=at.features, opt=level, codemodel="jitdefault", jit=True
         )
 
     def load(self, key: str, name: str = "kernel") -> JitModule | None:
@@ -277,11 +279,14 @@ class Engine:
             self.counters.disk_hits += 1
             return self._modules.setdefault(key, module)
 
-    def compile_ir(self, ir_text: str, name: str, key: str | None = None, passes: bool = False) -> JitModule:
+    def compile_ir(
+        self, ir_text: str, name: str, key: str | None = None, passes: bool = False, level: int = 2
+    ) -> JitModule:
         """Compile IR text, or find what its key (the text's identity) was compiled to.
 
         No optimisation pass runs unless asked for: kernels are explicit vector IR already. `passes` is for
         modules that want inlining, loop invariant motion and the like (LLVM's -O2 without vectorisers).
+        `level` is that of code generation, from 0 to 3.
         """
         if key is not None:
             found = self.load(key, name)
@@ -293,7 +298,7 @@ class Engine:
                 self.counters.memory_hits += 1
                 return self._modules[key]
             started = time.perf_counter()
-            code, externals = self._generate(ir_text, name, passes)
+            code, externals = self._generate(ir_text, name, passes, level)
             self.counters.compiles += 1
             self.counters.compile_seconds += time.perf_counter() - started
             kind, code = _prepare(code)
@@ -331,7 +336,7 @@ class Engine:
                 module.triple = self.host.triple
                 yield module
 
-    def _generate(self, ir_text: str, name: str, passes: bool) -> tuple[bytes, list[str]]:
+    def _generate(self, ir_text: str, name: str, passes: bool, level: int = 2) -> tuple[bytes, list[str]]:
         with self._parsed(ir_text, name) as module:
             externals = [
                 value.name
@@ -341,7 +346,7 @@ class Engine:
             missing = self._unresolved(externals)
             if missing:  # LLVM ends the process at an unresolved symbol
                 raise EngineError(f"module {name!r} names unknown symbols: {', '.join(missing)}")
-            machine = self._target_machine()
+            machine = self._target_machine(level)
             if passes:
                 self._optimise(module, machine)
             code: bytes = machine.emit_object(module)
@@ -422,9 +427,9 @@ def load(key: str, name: str = "kernel") -> JitModule | None:
     return engine().load(key, name)
 
 
-def compile_ir(ir_text: str, name: str, key: str | None = None, passes: bool = False) -> JitModule:
+def compile_ir(ir_text: str, name: str, key: str | None = None, passes: bool = False, level: int = 2) -> JitModule:
     """Compile IR text with the process's engine, or find what its key was compiled to."""
-    return engine().compile_ir(ir_text, name, key, passes)
+    return engine().compile_ir(ir_text, name, key, passes, level)
 
 
 def add_symbol(name: str, address: int) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lazyarray.runtime.cache import KernelCache
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _CPUINFO = "/proc/cpuinfo"
 # Lines about the model and what it can do; others (clocks, numbers of cores) change from one moment to the next.

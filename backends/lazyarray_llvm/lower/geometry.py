@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from lazyarray.schedule.kernel import Kernel
 from lazyarray_llvm.builder import itemsize
@@ -19,8 +19,7 @@ _TILE_ROWS = 64
 _SERIAL_BYTES = 96 << 10  # launches that move less run on the calling thread (waking a worker costs some 5 us)
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(NamedTuple):
     """One call of one of the kernel's functions over tasks."""
 
     function: int
@@ -28,8 +27,7 @@ class Phase:
     parallel: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Geometry:
+class Geometry(NamedTuple):
     """What a launch adds to the argument block besides extents, pointers, strides and scalars."""
 
     rows: int

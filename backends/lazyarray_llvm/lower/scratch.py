@@ -5,8 +5,7 @@ Long planes have an element per reduced element (of every column of the block); 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from lazyarray.schedule.kernel import Kernel
 from lazyarray_llvm import reduce_library as ops
@@ -23,8 +22,7 @@ Use: TypeAlias = Literal["kept", "stretch", "total", "row"]
 Key: TypeAlias = tuple[Use, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """The planes of a kernel: dtypes per key; strips come first in memory."""
 
     strips: dict[Key, list[str]]
