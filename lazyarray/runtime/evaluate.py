@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from weakref import WeakSet
 
 from lazyarray.ir.expression import Signature, capture, expression_of, pending_closure
 from lazyarray.ir.node import PINNED, TAPE, Node
@@ -50,6 +51,8 @@ class _Running(threading.local):
     depth = 0
 
 
+# Nodes whose evaluation, when nobody asked for it, met the end of memory.
+too_large: Final[WeakSet[Node]] = WeakSet()
 running: Final = _Running()
 
 # One thread at a time evaluates (nodes lose their arguments there) or moves the value of a base that views share.
@@ -74,7 +77,13 @@ def evaluate(nodes: Sequence[Node], reason: str = "asked for", alone: bool = Fal
         absent = [node for node in dict.fromkeys(nodes) if node.data is None]
         targets = [node for node in absent if node.remote is None]
         if targets:
-            evaluate_pending(targets, reason, alone)
+            try:
+                evaluate_pending(targets, reason, alone)
+            except MemoryError:
+                if alone:
+                    raise
+                # Perhaps it was what is computed along that did not fit.
+                evaluate_pending([node for node in targets if is_pending(node)], reason, True)
             TAPE[:] = [entry for entry in TAPE if (node := entry()) is not None and is_pending(node)]
             if not TAPE:
                 PINNED.clear()
@@ -142,11 +151,25 @@ def evaluate_now(node: Node) -> None:
         settle(node, value)
 
 
+def evaluate_unasked(nodes: list[Node], reason: str) -> None:
+    """Evaluates nodes that nobody asks for now. What does not fit into memory is left to who asks for it."""
+    nodes = [node for node in nodes if node not in too_large]
+    try:
+        evaluate(nodes, reason, stay=True)
+    except MemoryError:
+        for node in nodes:
+            if is_pending(node):
+                try:
+                    evaluate([node], reason, True, True)
+                except MemoryError:
+                    too_large.add(node)
+
+
 def settle_warnings(reason: str) -> None:
     """Evaluates the pending nodes that may warn."""
     if TAPE and not running.depth:
         with lock:
-            evaluate([node for node in unused(pending()) if may_warn(node)], reason, stay=True)
+            evaluate_unasked([node for node in unused(pending()) if may_warn(node)], reason)
     if not running.depth:
         tell_waiting()
 
@@ -283,9 +306,9 @@ def flush(reason: str = BUDGET) -> None:
     put together at this moment stay whole.  If that is not enough, everything named is evaluated.
     """
     with lock:
-        evaluate(unused(pending(), WRITES), reason, stay=True)
+        evaluate_unasked(unused(pending(), WRITES), reason)
         if len(TAPE) >= TAPE_LIMIT // 2 or PINNED.over:
-            evaluate(unused(pending()), reason, stay=True)
+            evaluate_unasked(unused(pending()), reason)
         PINNED.clear()
 
 
