@@ -18,7 +18,13 @@ def test_a_script_prints_what_the_program_computes(tmp_path: Path) -> None:
     assert printed[0] == printed[1] != b""
 
 
+def judge(empty: float, warm: float) -> str:
+    times = cold_start.Times(1.0, empty, warm)
+    return cold_start.format_row(cold_start.Row("a", times, times))[-1]
+
+
 def test_bounds_are_judged_apart() -> None:
-    assert cold_start.format_row(cold_start.Row("a", 1.0, 1.25, 1.05))[-1] == "both"
-    assert cold_start.format_row(cold_start.Row("a", 1.0, 1.25, 1.15))[-1] == "empty"
-    assert cold_start.format_row(cold_start.Row("a", 1.0, 1.5, 1.05))[-1] == "warm"
+    assert judge(1.25, 1.05) == "both"
+    assert judge(1.25, 1.15) == "empty"
+    assert judge(1.5, 1.05) == "warm"
+    assert judge(1.5, 1.15) == "none"
