@@ -15,11 +15,11 @@ from lazyarray.runtime.ledger import ledger
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_llvm import engine, threads
 from lazyarray_llvm.launch import IDLE_BYTES, IDLE_EXTENTS, Launch, Launcher, keep, numpy_bits
+from lazyarray_llvm.lower.facts import watchable
 from lazyarray_llvm.lower.geometry import Geometry
-from lazyarray_llvm.lower.kernel import Form, cutter, emit, functions_of, normalise
+from lazyarray_llvm.lower.kernel import Form, cutter, functions_of, normalise
 from lazyarray_llvm.lower.signature import Signature
 from lazyarray_llvm.lower.status import status_of
-from lazyarray_llvm.lower.watch import watchable
 from lazyarray_llvm.version import emitter_version
 
 # Where the CPU saw errors and none was there (NaNs in a minimum, say), the next launches probably see them too: they
@@ -67,6 +67,8 @@ class Program:
     def _text(self, form: Form) -> str:
         text = self._sources.get(form)
         if text is None:
+            from lazyarray_llvm.lower.emit import emit  # the emitters: not for kernels that are on disk
+
             text = self._sources[form] = emit(self.kernel, engine.host(), form)
         return text
 

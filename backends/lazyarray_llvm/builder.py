@@ -41,6 +41,11 @@ def itemsize(code: str) -> int:
     return int(code[1:])
 
 
+def memory_code(code: str) -> str:
+    """The dtype that elements have in memory: bools are bytes."""
+    return "u1" if code == "b1" else code
+
+
 def is_float(code: str) -> bool:
     return code[0] == "f"
 

@@ -195,6 +195,7 @@ class Engine:
         self._kept: list[JitModule] = []
         self._binding: Any = None
         self._target: Any = None
+        self._machines: dict[int, Any] = {}  # by level of code generation; used under the lock
 
     @property
     def host(self) -> Host:
@@ -346,7 +347,9 @@ class Engine:
             missing = self._unresolved(externals)
             if missing:  # LLVM ends the process at an unresolved symbol
                 raise EngineError(f"module {name!r} names unknown symbols: {', '.join(missing)}")
-            machine = self._target_machine(level)
+            machine = self._machines.get(level)
+            if machine is None:
+                machine = self._machines[level] = self._target_machine(level)
             if passes:
                 self._optimise(module, machine)
             code: bytes = machine.emit_object(module)

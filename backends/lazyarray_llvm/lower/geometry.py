@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from lazyarray.schedule.kernel import Kernel
 from lazyarray_llvm.builder import itemsize
-from lazyarray_llvm.lower.phases import PARTIAL_BYTES, VALUE_BYTES, crossing, is_buffered, phase_names
-from lazyarray_llvm.lower.scratch import layout
-from lazyarray_llvm.reduce_library import BUFFER_ELEMENTS
+from lazyarray_llvm.lower.facts import PARTIAL_BYTES, VALUE_BYTES, crossing, is_buffered, phase_names
+from lazyarray_llvm.lower.layout import layout
+from lazyarray_llvm.reduce_kinds import BUFFER_ELEMENTS
 
 _BLOCK_ELEMENTS = 1 << 14  # elements of one task of a streaming kernel
 # Block of the last axis where some access walks it with a large stride: lines of the tile stay in cache even where a
