@@ -44,15 +44,23 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One program as measured. First runs (small size) and peak memory (large): lazyarray's over NumPy's."""
+    """One program as measured. First runs (small size) are over NumPy's; peak memory (large size) is of both sides."""
 
     name: str
     small: Times
     large: Times | None
     cold_ms: float | None
     warm_ms: float | None
-    memory_mib: float | None
+    numpy_mib: float | None
+    lazyarray_mib: float | None
     difference: str
+
+    @property
+    def over_mib(self) -> float | None:
+        """Peak memory over NumPy's."""
+        if self.numpy_mib is None or self.lazyarray_mib is None:
+            return None
+        return self.lazyarray_mib - self.numpy_mib
 
 
 def time_program(name: str, size: str, quick: bool) -> tuple[Times, str]:
@@ -99,22 +107,22 @@ def measure_first_runs(name: str, rounds: int) -> tuple[float, float]:
     return 1e3 * (statistics.median(cold) - numpys), 1e3 * (statistics.median(warm) - numpys)
 
 
-def measure_memory(name: str) -> float:
-    """Mebibytes of lazyarray's peak memory over NumPy's, at the large size."""
+def measure_memory(name: str) -> tuple[float, float]:
+    """Mebibytes of the peak memory of both sides, at the large size."""
     with tempfile.TemporaryDirectory() as cache:
-        plain, lazy = (run_fresh(name, side, "large", cache)[1] for side in program.SIDES)
-    return (lazy - plain) / 2**20
+        plain, lazy = (run_fresh(name, side, "large", cache)[1] / 2**20 for side in program.SIDES)
+    return plain, lazy
 
 
 def measure(name: str, quick: bool) -> Row:
     small, difference = time_program(name, "small", quick)
     if quick:
-        return Row(name, small, None, None, None, None, difference)
+        return Row(name, small, None, None, None, None, None, difference)
     gc.collect()
     large, of_large = time_program(name, "large", quick)
     gc.collect()
     cold, warm = measure_first_runs(name, FRESH_ROUNDS)
-    return Row(name, small, large, cold, warm, measure_memory(name), difference or of_large)
+    return Row(name, small, large, cold, warm, *measure_memory(name), difference or of_large)
 
 
 def find_mean(ratios: Sequence[float]) -> float:
@@ -138,7 +146,9 @@ def format_row(row: Row) -> list[str]:
         f"{row.large.ratio:.2f}x" if row.large else "-",
         format_optional(row.cold_ms),
         format_optional(row.warm_ms),
-        format_optional(row.memory_mib),
+        format_optional(row.numpy_mib),
+        format_optional(row.lazyarray_mib),
+        format_optional(row.over_mib),
         str(shown.kernels),
         str(shown.fallbacks),
         str(shown.evaluations),
@@ -156,7 +166,9 @@ HEADER = (
     "ratio",
     "first run +ms",
     "with cache +ms",
-    "memory +MiB",
+    "peak: NumPy MiB",
+    "lazyarray MiB",
+    "over MiB",
     "kernels",
     "fallbacks",
     "evaluations",
@@ -177,7 +189,7 @@ def print_table(rows: Sequence[Row]) -> None:
             slower = sum(ratio < LOWEST_RATIO for ratio in ratios)
             mean = f"geometric mean {find_mean(ratios):.2f}x (bound {bound:g}x)"
             print(f"{size}: {mean}, {slower} of {len(ratios)} below {LOWEST_RATIO:g}x")
-    memory = [row.memory_mib for row in rows if row.memory_mib is not None]
+    memory = [row.over_mib for row in rows if row.over_mib is not None]
     if memory:
         over = sum(mib > MOST_MEMORY for mib in memory)
         print(f"memory: {over} of {len(memory)} more than {MOST_MEMORY:g} MiB over NumPy's")

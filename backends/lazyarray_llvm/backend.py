@@ -6,7 +6,6 @@ import functools
 import hashlib
 import time
 from operator import or_
-from pathlib import Path
 
 import numpy as np
 
@@ -16,24 +15,13 @@ from lazyarray.runtime.ledger import ledger
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_llvm import engine, threads
 from lazyarray_llvm.launch import IDLE_BYTES, IDLE_EXTENTS, Launch, Launcher, keep, numpy_bits
+from lazyarray_llvm.lower.facts import watchable
 from lazyarray_llvm.lower.geometry import Geometry
-from lazyarray_llvm.lower.kernel import Form, cutter, emit, functions_of, normalise
+from lazyarray_llvm.lower.kernel import Form, cutter, functions_of, normalise
 from lazyarray_llvm.lower.signature import Signature
 from lazyarray_llvm.lower.status import status_of
-from lazyarray_llvm.lower.watch import watchable
 from lazyarray_llvm.numpy_calls import provide_all, runs_numpy_loop
-
-
-@functools.cache
-def emitter_version() -> str:
-    """Identifies the code that lowers kernels, by the package's files: part of every disk entry's key."""
-    here = Path(__file__).parent
-    marks = [
-        f"{path.relative_to(here)}:{path.stat().st_mtime_ns}:{path.stat().st_size}"
-        for path in sorted(here.rglob("*.py"))
-    ]
-    return hashlib.sha256("|".join(marks).encode()).hexdigest()
-
+from lazyarray_llvm.version import emitter_version
 
 # Where the CPU saw errors and none was there (NaNs in a minimum, say), the next launches probably see them too: they
 # take the watched form, which costs a tenth to a half more, and not both.
@@ -81,6 +69,8 @@ class Program:
     def _text(self, form: Form) -> str:
         text = self._sources.get(form)
         if text is None:
+            from lazyarray_llvm.lower.emit import emit  # the emitters: not for kernels that are on disk
+
             text = self._sources[form] = emit(self.kernel, engine.host(), form)
         return text
 
@@ -194,9 +184,9 @@ class Backend:
         """A ufunc with the bits of compiled kernels, for the transcendental ops; for others NumPy's own has them."""
         if not OPS[op].transcendental:
             return None
-        from lazyarray_llvm import inner_loops
+        from lazyarray_llvm import eager
 
-        return inner_loops.eager_ufunc(op)
+        return eager.eager_ufunc(op)
 
     def runs_numpy_loop(self, op: str, codes: tuple[str, ...]) -> bool:
         """Whether kernels can run NumPy's own inner loop of an op for arguments and result of these dtypes."""

@@ -10,8 +10,7 @@ from __future__ import annotations
 import platform
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 REAL_TYPES = {
     "b1": "i1",
@@ -40,6 +39,11 @@ Predicate: TypeAlias = Literal[
 def itemsize(code: str) -> int:
     """Bytes of one element of `code` in memory (bool: 1)."""
     return int(code[1:])
+
+
+def memory_code(code: str) -> str:
+    """The dtype that elements have in memory: bools are bytes."""
+    return "u1" if code == "b1" else code
 
 
 def is_float(code: str) -> bool:
@@ -75,8 +79,7 @@ def literal(code: str, value: float | int | bool) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', float(value)))[0]:016X}"
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """One register or constant: its LLVM spelling, dtype code and number of lanes."""
 
     ref: str
@@ -91,8 +94,7 @@ class Value:
         return f"{self.type} {self.ref}"
 
 
-@dataclass(frozen=True, slots=True)
-class Complex:
+class Complex(NamedTuple):
     """A complex register: real and imaginary part as two real registers."""
 
     re: Value

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import importlib.util
 import os
 import sys
@@ -16,11 +17,14 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lazyarray.ir.installed import HALVES_KEEP_ZERO
 from lazyarray.runtime.cache import KernelCache
+from lazyarray_llvm import hosts, image
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = [
     "Counters",
@@ -32,14 +36,18 @@ __all__ = [
     "compile_ir",
     "counters",
     "engine",
+    "find_symbol",
     "host",
     "load",
     "narrow",
+    "system_libraries",
     "warm",
 ]
 
 # Raise it whenever the same IR text would give other code: it is part of every disk entry's fingerprint.
-_CODEGEN_VERSION = 1
+_CODEGEN_VERSION = 2
+_OF_IMAGE: Final = b"I"
+_OF_OBJECT: Final = b"O"
 
 _UNARY = (
     "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p cbrt "
@@ -58,8 +66,7 @@ class EngineError(RuntimeError):
     """IR that does not parse or verify, or that names a symbol nobody provides."""
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(NamedTuple):
     """The CPU that code is generated for."""
 
     cpu: str
@@ -87,14 +94,14 @@ class JitModule:
     name: str
     from_disk: bool
     object_bytes: int
-    _execution: Any = field(repr=False)
+    _linked: Any = field(repr=False)
     _addresses: dict[str, int] = field(default_factory=dict, repr=False)
 
     def address(self, symbol: str) -> int:
         """The address of a function or global that the module defines."""
         found = self._addresses.get(symbol)
         if found is None:
-            found = int(self._execution.get_function_address(symbol))
+            found = int(self._linked.get_function_address(symbol))
             if not found:
                 raise EngineError(f"module {self.name!r} defines no symbol {symbol!r}")
             self._addresses[symbol] = found
@@ -132,7 +139,9 @@ def narrow(wide: Host, vector_bytes: int) -> Host:
     return Host(cpu, "", vector_bytes, wide.triple, vector_bytes == 32)
 
 
-def _system_libraries() -> list[ctypes.CDLL]:
+@functools.cache
+def system_libraries() -> list[ctypes.CDLL]:
+    """The libraries of C, its mathematics and the compiler's helpers."""
     if sys.platform == "win32":
         names: list[str | None] = ["ucrtbase", "msvcrt", "vcruntime140", "kernel32"]
     elif sys.platform == "darwin":
@@ -148,15 +157,28 @@ def _system_libraries() -> list[ctypes.CDLL]:
     return libraries
 
 
-def _register_libraries(binding: Any) -> None:
-    libraries = _system_libraries()
+_added: dict[str, int] = {}  # C symbols that `add_symbol` was given
+
+
+@functools.cache
+def _known_symbols() -> dict[str, int]:
+    """The C functions that LLVM is told of, by name."""
     names = [variant for name in f"{_UNARY} {_OTHER}".split() for variant in (name, name + "f")]
-    for name in [*names, *_MEMORY.split(), *_COMPILER_RT.split()]:
-        for library in libraries:
-            function = getattr(library, name, None)
-            if function is not None:
-                binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
-                break
+    found = {name: _look_up(name) for name in [*names, *_MEMORY.split(), *_COMPILER_RT.split()]}
+    return {name: address for name, address in found.items() if address}
+
+
+def _look_up(name: str) -> int:
+    for library in system_libraries():
+        function = getattr(library, name, None)
+        if function is not None:
+            return ctypes.cast(function, ctypes.c_void_p).value or 0
+    return 0
+
+
+def find_symbol(name: str) -> int:
+    """The address of a C function; 0 if nobody provides it."""
+    return _added.get(name) or _look_up(name)
 
 
 class Engine:
@@ -173,48 +195,67 @@ class Engine:
         self._kept: list[JitModule] = []
         self._binding: Any = None
         self._target: Any = None
+        self._machines: dict[int, Any] = {}  # by level of code generation; used under the lock
 
     @property
     def host(self) -> Host:
         """The CPU that this engine generates code for."""
-        self._start()
+        self._identify()
         assert self._host is not None
         return self._host
 
     @property
     def cache(self) -> KernelCache:
         """The disk cache of this engine's object code."""
-        self._start()
+        self._identify()
         assert self._cache is not None
         return self._cache
 
-    def _start(self) -> None:
-        if self._target is not None:
+    def _identify(self) -> None:
+        """Learns the host and opens the cache; loads LLVM only where no run before noted what it says of the CPU."""
+        if self._cache is not None:
             return
         with self._lock:
-            if self._target is not None:
+            if self._cache is not None:
                 return
-            import llvmlite
+            found = hosts.recall(self._cache_root)
+            if found is None:
+                binding = self._load_binding()
+                found = hosts.Described(_versions(binding), *_read_host(binding))
+                hosts.remember(found, self._cache_root)
+            at = self._wanted if self._wanted is not None else Host(*found[1:])
+            made_for = f"{_CODEGEN_VERSION}|{found.versions}|{at.triple}|{at.cpu}|{at.features}|{HALVES_KEEP_ZERO}"
+            self._host = at
+            self._cache = KernelCache(self._cache_root, made_for)
+
+    def _load_binding(self) -> Any:
+        if self._binding is None:
+            with contextlib.suppress(Exception):  # the import meets the same failure and words it
+                _load_llvm()
             import llvmlite.binding as binding
 
             binding.initialize_native_target()
             binding.initialize_native_asmprinter()
-            at = self._wanted if self._wanted is not None else _read_host(binding)
-            llvm = ".".join(map(str, binding.llvm_version_info))
-            made_for = f"{_CODEGEN_VERSION}|{llvmlite.__version__}|{llvm}|{at.triple}|{at.cpu}|{at.features}"
-            made_for += f"|{HALVES_KEEP_ZERO}"
-            _register_libraries(binding)
-            self._binding, self._host = binding, at
-            self._cache = KernelCache(self._cache_root, made_for)
-            self._target = binding.Target.from_triple(at.triple)
+            for name, address in {**_known_symbols(), **_added}.items():
+                binding.add_symbol(name, address)
+            self._binding = binding
+        return self._binding
 
-    def _target_machine(self) -> Any:
+    def _start(self) -> None:
+        """Loads LLVM, for code that is not in the cache."""
+        if self._target is not None:
+            return
+        with self._lock:
+            if self._target is None:
+                self._target = self._load_binding().Target.from_triple(self.host.triple)
+
+    def _target_machine(self, level: int = 2) -> Any:
         # The large code model that "jitdefault" means on 64 bits: the sections of a module may lie further
         # apart than 2 GiB in a process that maps large arrays, and the small model would then link to wrong
         # addresses. It costs nothing that could be measured in a loop with 60 vector constants.
         at = self.host
         return self._target.create_target_machine(
-            cpu=at.cpu, features=at.features, opt=2, codemodel="jitdefault", jit=True
+            cpu=at.cpu, features=at.features, opt=level, codemodel="jitdefault", jit=True
         )
 
     def load(self, key: str, name: str = "kernel") -> JitModule | None:
@@ -226,20 +267,27 @@ class Engine:
         payload = self.cache.load(key)
         if payload is None:
             return None
-        size = int.from_bytes(payload[:4], "little")
-        externals = payload[4 : 4 + size].decode().split()
-        if self._unresolved(externals):
+        size = int.from_bytes(payload[1:5], "little")
+        externals, code = payload[5 : 5 + size].decode().split(), payload[5 + size :]
+        if payload[:1] == _OF_OBJECT:
+            self._start()
+            if self._unresolved(externals):
+                return None
+        elif not all(map(find_symbol, externals)):
             return None
         with self._lock:
-            module = self._link(payload[4 + size :], name, from_disk=True)
+            module = self._put(payload[:1], code, name, from_disk=True)
             self.counters.disk_hits += 1
             return self._modules.setdefault(key, module)
 
-    def compile_ir(self, ir_text: str, name: str, key: str | None = None, passes: bool = False) -> JitModule:
+    def compile_ir(
+        self, ir_text: str, name: str, key: str | None = None, passes: bool = False, level: int = 2
+    ) -> JitModule:
         """Compile IR text, or find what its key (the text's identity) was compiled to.
 
         No optimisation pass runs unless asked for: kernels are explicit vector IR already. `passes` is for
         modules that want inlining, loop invariant motion and the like (LLVM's -O2 without vectorisers).
+        `level` is that of code generation, from 0 to 3.
         """
         if key is not None:
             found = self.load(key, name)
@@ -251,15 +299,16 @@ class Engine:
                 self.counters.memory_hits += 1
                 return self._modules[key]
             started = time.perf_counter()
-            code, externals = self._generate(ir_text, name, passes)
+            code, externals = self._generate(ir_text, name, passes, level)
             self.counters.compiles += 1
             self.counters.compile_seconds += time.perf_counter() - started
-            module = self._link(code, name, from_disk=False)
+            kind, code = _prepare(code)
+            module = self._put(kind, code, name, from_disk=False)
             if key is None:
                 return module
             self._modules[key] = module
         listed = " ".join(externals).encode()
-        self.cache.store(key, len(listed).to_bytes(4, "little") + listed + code)
+        self.cache.store(key, kind + len(listed).to_bytes(4, "little") + listed + code)
         return module
 
     def assembly(self, ir_text: str, passes: bool = False) -> str:
@@ -288,7 +337,7 @@ class Engine:
                 module.triple = self.host.triple
                 yield module
 
-    def _generate(self, ir_text: str, name: str, passes: bool) -> tuple[bytes, list[str]]:
+    def _generate(self, ir_text: str, name: str, passes: bool, level: int = 2) -> tuple[bytes, list[str]]:
         with self._parsed(ir_text, name) as module:
             externals = [
                 value.name
@@ -298,7 +347,9 @@ class Engine:
             missing = self._unresolved(externals)
             if missing:  # LLVM ends the process at an unresolved symbol
                 raise EngineError(f"module {name!r} names unknown symbols: {', '.join(missing)}")
-            machine = self._target_machine()
+            machine = self._machines.get(level)
+            if machine is None:
+                machine = self._machines[level] = self._target_machine(level)
             if passes:
                 self._optimise(module, machine)
             code: bytes = machine.emit_object(module)
@@ -314,17 +365,36 @@ class Engine:
         builder = self._binding.create_pass_builder(machine, tuning)
         builder.getModulePassManager().run(module, builder)
 
-    def _link(self, code: bytes, name: str, from_disk: bool) -> JitModule:
+    def _put(self, kind: bytes, code: bytes, name: str, from_disk: bool) -> JitModule:
+        """Puts an image or an object file into this process."""
         started = time.perf_counter()
-        binding = self._binding
-        execution = binding.create_mcjit_compiler(binding.parse_assembly(""), self._target_machine())
-        execution.add_object_file(binding.ObjectFileRef.from_data(code))
-        execution.finalize_object()
-        module = JitModule(name, from_disk, len(code), execution)
+        linked = image.Loaded(image.unpack(code), find_symbol) if kind == _OF_IMAGE else self._link(code)
+        module = JitModule(name, from_disk, len(code), linked)
         # Kept for ever: addresses are handed out as integers, so no count of their users exists.
         self._kept.append(module)
         self.counters.link_seconds += time.perf_counter() - started
         return module
+
+    def _link(self, code: bytes) -> Any:
+        binding = self._binding
+        execution = binding.create_mcjit_compiler(binding.parse_assembly(""), self._target_machine())
+        execution.add_object_file(binding.ObjectFileRef.from_data(code))
+        execution.finalize_object()
+        return execution
+
+
+def _prepare(code: bytes) -> tuple[bytes, bytes]:
+    """What is kept of an object file: its image if it has one that this process can resolve, else itself."""
+    laid = image.lay_out(code)
+    if laid is None or not all(map(find_symbol, laid.externals)):
+        return _OF_OBJECT, code
+    return _OF_IMAGE, laid.pack()
+
+
+def _versions(binding: Any) -> str:
+    import llvmlite
+
+    return f"{llvmlite.__version__}|{'.'.join(map(str, binding.llvm_version_info))}"
 
 
 _engine: Engine | None = None
@@ -360,17 +430,17 @@ def load(key: str, name: str = "kernel") -> JitModule | None:
     return engine().load(key, name)
 
 
-def compile_ir(ir_text: str, name: str, key: str | None = None, passes: bool = False) -> JitModule:
+def compile_ir(ir_text: str, name: str, key: str | None = None, passes: bool = False, level: int = 2) -> JitModule:
     """Compile IR text with the process's engine, or find what its key was compiled to."""
-    return engine().compile_ir(ir_text, name, key, passes)
+    return engine().compile_ir(ir_text, name, key, passes, level)
 
 
 def add_symbol(name: str, address: int) -> None:
     """Give a C symbol to modules compiled or loaded from now on."""
-    import llvmlite.binding as binding
-
-    host()
-    binding.add_symbol(name, address)
+    _added[name] = address
+    binding = sys.modules.get("llvmlite.binding")
+    if binding is not None:
+        binding.add_symbol(name, address)
 
 
 def _load_llvm() -> None:
@@ -387,7 +457,6 @@ def _load_llvm() -> None:
 
 def _start_engine() -> None:
     with contextlib.suppress(Exception):  # the first compile meets the same failure and words it
-        _load_llvm()
         host()
 
 

@@ -1,4 +1,4 @@
-"""Owns compiled NumPy inner loops and the real `numpy.ufunc` objects made of them for small arrays (C7).
+"""Owns the lowering of elementwise ops to NumPy inner loops, for the ufuncs of small arrays (`eager.py`).
 
 A loop works in chunks of one vector.  Operands that are contiguous are read and written in place; a chunk
 of any other operand (strided, broadcast, the last incomplete chunk) goes through a small buffer on the
@@ -7,16 +7,10 @@ stack, so that every element passes through the same instructions wherever it li
 
 from __future__ import annotations
 
-import ctypes
-import hashlib
 import platform
-import threading
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-
-from lazyarray.ir.numpy_loops import make_ufunc
 from lazyarray.ir.ops import OPS
 
 from . import engine
@@ -31,21 +25,16 @@ from .builder import (
     itemsize,
     llvm_type,
 )
+from .eager import symbol_of
 from .elementwise import lower
 from .elementwise.casts import truth
 from .elementwise.comparison import isinf, isnan
-from .elementwise.complex_functions import FUNCTIONS as COMPLEX_FUNCTIONS
 
 _X86: Final = platform.machine().lower() in ("x86_64", "amd64", "i686")
 # FE_INVALID, FE_DIVBYZERO, FE_OVERFLOW of the C library, which on x86 are also the bits of MXCSR.
 _INVALID, _DIVIDE, _OVERFLOW = (1, 4, 8) if _X86 else (1, 2, 4)
 _ALL_FLAGS: Final = 0x3D if _X86 else 0x1F
 _POLES: Final = frozenset(("log", "log2", "log10", "log1p", "arctanh"))
-
-
-def symbol_of(op: str, in_codes: Sequence[str], out_code: str) -> str:
-    """The name of an inner loop in its module."""
-    return f"loop.{op}.{'.'.join((*in_codes, out_code))}"
 
 
 def inner_loop(op: str, in_codes: Sequence[str], out_code: str) -> str:
@@ -345,48 +334,3 @@ class _Flags:
         else:
             b.line(f"call i32 @feclearexcept(i32 {_ALL_FLAGS})")
             b.line(f"call i32 @feraiseexcept({end})")
-
-
-# -- ufuncs ----------------------------------------------------------------------------------------------
-_TYPE_NUMBERS: Final = {code: np.dtype(code).num for code in ("f2", "f4", "f8", "c8", "c16")}
-_UFUNCS: dict[str, np.ufunc] = {}
-_LOCK = threading.Lock()
-
-
-def eager_codes(op: str) -> tuple[str, ...]:
-    """The dtype codes that `eager_ufunc(op)` has loops for, in NumPy's order of preference."""
-    real = ("f8",) if op == "float_power" else ("f2", "f4", "f8")
-    if op not in COMPLEX_FUNCTIONS:
-        return real
-    return (*real, "c16") if op == "float_power" else (*real, "c8", "c16")
-
-
-def eager_ufunc(op: str) -> np.ufunc:
-    """A numpy.ufunc whose results have the bits of a compiled kernel, for every transcendental op.
-
-    Its loops are those of floats and complex numbers; the other dtypes are NumPy's own business.
-    """
-    found = _UFUNCS.get(op)
-    if found is None:
-        with _LOCK:
-            found = _UFUNCS.get(op)
-            if found is None:
-                found = _UFUNCS[op] = _make_ufunc(op)
-    return found
-
-
-def _make_ufunc(op: str) -> np.ufunc:
-    row = OPS[op]
-    if not row.transcendental:
-        raise ValueError(f"{op} is computed with NumPy's bits by NumPy itself")
-    codes = eager_codes(op)
-    module = Module(f"inner loops of {op}")
-    symbols = [define_inner_loop(module, op, [code] * row.nin, code) for code in codes]
-    text = module.text()
-    key = hashlib.sha256(text.encode()).hexdigest()
-    compiled = engine.compile_ir(text, f"loops.{op}", key=key)
-    functions = (ctypes.c_void_p * len(codes))(*[compiled.address(symbol) for symbol in symbols])
-    data = (ctypes.c_void_p * len(codes))()
-    numbers = [_TYPE_NUMBERS[code] for code in codes for _ in range(row.nin + 1)]
-    types = (ctypes.c_ubyte * len(numbers))(*numbers)
-    return make_ufunc(functions, data, types, row.nin, op, f"{op}, compiled by lazyarray.", row.identity)

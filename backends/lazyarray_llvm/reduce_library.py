@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias
 
-from lazyarray.schedule.kernel import Reduction
 from lazyarray_llvm import elementwise
 from lazyarray_llvm.builder import (
     COMPLEX_PARTS,
@@ -26,13 +24,14 @@ from lazyarray_llvm.builder import (
     llvm_type,
 )
 from lazyarray_llvm.elementwise.flags import quiet
+from lazyarray_llvm.reduce_kinds import BUFFER_ELEMENTS as BUFFER_ELEMENTS
+from lazyarray_llvm.reduce_kinds import Kind as Kind
+from lazyarray_llvm.reduce_kinds import kind_of as kind_of
+from lazyarray_llvm.reduce_kinds import operand_code as operand_code
+from lazyarray_llvm.reduce_kinds import sum_code as sum_code
+from lazyarray_llvm.reduce_kinds import unit_elements as unit_elements
 
-Kind: TypeAlias = Literal["tree", "ordered", "free", "arg", "stretches"]
-
-# NumPy sums inputs that its reduction casts by buffers of so many elements: each buffer is one pairwise sum.
-BUFFER_ELEMENTS = 8192
 _PAIRWISE_LEAF = {True: 64, False: 128}  # by is_complex, in elements
-_PAIRWISE_UNIT = {True: 4, False: 8}
 
 _COMBINED_BY = {
     "sum": "add",
@@ -53,35 +52,6 @@ _COMBINED_BY = {
 def leaf_elements(code: str) -> int:
     """The largest run that a pairwise sum adds without splitting it."""
     return _PAIRWISE_LEAF[is_complex(code)]
-
-
-def unit_elements(code: str) -> int:
-    """Lanes that a pairwise sum adds side by side."""
-    return _PAIRWISE_UNIT[is_complex(code)]
-
-
-def sum_code(code: str) -> str:
-    """The dtype that the elements of a run are added in: half floats are added as float32."""
-    return "f4" if code == "f2" else code
-
-
-def operand_code(reduction: Reduction, value: str) -> str:
-    """The dtype that values have when they are combined."""
-    if reduction.op in ("any", "all"):
-        return "b1"
-    return value if reduction.op in ("argmin", "argmax") else reduction.code
-
-
-def kind_of(reduction: Reduction, code: str) -> Kind:
-    """How a reduction along the vector axis runs; `code`: dtype of its operands."""
-    inexact = is_float(code) or is_complex(code)
-    if reduction.op in ("argmin", "argmax"):
-        return "ordered" if is_complex(code) else "arg"
-    if reduction.op in ("sum", "buffered_sum") and inexact:
-        return "tree" if reduction.where is None else "stretches"
-    if inexact and (reduction.op == "prod" or is_complex(code)):
-        return "ordered"
-    return "free"
 
 
 def extreme(code: str, largest: bool) -> float | int | bool:

@@ -83,7 +83,8 @@ class _Native:
         ir_text = pool_ir(parking, engine.host().triple.split("-")[0], for_python, _can_spread())
         if not ir_text:
             return
-        module = engine.compile_ir(ir_text, "threads", key="threads\0" + ir_text)
+        # Optimised it takes five times as long to compile, as long as some kernels, and runs no faster: it waits.
+        module = engine.compile_ir(ir_text, "threads", key="threads\0" + ir_text, level=0)
         if for_python:
             self.call = _builtin("call", module.address("la_python_call"))
         if parking == "python":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from lazyarray.schedule.kernel import Access, Instruction, Kernel, Stage
 from lazyarray.schedule.printer import format_kernel
 from lazyarray_triton import reductions, scans
@@ -20,7 +18,7 @@ def normalise(kernel: Kernel) -> Kernel:
     if kernel.roles:
         return kernel
     accesses = tuple(Access(a.code, ("0",)) for a in kernel.accesses)
-    return replace(kernel, roles=("p",), accesses=accesses)
+    return kernel._replace(roles=("p",), accesses=accesses)
 
 
 def forms(kernel: Kernel) -> tuple[Form, ...]:
@@ -121,8 +119,8 @@ def _stage_functions(kernel: Kernel, tiles: Tiles, works: Works, stage: Stage, n
     if stage.scan is not None:
         total = Pass(kernel, tiles, "split", works)
         total.open(split=True)
-        total.restore(missing(kernel, [replace(stage, after=(), stores=())]))
-        scanned = replace(stage, reductions=(), stores=(), after=(), kept=())
+        total.restore(missing(kernel, [stage._replace(after=(), stores=())]))
+        scanned = stage._replace(reductions=(), stores=(), after=(), kept=())
         parts = total.full(scanned, scan="total")
         scans.save_totals(total, stage.scan, parts[stage.scan.target])
         made.append((total, f"totals{number}"))

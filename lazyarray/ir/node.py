@@ -30,9 +30,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from types import CodeType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 from weakref import ref
 
 import numpy as np
@@ -107,8 +106,7 @@ class Key:
         return f"{self.kind}({self.attr}) {self.spec}"
 
 
-@dataclass(frozen=True)
-class Library:
+class Library(NamedTuple):
     """A library call: `function(*arrays, **dict(options))` with NumPy's meaning, returning one array.
 
     `name` is what reports show.  `into`: the function takes `out=` and can write the result's buffer directly.

@@ -7,19 +7,19 @@ computes an op is the target's own table.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 DType: TypeAlias = np.dtype[Any]
 InDType: TypeAlias = "DType | type"
 
+EXPENSIVE: Final = 10  # cost of one element from which a value is kept rather than computed a second time
+
 COMPILED: Final = frozenset(("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"))
 
 
-@dataclass(frozen=True, slots=True)
-class Op:
+class Op(NamedTuple):
     """One elementwise operation; `ufunc` is None for the few that NumPy has no ufunc for."""
 
     name: str
@@ -35,8 +35,7 @@ class Op:
     steps: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ReductionOp:
+class ReductionOp(NamedTuple):
     """One reduction; `ordered` where the order of evaluation shows in the bits of a float result."""
 
     name: str
@@ -140,7 +139,7 @@ class _Table(dict[str, Op]):
         if not name.startswith(_OWN_LOOP) or plain not in _TRANSCENDENTAL:
             raise KeyError(name)
         row = self[plain]
-        made = replace(row, name=name, commutative=False, transcendental=False, steps=steps or "x" * (row.nin + 1))
+        made = row._replace(name=name, commutative=False, transcendental=False, steps=steps or "x" * (row.nin + 1))
         return self.setdefault(name, made)
 
 

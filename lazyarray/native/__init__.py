@@ -6,71 +6,76 @@ for this Python and of these very sources, and `LAZYARRAY_NATIVE` is not 0; else
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import sys
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
-from importlib.util import spec_from_file_location
-from pathlib import Path
+from importlib.util import source_hash, spec_from_file_location
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
-_HERE: Final = Path(__file__).resolve().parent
-LIBRARY: Final = _HERE / "lib"
+# Every start of a program runs this module: no pathlib, json, hashlib or importlib.abc, which take longer than it does.
+_HERE: Final = os.path.dirname(os.path.abspath(__file__))
+LIBRARY: Final = os.path.join(_HERE, "lib")
+INDEX: Final = "index.txt"  # the Python, then a line for each module: its name, file below `lib`, digest
 
 
-def digest_of(source: Path) -> str:
-    """Identifies a module's source and its C types."""
-    types = source.with_suffix(".pxd")
+def _read(file: str) -> bytes:
+    with open(file, "rb") as opened:
+        return opened.read()
+
+
+def digest_of(source: str) -> str:
+    """Identifies a module's source and its C types, as Python's own hash-based bytecode files do."""
+    types = source.removesuffix(".py") + ".pxd"
     parts = [
-        source.read_bytes(),
-        types.read_bytes() if types.exists() else b"",
-        (_HERE / "primitives.pxd").read_bytes(),
-        (_HERE / "recycled.pxd").read_bytes(),
+        _read(source),
+        _read(types) if os.path.exists(types) else b"",
+        _read(os.path.join(_HERE, "primitives.pxd")),
+        _read(os.path.join(_HERE, "recycled.pxd")),
     ]
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+    return source_hash(b"\0".join(parts)).hex()
 
 
-def find_compiled(library: Path = LIBRARY) -> tuple[dict[str, Path], str]:
+def find_compiled(library: str = LIBRARY) -> tuple[dict[str, str], str]:
     """The modules whose compiled form can be used, with its files: all of them, or none and why."""
     if os.environ.get("LAZYARRAY_NATIVE", "1") == "0":
         return {}, "LAZYARRAY_NATIVE is 0"
     try:
-        index = json.loads((library / "index.json").read_text(encoding="utf-8"))
+        python, *lines = _read(os.path.join(library, INDEX)).decode().splitlines()
+        if python != sys.implementation.cache_tag:
+            return {}, f"they were compiled for {python}, and this is {sys.implementation.cache_tag}"
+        root = os.path.dirname(os.path.dirname(_HERE))
+        found = {}
+        for line in lines:
+            module, name, digest = line.split("\t")
+            relative = module.replace(".", os.sep) + ".py"
+            source, file = os.path.join(root, relative), os.path.join(library, name)
+            if not os.path.exists(source):
+                source = os.path.join(root, "backends", relative)
+            if not os.path.exists(file) or not os.path.exists(source):
+                return {}, f"files of {module} are missing"
+            if digest_of(source) != digest:
+                return {}, f"{module} has changed since they were compiled"
+            found[module] = file
     except OSError:
         return {}, "they were not compiled when the package was installed: no C compiler was at hand, or no Cython"
-    if index["python"] != sys.implementation.cache_tag:
-        return {}, f"they were compiled for {index['python']}, and this is {sys.implementation.cache_tag}"
-    root = _HERE.parents[1]
-    found = {}
-    for module, entry in index["modules"].items():
-        relative = Path(*module.split(".")).with_suffix(".py")
-        source = root / relative if (root / relative).exists() else root / "backends" / relative
-        file = library / entry["file"]
-        if not source.exists() or not file.exists():
-            return {}, f"files of {module} are missing"
-        if digest_of(source) != entry["digest"]:
-            return {}, f"{module} has changed since they were compiled"
-        found[module] = file
     return found, ""
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Finds the compiled form of the hot modules ahead of their Python files."""
 
-    def __init__(self, files: dict[str, Path]) -> None:
+    def __init__(self, files: dict[str, str]) -> None:
         self.files = files
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         file = self.files.get(fullname)
         if file is None:
             return None
-        return spec_from_file_location(fullname, file, loader=ExtensionFileLoader(fullname, str(file)))
+        return spec_from_file_location(fullname, file, loader=ExtensionFileLoader(fullname, file))
 
 
 COMPILED, WHY_PYTHON = find_compiled()
@@ -79,4 +84,5 @@ COMPILED, WHY_PYTHON = find_compiled()
 def install() -> None:
     """Has the hot modules imported in their compiled form, if there is one."""
     if COMPILED:
-        sys.meta_path.insert(0, _Finder(COMPILED))
+        finder: Any = _Finder(COMPILED)  # no subclass of `importlib.abc.MetaPathFinder`
+        sys.meta_path.insert(0, finder)

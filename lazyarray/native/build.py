@@ -6,7 +6,6 @@ and a C compiler. Without them the modules run as Python, slower and otherwise a
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -138,9 +137,9 @@ def compile_files(folder: Path, files: list[Path]) -> None:
 
 def build(target: Path = HERE / "lib") -> None:
     """Compiles the modules into `target`, with an index of what was compiled."""
-    from lazyarray.native import digest_of
+    from lazyarray.native import INDEX, digest_of
 
-    digests = {module: digest_of(file_of(module)) for module in MODULES}  # sources may be edited while it takes
+    digests = {module: digest_of(str(file_of(module))) for module in MODULES}  # sources may be edited while it takes
     with tempfile.TemporaryDirectory() as name:
         folder, before = Path(name), Path.cwd()
         os.chdir(folder)
@@ -151,13 +150,8 @@ def build(target: Path = HERE / "lib") -> None:
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(folder / "lib", target)
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    index = {
-        "python": sys.implementation.cache_tag,
-        "modules": {
-            module: {"file": str(Path(*module.split("."))) + suffix, "digest": digests[module]} for module in MODULES
-        },
-    }
-    (target / "index.json").write_text(json.dumps(index, indent=1), encoding="utf-8")
+    lines = [f"{module}\t{Path(*module.split('.'))}{suffix}\t{digests[module]}\n" for module in MODULES]
+    (target / INDEX).write_text(f"{sys.implementation.cache_tag}\n{''.join(lines)}", encoding="utf-8")
 
 
 if __name__ == "__main__":

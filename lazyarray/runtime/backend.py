@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
+from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
 from lazyarray.config import config
 from lazyarray.errors import BackendError
-from lazyarray.schedule.kernel import Binding, Kernel
+
+if TYPE_CHECKING:
+    from lazyarray.schedule.kernel import Binding, Kernel
 
 GROUP: Final = "lazyarray.backends"
 
@@ -133,14 +136,25 @@ def _declared(group: str, name: str) -> str | None:
     `importlib.metadata` finds the same and more, but importing it takes as long as compiling a kernel.
     """
     for folder in sys.path:
-        for file in Path(folder or ".").glob("*.dist-info/entry_points.txt"):
-            text = file.read_text(encoding="utf-8", errors="replace")
+        for text in _read_entry_points(folder or "."):
             _, found, section = text.partition(f"[{group}]")
             for line in section.partition("\n[")[0].splitlines() if found else ():
                 key, equals, value = line.partition("=")
                 if equals and key.strip() == name:
                     return value.strip()
     return None
+
+
+def _read_entry_points(folder: str) -> Iterator[str]:
+    """The texts of a folder's `*.dist-info/entry_points.txt`."""
+    with contextlib.suppress(OSError):  # no folder: an archive, say
+        for name in os.listdir(folder):
+            if name.endswith(".dist-info"):
+                with (
+                    contextlib.suppress(OSError),
+                    open(os.path.join(folder, name, "entry_points.txt"), encoding="utf-8", errors="replace") as file,
+                ):
+                    yield file.read()
 
 
 def current() -> Backend:

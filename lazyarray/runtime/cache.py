@@ -14,9 +14,12 @@ import struct
 import sys
 import threading
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lazyarray.config import config
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["KernelCache"]
 
@@ -54,7 +57,7 @@ class KernelCache:
         self._fingerprint = fingerprint
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
-        self._folder: Path | None = None
+        self._folder: str | None = None
         self._opened = False
         self._stores = 0
 
@@ -66,6 +69,12 @@ class KernelCache:
     @property
     def folder(self) -> Path | None:
         """The folder in use; None when there is none that is safe or writable."""
+        from pathlib import Path  # milliseconds of start-up time, which looking entries up does not need
+
+        found = self._find_folder()
+        return None if found is None else Path(found)
+
+    def _find_folder(self) -> str | None:
         if not self._opened:
             with self._lock:
                 if not self._opened:
@@ -73,16 +82,16 @@ class KernelCache:
                     self._opened = True
         return self._folder
 
-    def _open(self) -> Path | None:
-        root = self._wanted if self._wanted is not None else Path(config.cache_dir)
-        if root.parts[:1] == ("~",):  # a user without a home folder
+    def _open(self) -> str | None:
+        root = os.fspath(self._wanted if self._wanted is not None else config.cache_dir)
+        if root.replace(os.sep, "/").partition("/")[0] == "~":  # a user without a home folder
             return None
         try:
-            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.makedirs(root, mode=0o700, exist_ok=True)
             status = os.lstat(root)
             if stat.S_ISLNK(status.st_mode):
                 # A link is as safe as the folder it names when only this user can replace the link.
-                if not (_is_private(os.stat(root.parent)) and status.st_uid == os.geteuid()):
+                if not (_is_private(os.stat(os.path.dirname(root) or os.curdir)) and status.st_uid == os.geteuid()):
                     return None
                 status = os.stat(root)
         except (OSError, ValueError):
@@ -91,14 +100,14 @@ class KernelCache:
             return None
         return root
 
-    def _path(self, folder: Path, key: str) -> Path:
+    def _path(self, folder: str, key: str) -> str:
         # The fingerprint is in the name too: machines that share a home folder must not evict each other.
         name = _sha256(f"{_FORMAT}\0{self._fingerprint}\0{key}".encode()).hex()
-        return folder / (name + _SUFFIX)
+        return os.path.join(folder, name + _SUFFIX)
 
     def load(self, key: str) -> bytes | None:
         """The payload stored under a key, or None; a bad entry is removed."""
-        folder = self.folder
+        folder = self._find_folder()
         if folder is None:
             return None
         path = self._path(folder, key)
@@ -113,7 +122,7 @@ class KernelCache:
         payload = self._unpack(data, key)
         if payload is None:
             with contextlib.suppress(OSError):
-                path.unlink()
+                os.unlink(path)
             return None
         with contextlib.suppress(OSError):
             os.utime(path)
@@ -121,7 +130,7 @@ class KernelCache:
 
     def store(self, key: str, payload: bytes) -> None:
         """Store a payload under a key, replacing any other, so that a reader sees all of it or none."""
-        folder = self.folder
+        folder = self._find_folder()
         if folder is None:
             return
         path = self._path(folder, key)
@@ -161,22 +170,22 @@ class KernelCache:
             return None
         return body[identity_length:]
 
-    def _checked_lately(self, folder: Path) -> bool:
+    def _checked_lately(self, folder: str) -> bool:
         """True within an hour of the last check of the folder's size, by any process; else the hour begins now."""
-        mark = folder / _CHECKED
+        mark = os.path.join(folder, _CHECKED)
         try:
-            if time.time() - mark.stat().st_mtime < _STALE_SECONDS:
+            if time.time() - os.stat(mark).st_mtime < _STALE_SECONDS:
                 return True
         except OSError:
             pass
         with contextlib.suppress(OSError):
-            mark.touch(mode=0o600)
+            os.close(os.open(mark, os.O_WRONLY | os.O_CREAT, 0o600))
             os.utime(mark)
         return False
 
     def evict(self) -> None:
         """Remove the entries used longest ago beyond the folder's bound, and what dead writers left."""
-        folder = self.folder
+        folder = self._find_folder()
         if folder is None:
             return
         now = time.time()

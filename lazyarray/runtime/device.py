@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from lazyarray.ir.node import Library, Node, Spec
 from lazyarray.runtime.backend import _loaded, entry_point, load
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
-from lazyarray.schedule.kernel import Kernel
+
+if TYPE_CHECKING:
+    from lazyarray.schedule.kernel import Kernel
 
 Array = np.ndarray[Any, Any]
 DeviceArray = Any  # a C-contiguous array of the device's own library, such as CuPy's

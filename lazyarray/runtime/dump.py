@@ -10,7 +10,6 @@ import itertools
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 from lazyarray.config import DEBUG_STAGES, config
@@ -31,8 +30,9 @@ def show(stage: str, title: str, text: Callable[[], str], suffix: str = "txt") -
     if config.dump is None:
         print(f"--- {stage}: {title}\n{text()}", file=sys.stderr)
         return
-    file = place(stage, title)
-    file.with_name(f"{file.name}.{suffix}").write_text(text() + "\n", encoding="utf-8")
+    file = place(stage, title) + f".{suffix}"
+    with open(file, "w", encoding="utf-8") as opened:
+        opened.write(text() + "\n")
 
 
 def saves_launches() -> bool:
@@ -40,17 +40,16 @@ def saves_launches() -> bool:
     return config.dump is not None and is_wanted("kernels")
 
 
-def new_folder(stage: str, title: str) -> Path:
+def new_folder(stage: str, title: str) -> str:
     """A new folder of the dump."""
     folder = place(stage, title)
-    folder.mkdir()
+    os.mkdir(folder)
     return folder
 
 
-def place(stage: str, title: str) -> Path:
+def place(stage: str, title: str) -> str:
     """Where the next file or folder of the dump goes."""
     assert config.dump is not None
-    folder = Path(config.dump)
-    folder.mkdir(parents=True, exist_ok=True)
+    os.makedirs(config.dump, exist_ok=True)
     name = "".join(c if c.isalnum() or c in "-_" else "-" for c in title)
-    return folder / f"{os.getpid()}-{next(_number):05}-{stage}-{name}"
+    return os.path.join(config.dump, f"{os.getpid()}-{next(_number):05}-{stage}-{name}")

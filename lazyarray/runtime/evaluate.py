@@ -9,28 +9,27 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from weakref import WeakSet
 
 from lazyarray.config import config
-from lazyarray.ir.expression import Expression, Signature, capture, expression_of, pending_closure
+from lazyarray.ir.expression import Signature, capture, expression_of, pending_closure
 from lazyarray.ir.node import PINNED, TAPE, Node
 from lazyarray.passes.own_loops import use_numpy_loops
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.device import Remote, fetch, placement
 from lazyarray.runtime.device_errors import tell_waiting
-from lazyarray.runtime.device_run import DeviceRun
-from lazyarray.runtime.dump import show
-from lazyarray.runtime.execute import Run
 from lazyarray.runtime.floating import tell, wanted
-from lazyarray.runtime.interpret import interpret
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.liveness import named_and_dear, overwritten, reduces
 from lazyarray.runtime.progress import shown
 from lazyarray.runtime.warned import install, line_of
-from lazyarray.schedule.plan import Plan
-from lazyarray.schedule.printer import format_expression, format_kernel, format_plan
-from lazyarray.schedule.schedule import schedule
+
+# Imported where needed: scheduling and running plans, which programs of small arrays never come to.
+if TYPE_CHECKING:
+    from lazyarray.runtime.device_run import DeviceRun
+    from lazyarray.runtime.execute import Run
+    from lazyarray.schedule.plan import Plan
 
 TAPE_LIMIT: Final = 256  # recorded nodes after which everything pending is evaluated (contract C9)
 PLANS_LIMIT: Final = 2048
@@ -56,6 +55,8 @@ class _Running(threading.local):
     depth = 0
 
 
+# Nodes whose evaluation, when nobody asked for it, met the end of memory.
+too_large: Final[WeakSet[Node]] = WeakSet()
 running: Final = _Running()
 
 # One thread at a time evaluates (nodes lose their arguments there) or moves the value of a base that views share.
@@ -80,7 +81,13 @@ def evaluate(nodes: Sequence[Node], reason: str = "asked for", alone: bool = Fal
         absent = [node for node in dict.fromkeys(nodes) if node.data is None]
         targets = [node for node in absent if node.remote is None]
         if targets:
-            evaluate_pending(targets, reason, alone)
+            try:
+                evaluate_pending(targets, reason, alone)
+            except MemoryError:
+                if alone:
+                    raise
+                # Perhaps it was what is computed along that did not fit.
+                evaluate_pending([node for node in targets if is_pending(node)], reason, True)
             TAPE[:] = [entry for entry in TAPE if (node := entry()) is not None and is_pending(node)]
             if not TAPE:
                 PINNED.clear()
@@ -111,6 +118,8 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
     ledger.evaluation(reason)
     device = None if backend.name == "numpy" else placement(sources)
     if device is not None:
+        from lazyarray.runtime.device_run import DeviceRun
+
         if shadows:
             fetch([source for source in sources if type(source) is Node], reason)
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
@@ -120,10 +129,14 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         for check in checks:
             check([node.data for node in outputs])
     elif backend.name == "numpy":
+        from lazyarray.runtime.interpret import interpret
+
         fetch([source for source in sources if type(source) is Node], reason)
         for node, value in zip(outputs, interpret(expression_of(signature), sources), strict=True):
             settle(node, value)
     else:
+        from lazyarray.runtime.execute import Run
+
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
         run_plan(Run(plan_of(signature), sources, backend, uses), outputs)
         for check in checks:
@@ -132,6 +145,8 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
 
 def evaluate_now(node: Node) -> None:
     """Evaluates an operation in NumPy where it is written, under NumPy's present error state."""
+    from lazyarray.runtime.interpret import interpret
+
     with lock:
         ledger.evaluation(AT_ONCE)
         evaluate([arg for arg in node.args if type(arg) is Node], AT_ONCE, alone=True)
@@ -140,11 +155,25 @@ def evaluate_now(node: Node) -> None:
         settle(node, value)
 
 
+def evaluate_unasked(nodes: list[Node], reason: str) -> None:
+    """Evaluates nodes that nobody asks for now. What does not fit into memory is left to who asks for it."""
+    nodes = [node for node in nodes if node not in too_large]
+    try:
+        evaluate(nodes, reason, stay=True)
+    except MemoryError:
+        for node in nodes:
+            if is_pending(node):
+                try:
+                    evaluate([node], reason, True, True)
+                except MemoryError:
+                    too_large.add(node)
+
+
 def settle_warnings(reason: str) -> None:
     """Evaluates the pending nodes that may warn."""
     if TAPE and not running.depth:
         with lock:
-            evaluate([node for node in unused(pending()) if may_warn(node)], reason, stay=True)
+            evaluate_unasked([node for node in unused(pending()) if may_warn(node)], reason)
     if not running.depth:
         tell_waiting()
 
@@ -234,6 +263,8 @@ def plan_of(signature: Signature, device: bool = False) -> Plan:
     plans: Any = _plans if not exact else _exact_plans.setdefault(config.backend, {})
     plan: Plan | None = plans.get(signature)
     if plan is None:
+        from lazyarray.runtime.planning import new_plan
+
         if len(plans) >= PLANS_LIMIT:
             for old in list(plans)[: PLANS_LIMIT // 4]:
                 del plans[old]
@@ -241,16 +272,6 @@ def plan_of(signature: Signature, device: bool = False) -> Plan:
         if exact:
             expression = use_numpy_loops(expression, current().runs_numpy_loop)
         plan = plans[signature] = new_plan(expression)
-    return plan
-
-
-def new_plan(expression: Expression) -> Plan:
-    """The plan of an expression not met before; its stages are dumped if wanted."""
-    show("graph", "recorded", lambda: format_expression(expression))
-    plan = schedule(expression, lambda name, after: show("passes", name, lambda: format_expression(after)))
-    show("plan", f"{len(plan.steps)} steps", lambda: format_plan(plan))
-    for kernel in plan.kernels:
-        show("kernels", "nest", partial(format_kernel, kernel))
     return plan
 
 
@@ -302,9 +323,9 @@ def flush(reason: str = BUDGET) -> None:
     put together at this moment stay whole.  If that is not enough, everything named is evaluated.
     """
     with lock:
-        evaluate(unused(pending(), WRITES), reason, stay=True)
+        evaluate_unasked(unused(pending(), WRITES), reason)
         if len(TAPE) >= TAPE_LIMIT // 2 or PINNED.over:
-            evaluate(unused(pending()), reason, stay=True)
+            evaluate_unasked(unused(pending()), reason)
         PINNED.clear()
 
 

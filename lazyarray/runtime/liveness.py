@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from lazyarray.ir.node import Key, Node  # cimport
+from lazyarray.ir.ops import EXPENSIVE as _EXPENSIVE
 from lazyarray.ir.ops import OPS
 from lazyarray.native.primitives import count  # cimport
-from lazyarray.schedule.fusion import EXPENSIVE as _EXPENSIVE
 
 EXPENSIVE: Final = _EXPENSIVE
 ALWAYS_KEPT: Final = frozenset({"reduce", "scan", "call", "update", "scatter", "gather", "compress"})

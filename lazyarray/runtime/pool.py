@@ -15,11 +15,12 @@ import os
 import threading
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, SupportsIndex
 
 import numpy as np
-from numpy.typing import DTypeLike
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 __all__ = ["MemoryPool", "PoolStats", "allocate", "default_pool", "stats", "trim"]
 
@@ -33,8 +34,7 @@ _BYTE = np.dtype(np.uint8)
 _STAGGER, _PLACES = 17 * 64, 31
 
 
-@dataclass(frozen=True, slots=True)
-class PoolStats:
+class PoolStats(NamedTuple):
     """What a pool holds and did; bytes are of whole blocks."""
 
     bytes_in_use: int

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -115,9 +114,8 @@ def cut_out(plan: Plan, step: KernelStep, values: dict[int, Any]) -> Saved:
         if plan.entries[slot].kind in ("update", "scatter"):
             steps.append(ClaimStep(number[plan.entries[slot].args[0]], number[slot], copy=False))
     steps.append(
-        replace(
-            step,
-            walks=tuple(replace(w, slot=number[w.slot]) for w in step.walks),
+        step._replace(
+            walks=tuple(w._replace(slot=number[w.slot]) for w in step.walks),
             scalars=tuple(s if s.slot is None else Scalar(number[s.slot]) for s in step.scalars),
             writes=tuple(number[s] for s in step.writes),
             raising=(),
@@ -183,7 +181,7 @@ def save_launch(
             values[slot] = number.item() if isinstance(number, np.generic) else number
         else:
             values[slot] = claimed(plan, step, slot, value_of)
-    folder = new_folder("launch", step.name)
+    folder = Path(new_folder("launch", step.name))
     size = sum(value.nbytes for value in values.values() if is_array(value))
     if size > LARGEST:
         (folder / "not-saved.txt").write_text(f"{size} bytes of inputs are more than is saved\n", encoding="utf-8")

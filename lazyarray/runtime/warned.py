@@ -11,12 +11,12 @@ settled by where the operation is written.
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ from lazyarray.ir.node import Site
 
 BEGINS: Final = "a catch_warnings block begins"
 ENDS: Final = "a catch_warnings block ends"
-_PACKAGE: Final = str(Path(__file__).parents[1]) + "/"
+_PACKAGE: Final = os.path.dirname(os.path.dirname(__file__)) + "/"
 
 
 class _Place(threading.local):

@@ -16,14 +16,13 @@ from typing import Final
 from lazyarray.ir.expression import Entry, Expression
 from lazyarray.ir.index_map import c_strides, size_of
 from lazyarray.ir.node import Shape
-from lazyarray.ir.ops import OPS, REDUCTIONS
+from lazyarray.ir.ops import EXPENSIVE, OPS, REDUCTIONS
 from lazyarray.schedule.demand import Domain, Flat, Forms, Materialise, Misaligned, Puller, Straddles
 from lazyarray.schedule.order import inner_run, memory_order, nest_order
 
 # Kinds that no other root joins.
 ALONE: Final = frozenset({"call", "scatter", "empty", "update", "scan", "compress", "expand"})
 IN_ORDER: Final = frozenset({"scatter", "update", "compress", "expand"})  # kinds whose nests may count elements
-EXPENSIVE: Final = 10  # cost of one element from which a value is kept rather than computed a second time
 LONGEST_ROW: Final = 65536  # elements of a row that stays in cache between the stages of one nest
 FEWEST_ROWS: Final = 8  # rows from which one task per row occupies the workers
 MOST_DEMANDS: Final = 192  # entries computed in one nest: bounds compile time

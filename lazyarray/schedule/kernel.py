@@ -16,7 +16,6 @@ later "full" stage only through `kept` (the backend keeps a row of it in scratch
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 Role: TypeAlias = Literal["p", "r"]
@@ -27,16 +26,14 @@ Level: TypeAlias = Literal["full", "row"]
 Step: TypeAlias = Literal["0", "1", "-1", "2", "3", "4", "s"]
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """One affine walk over memory: dtype code and a step per kernel axis.  Its pointer and strides are arguments."""
 
     code: str
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(NamedTuple):
     """Defines value number `target` of dtype `code`.
 
     op is an elementwise name of the op table applied to `args` (value numbers; each already has the dtype that the
@@ -59,8 +56,7 @@ class Instruction:
     attr: int | float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reduction:
+class Reduction(NamedTuple):
     """Defines value `target` = `op` over the reduction axes of `value`.
 
     op: sum buffered_sum prod min max fmin fmax any all band bor bxor argmin argmax (first index, an i8), in `code`.
@@ -77,8 +73,7 @@ class Reduction:
     start: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(NamedTuple):
     """Defines value `target` (full level) = running `op` (sum, prod) of `value` along the only reduction axis."""
 
     target: int
@@ -87,8 +82,7 @@ class Scan:
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(NamedTuple):
     """Writes `value` (dtype of the access) through access number `access`; only where `mask` is true, if given.
 
     `offset`: an i8 value, bytes from where the access is. Elements may meet: they are written in C order of the nest,
@@ -104,8 +98,7 @@ class Store:
     packed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(NamedTuple):
     """Body, then reductions or a scan and what follows from it, then stores; `kept` values go to scratch rows."""
 
     level: Level
@@ -117,8 +110,7 @@ class Stage:
     kept: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(NamedTuple):
     """The structure of one fused loop nest; equal kernels share one compiled program."""
 
     roles: tuple[Role, ...]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from lazyarray.ir.expression import Entry
 from lazyarray.ir.index_map import size_of
-from lazyarray.ir.ops import OPS
+from lazyarray.ir.ops import EXPENSIVE, OPS
 from lazyarray.ir.raises import raises, reduction_raises
 from lazyarray.schedule.demand import Flat, flatten
-from lazyarray.schedule.fusion import EXPENSIVE, Group
+from lazyarray.schedule.fusion import Group
 from lazyarray.schedule.kernel import (
     Access,
     Instruction,
@@ -27,8 +28,7 @@ from lazyarray.schedule.values import Value, Values
 SMALL_STEPS: dict[int, Step] = {0: "0", 1: "1", -1: "-1", 2: "2", 3: "3", 4: "4"}
 
 
-@dataclass(frozen=True)
-class Axes:
+class Axes(NamedTuple):
     """The kernel's axes: for each, the domain axis whose coefficient it takes, its extent and role."""
 
     source: tuple[int | None, ...]

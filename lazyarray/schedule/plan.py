@@ -7,7 +7,7 @@ entry whose source (a node or a number) feeds it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from lazyarray.ir.expression import Entry
 from lazyarray.ir.index_map import IndexMap, size_of
@@ -15,8 +15,7 @@ from lazyarray.ir.node import Library, Shape
 from lazyarray.schedule.kernel import Kernel
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(NamedTuple):
     """One kernel access bound to a slot: byte offset from the slot's memory, byte stride per kernel axis."""
 
     slot: int
@@ -24,16 +23,14 @@ class Walk:
     strides: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(NamedTuple):
     """A kernel scalar: the number of slot `slot`, or the literal `value` (such as a stride) where slot is None."""
 
     slot: int | None
     value: int | float = 0
 
 
-@dataclass(frozen=True, slots=True)
-class KernelStep:
+class KernelStep(NamedTuple):
     """Launches a kernel. `writes` are the slots it makes; each needs memory before the launch."""
 
     kernel: Kernel
@@ -52,8 +49,7 @@ class KernelStep:
     unfused: int  # bytes that they would read and write one by one
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimStep:
+class ClaimStep(NamedTuple):
     """Makes slot `result` from the memory of slot `old`: taken over where nobody else can read it, else copied.
 
     `copy`: a later step still reads the old value, so it must be copied.
@@ -64,8 +60,7 @@ class ClaimStep:
     copy: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CallStep:
+class CallStep(NamedTuple):
     """A library call. Arguments are slots seen through an optional index map, or slots of scalars."""
 
     library: Library
@@ -73,8 +68,7 @@ class CallStep:
     result: int
 
 
-@dataclass(frozen=True, slots=True)
-class EmptyStep:
+class EmptyStep(NamedTuple):
     """Gives slot `result` memory with no values."""
 
     result: int
@@ -83,7 +77,7 @@ class EmptyStep:
 Step: TypeAlias = KernelStep | ClaimStep | CallStep | EmptyStep
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Plan:
     """Steps in order; `frees[i]`: slots whose memory nobody needs after step i; `outputs`: slots asked for."""
 
@@ -93,12 +87,12 @@ class Plan:
     origins: tuple[int | None, ...]
     shapes: tuple[Shape, ...]
     codes: tuple[str, ...]
-    why: dict[int, str] = field(default_factory=dict, compare=False)  # slots in memory that nobody asked for
-    entries: tuple[Entry, ...] = field(default=(), compare=False)  # by slot: what was scheduled
-    again: dict[int, float] = field(default_factory=dict, compare=False)  # slots computed more than once, how often
-    apart: dict[int, tuple[int, str]] = field(default_factory=dict, compare=False)  # step -> earlier one, why not in it
-    ready: dict[int, Any] = field(default_factory=dict, compare=False)  # by id of a step: what the runtime keeps of it
-    programs: dict[Any, Any] = field(default_factory=dict, compare=False)  # of devices, by device and kernel
+    why: dict[int, str] = field(default_factory=dict)  # slots in memory that nobody asked for
+    entries: tuple[Entry, ...] = ()  # by slot: what was scheduled
+    again: dict[int, float] = field(default_factory=dict)  # slots computed more than once, how often
+    apart: dict[int, tuple[int, str]] = field(default_factory=dict)  # step -> earlier one, why not in it
+    ready: dict[int, Any] = field(default_factory=dict)  # by id of a step: what the runtime keeps of it
+    programs: dict[Any, Any] = field(default_factory=dict)  # of devices, by device and kernel
 
     def nbytes(self, slot: int) -> int:
         """Bytes of a slot's memory."""

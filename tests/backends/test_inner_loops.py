@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import threading
+import time
 import warnings
 from functools import cache
 from typing import Any
@@ -13,9 +14,10 @@ import numpy as np
 import pytest
 
 from lazyarray.ir.ops import OPS
-from lazyarray_llvm import engine
+from lazyarray_llvm import eager, engine
 from lazyarray_llvm.builder import Module
-from lazyarray_llvm.inner_loops import define_inner_loop, eager_codes, eager_ufunc, inner_loop, symbol_of
+from lazyarray_llvm.eager import eager_codes, eager_ufunc, symbol_of
+from lazyarray_llvm.inner_loops import define_inner_loop, inner_loop
 
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 TRANSCENDENTAL = [name for name, op in OPS.items() if op.transcendental]
@@ -285,3 +287,45 @@ def test_ufuncs_work_in_threads() -> None:
     for thread in threads:
         thread.join()
     assert results == [want] * 8
+
+
+def test_a_ufunc_compiles_the_loops_that_run() -> None:
+    logaddexp = eager._make_ufunc("logaddexp")
+    before = engine.counters().compiles + engine.counters().disk_hits + engine.counters().memory_hits
+    for _ in range(3):
+        logaddexp(np.ones(3), 1.0)
+    now = engine.counters().compiles + engine.counters().disk_hits + engine.counters().memory_hits
+    assert now == before + 1
+
+
+def call_and_wait(function: Any, *args: Any, **options: Any) -> None:
+    function(*args, **options)
+    for _ in range(1000):
+        time.sleep(0.001)
+
+
+def test_an_interrupt_of_a_compile_rises_and_the_result_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    load, calls = eager._load_loop, []
+
+    def interrupted_once(op: str, code: str) -> int:
+        calls.append(op)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return load(op, code)
+
+    monkeypatch.setattr(eager, "_load_loop", interrupted_once)
+    out = np.zeros(3)
+    with pytest.raises(KeyboardInterrupt):
+        call_and_wait(eager._make_ufunc("exp"), np.zeros(3), out=out)
+    assert out.tolist() == [1, 1, 1]
+    assert len(calls) == 2
+
+
+def test_a_loop_that_cannot_be_compiled_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(op: str, code: str) -> int:
+        raise engine.EngineError(op)
+
+    monkeypatch.setattr(eager, "_load_loop", fail)
+    monkeypatch.setattr("sys.unraisablehook", lambda told: None)
+    with pytest.raises(engine.EngineError):
+        call_and_wait(eager._make_ufunc("exp"), np.zeros(3))

@@ -9,62 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from lazyarray.ir.ops import plain_name
-from lazyarray.schedule.kernel import Instruction, Kernel, Stage
-from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, is_complex, itemsize
+from lazyarray.schedule.kernel import Instruction
+from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, is_complex
 from lazyarray_llvm.lower import memory, ordered
+from lazyarray_llvm.lower.facts import Levels
 from lazyarray_llvm.lower.frame import Frame, Pointer, Scope
 from lazyarray_llvm.lower.memory import Point
 from lazyarray_llvm.lower.numpy_loops import Known, NumpyLoops, can_look_ahead
 from lazyarray_llvm.numpy_calls import is_numpy_loop
-
-_ROW = -1  # stands for "known once per row" among the axes that a value depends on
-
-
-def part_size(code: str) -> int:
-    """Bytes of one lane in a register."""
-    return itemsize(COMPLEX_PARTS.get(code, code))
-
-
-class Levels:
-    """The loop level of every value of a kernel."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self.last = len(kernel.roles) - 1
-        self._axes: dict[int, frozenset[int]] = {}
-        every = frozenset(range(len(kernel.roles)))
-        result = frozenset((_ROW,)) if kernel.vector_reduced else frozenset((self.last,))
-        for stage in kernel.stages:
-            for instruction in stage.body:
-                self._axes[instruction.target] = self._depends(instruction, every)
-            for reduction in stage.reductions:
-                self._axes[reduction.target] = result
-            if stage.scan is not None:
-                self._axes[stage.scan.target] = every
-            for instruction in stage.after:
-                self._axes[instruction.target] = self._depends(instruction, every)
-
-    def _depends(self, instruction: Instruction, every: frozenset[int]) -> frozenset[int]:
-        if instruction.op in ("load", "gather"):
-            assert isinstance(instruction.attr, int)
-            steps = self.kernel.accesses[instruction.attr].steps
-            moved = frozenset(axis for axis, step in enumerate(steps) if step != "0")
-            return moved.union(*(self._axes[a] for a in instruction.args))
-        if instruction.op == "index":
-            assert isinstance(instruction.attr, int)
-            return frozenset((instruction.attr,))
-        if instruction.op in ("recall", "expand"):
-            return every
-        return frozenset().union(*(self._axes[a] for a in instruction.args))
-
-    def of(self, value: int) -> int:
-        axes = self._axes[value]
-        if self.last in axes:
-            return 3
-        if any(axis >= 0 and self.kernel.roles[axis] == "r" for axis in axes):
-            return 2
-        return 1 if axes else 0
 
 
 class Body:
@@ -228,37 +180,3 @@ def lane_index(point: Point) -> Value:
 
 
 # -- what a stage needs ------------------------------------------------------------------------------------
-def stage_instructions(stage: Stage) -> list[Instruction]:
-    return [*stage.body, *stage.after]
-
-
-def widest(kernel: Kernel, stages: Sequence[Stage], levels: Levels) -> int:
-    """Bytes of the widest lane among the vector values of some stages."""
-    sizes = [1]
-    for stage in stages:
-        sizes += [part_size(i.code) for i in stage_instructions(stage) if levels.of(i.target) == 3]
-        sizes += [part_size(kernel.accesses[s.access].code) for s in stage.stores]
-        sizes += [part_size(r.code) for r in stage.reductions]
-        if stage.scan is not None:
-            sizes.append(part_size(stage.scan.code))
-    return max(sizes)
-
-
-LONG = frozenset(
-    "power float_power exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh "
-    "arccosh arctanh arctan2 hypot logaddexp logaddexp2 cbrt fmod remainder floor_divide gcd lcm spacing nextafter "
-    "frexp_mantissa frexp_exponent ldexp modf_fraction modf_integer".split()
-)
-
-
-def cost(stages: Sequence[Stage], levels: Levels) -> int:
-    """Roughly how many machine instructions one vector of the stages takes."""
-    total = 0
-    for stage in stages:
-        for instruction in stage_instructions(stage):
-            if levels.of(instruction.target) == 3 and instruction.op not in ("const", "scalar"):
-                total += 30 if plain_name(instruction.op) in LONG else 3 if is_complex(instruction.code) else 1
-                if instruction.op == "divide" and instruction.code[0] == "c":
-                    total += 20
-        total += len(stage.stores)
-    return total

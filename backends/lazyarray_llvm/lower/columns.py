@@ -11,11 +11,13 @@ from collections.abc import Callable, Sequence
 from lazyarray.schedule.kernel import Kernel, Reduction, Scan, Stage
 from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import AnyValue, Complex, Value
-from lazyarray_llvm.lower.body import Body, Levels, cost, widest
+from lazyarray_llvm.lower.body import Body
+from lazyarray_llvm.lower.facts import Levels, cost, widest
 from lazyarray_llvm.lower.frame import Frame, Register
+from lazyarray_llvm.lower.layout import Key, layout
 from lazyarray_llvm.lower.memory import Point, fixed_step, store
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops, row_pointer
-from lazyarray_llvm.lower.scratch import Key, Planes, layout
+from lazyarray_llvm.lower.scratch import Planes
 from lazyarray_llvm.lower.values import used_values, value_codes
 
 _NARROW_BODY = 60  # up to so many instructions the loop for a block of one vector is worth its code

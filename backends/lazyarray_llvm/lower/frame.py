@@ -6,11 +6,9 @@ how invariant values (arguments, splats) reach the place where they cost nothing
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from lazyarray.schedule.kernel import Kernel
 from lazyarray_llvm.builder import AnyValue, Builder, Complex, Module, Value, llvm_type
@@ -20,8 +18,7 @@ from lazyarray_llvm.lower.signature import Signature
 from lazyarray_llvm.lower.watch import Watch
 
 
-@dataclass(frozen=True, slots=True)
-class Pointer:
+class Pointer(NamedTuple):
     """A register that holds an address."""
 
     ref: str
@@ -195,7 +192,7 @@ class Frame:
         place = len(b.lines)
         b.lines.append("")
         index = Value(names[0], "i8", 1)
-        inner: list[Register] = [dataclasses.replace(c, ref=n) for c, n in zip(carried, names[1:], strict=True)]
+        inner: list[Register] = [c._replace(ref=n) for c, n in zip(carried, names[1:], strict=True)]
         after = [b.emit(f"add nsw i64 {index.ref}, {step}", "i8", 1, f"{hint}.next")]
         following = body(index, inner)
         latch = b.block
@@ -214,7 +211,7 @@ class Frame:
             return first
         name = "%" + self.b.fresh("out")
         self.b.line(f"{name} = phi {first.type} [ {first.ref}, %{before} ], [ {last.ref}, %{latch} ]")
-        return dataclasses.replace(first, ref=name)
+        return first._replace(ref=name)
 
     def when(
         self, condition: Value, body: Callable[[], Sequence[Register]], otherwise: Sequence[Register] = ()

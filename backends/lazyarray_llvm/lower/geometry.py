@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from lazyarray.schedule.kernel import Kernel
 from lazyarray_llvm.builder import itemsize
-from lazyarray_llvm.lower.phases import PARTIAL_BYTES, VALUE_BYTES, crossing, is_buffered, phase_names
-from lazyarray_llvm.lower.scratch import layout
-from lazyarray_llvm.reduce_library import BUFFER_ELEMENTS
+from lazyarray_llvm.lower.facts import PARTIAL_BYTES, VALUE_BYTES, crossing, is_buffered, phase_names
+from lazyarray_llvm.lower.layout import layout
+from lazyarray_llvm.reduce_kinds import BUFFER_ELEMENTS
 
 _BLOCK_ELEMENTS = 1 << 14  # elements of one task of a streaming kernel
 # Block of the last axis where some access walks it with a large stride: lines of the tile stay in cache even where a
@@ -19,8 +19,7 @@ _TILE_ROWS = 64
 _SERIAL_BYTES = 96 << 10  # launches that move less run on the calling thread (waking a worker costs some 5 us)
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(NamedTuple):
     """One call of one of the kernel's functions over tasks."""
 
     function: int
@@ -28,8 +27,7 @@ class Phase:
     parallel: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Geometry:
+class Geometry(NamedTuple):
     """What a launch adds to the argument block besides extents, pointers, strides and scalars."""
 
     rows: int

@@ -1,17 +1,12 @@
-"""Owns the way from a kernel record to LLVM IR text: picks the form of the loops, the lanes, and writes the header."""
+"""Owns what launching a kernel asks of its record: its forms, their functions, and how launches are cut into tasks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from lazyarray.schedule.kernel import Access, Kernel, Stage, Store
-from lazyarray_llvm.builder import AnyValue, Module, Value, is_complex
-from lazyarray_llvm.engine import Host
-from lazyarray_llvm.lower.body import LONG, Body, Levels, cost, stage_instructions, widest
-from lazyarray_llvm.lower.columns import Columns
-from lazyarray_llvm.lower.frame import Frame, Register
+from lazyarray.schedule.kernel import Access, Kernel, Store
+from lazyarray_llvm.lower.facts import Levels, can_split, cost, counted_masks, merged, phase_names
 from lazyarray_llvm.lower.geometry import (
     Geometry,
     cut_columns,
@@ -21,23 +16,6 @@ from lazyarray_llvm.lower.geometry import (
     cut_split,
     splits,
 )
-from lazyarray_llvm.lower.memory import Point, along_lanes, fixed_step, store
-from lazyarray_llvm.lower.nest import Cell, Span, for_each_row
-from lazyarray_llvm.lower.ordered import (
-    Counters,
-    count_bits,
-    counted_masks,
-    emit_vector,
-    inside_row,
-    mask_bits,
-    needed_for,
-    pack,
-    scatter,
-)
-from lazyarray_llvm.lower.phases import can_split, emit_phases, phase_names
-from lazyarray_llvm.lower.reduce import Rows
-from lazyarray_llvm.lower.signature import Signature
-from lazyarray_llvm.lower.values import value_codes
 
 # A kernel is compiled whole, or split into phases for launches of few long rows (see `phases`).  The watched forms do
 # the same and tell which values raised floating-point errors (see `watch`).
@@ -49,42 +27,7 @@ def normalise(kernel: Kernel) -> Kernel:
     if kernel.roles:
         return kernel
     accesses = tuple(Access(a.code, ("0",)) for a in kernel.accesses)
-    return replace(kernel, roles=("p",), accesses=accesses)
-
-
-def describe(kernel: Kernel) -> str:
-    """The kernel in words, as the header comment of its module."""
-    lines = [f"kernel over axes {' '.join(kernel.roles)}"]
-    for number, access in enumerate(kernel.accesses):
-        lines.append(f"  access {number}: {access.code} steps {' '.join(access.steps)}")
-    if kernel.scalars:
-        lines.append(f"  scalars: {' '.join(kernel.scalars)}")
-    for stage in kernel.stages:
-        lines.append(f"  {stage.level} stage")
-        for i in stage.body:
-            lines.append(f"    {_spelled(i.target, i.op, i.args, i.code, i.attr)}")
-        for r in stage.reductions:
-            extra = "" if r.where is None else f" where v{r.where}"
-            extra += "" if r.start is None else f" start v{r.start}"
-            lines.append(f"    v{r.target}: {r.code} = reduce {r.op} v{r.value}{extra}")
-        if stage.scan is not None:
-            lines.append(f"    v{stage.scan.target}: {stage.scan.code} = scan {stage.scan.op} v{stage.scan.value}")
-        for i in stage.after:
-            lines.append(f"    {_spelled(i.target, i.op, i.args, i.code, i.attr)}")
-        for s in stage.stores:
-            place = f"{s.access}" if s.offset is None else f"{s.access} at v{s.offset}"
-            where = "" if s.mask is None else f" where v{s.mask}"
-            lines.append(f"    {'pack' if s.packed else 'store'} v{s.value} to {place}{where}")
-        if stage.kept:
-            lines.append(f"    keep {' '.join(f'v{v}' for v in stage.kept)}")
-    return "\n".join(lines)
-
-
-def _spelled(target: int, op: str, args: tuple[int, ...], code: str, attr: object) -> str:
-    words = [op, *(f"v{a}" for a in args)]
-    if attr is not None:
-        words.append(str(attr))
-    return f"v{target}: {code} = {' '.join(words)}"
+    return kernel._replace(roles=("p",), accesses=accesses)
 
 
 def functions_of(kernel: Kernel, form: Form) -> tuple[str, ...]:
@@ -120,206 +63,3 @@ def walks_rows(kernel: Kernel, target: Store, levels: Levels) -> bool:
     """Whether a store with an offset writes whole rows: the offset is the same along the last axis."""
     moves = kernel.accesses[target.access].steps[-1] != "0"
     return moves and target.offset is not None and levels.of(target.offset) < 3
-
-
-def emit(kernel: Kernel, host: Host, form: Form = "whole") -> str:
-    """The text of one module of a kernel (with at least one axis)."""
-    module = Module(describe(kernel))
-    signature = Signature(kernel)
-
-    def frame() -> Frame:
-        return Frame(module, kernel, signature, host, watched=form.endswith("watched"))
-
-    if form.startswith("split"):
-        for name, text in emit_phases(frame).items():
-            module.define(name, text)
-    elif kernel.packs:
-        module.define("kernel", emit_packing(frame()))
-        module.define("count", emit_counting(frame()))
-    elif not kernel.reduces:
-        module.define("kernel", emit_elementwise(frame()))
-    elif kernel.vector_reduced:
-        module.define("kernel", Rows(frame()).whole("kernel"))
-    else:
-        module.define("kernel", Columns(frame()).whole("kernel"))
-    return module.text()
-
-
-# -- elementwise -------------------------------------------------------------------------------------------
-_SHORT_BODY = 14  # below so many instructions, vectors are doubled for instruction level parallelism
-_SINGLE_BODY = 40  # from so many on, only one masked copy of the body is emitted where masks are cheap
-_LONGEST_PAIRED = 400  # up to so many, two vectors at once are worth compiling
-# Instructions that take tens of cycles and are not pipelined. Functions of many instructions fill the registers and the
-# waiting time with their own: two vectors of Black-Scholes took between 0.9 and 1.9 times as long as one after another.
-_WAITING = frozenset(("divide", "sqrt", "reciprocal"))
-
-
-def merged(kernel: Kernel) -> Stage:
-    """All stages of a kernel without reduction axes as one."""
-    stages = kernel.stages
-    return Stage(
-        "full",
-        tuple(i for s in stages for i in (*s.body, *s.after)),
-        stores=tuple(t for s in stages for t in s.stores),
-    )
-
-
-def vector_lanes(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -> int:
-    return max(1, min(64, host.vector_bytes // widest(kernel, [stage], levels)))
-
-
-def waits(stage: Stage, codes: dict[int, str]) -> bool:
-    """True when a stage of short operations divides or takes roots: meanwhile another vector can be worked on."""
-    instructions = stage_instructions(stage)
-    return LONG.isdisjoint(i.op for i in instructions) and any(
-        i.op in _WAITING or (i.op == "absolute" and is_complex(codes[i.args[0]])) for i in instructions
-    )
-
-
-def elementwise_span(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -> Span:
-    """Lanes and loops for a stage without reductions."""
-    lanes = vector_lanes(kernel, stage, levels, host)
-    work = cost([stage], levels)
-    numbers = {i.attr for i in stage.body if i.op in ("load", "gather")} | {s.access for s in stage.stores}
-    steps = [fixed_step(kernel.accesses[n]) for n in numbers if isinstance(n, int)]
-    if kernel.packs or kernel.scatters:
-        wide = lanes if kernel.packs else 2 * lanes
-        return Span(lanes, wide, single=False, strict=any(step is not None and step > 1 for step in steps))
-    moved = all(step in (0, 1) for step in steps)
-    single = host.vector_bytes == 64 and work >= _SINGLE_BODY and moved
-    if single and work <= _LONGEST_PAIRED and lanes <= 16 and waits(stage, value_codes(kernel)):
-        lanes *= 2
-    wide = lanes if single or work >= _SHORT_BODY or None in steps else 2 * lanes
-    return Span(lanes, wide, single=single, strict=any(step is not None and step > 1 for step in steps))
-
-
-def emit_elementwise(frame: Frame) -> str:
-    """The function of a kernel without reduction axes."""
-    kernel = frame.kernel
-    levels = Levels(kernel)
-    stage = merged(kernel)
-    body = Body(frame, levels)
-    last = len(kernel.roles) - 1
-    span = elementwise_span(kernel, stage, levels, frame.host)
-    used = range(len(kernel.accesses))
-
-    def row(cell: Cell) -> None:
-        body.compute(stage.body, 1)
-        with frame.scope():
-            body.settle()
-            span.walk(frame, cell.start, cell.stop, [], vector)
-
-    def vector(point: Point, _: list[Register]) -> list[Register]:
-        env = body.vectors(stage.body, point)
-        for target in stage.stores:
-            put(body, target, env, point)
-        return []
-
-    body.rows = [frame.address(f"pointer{n}") for n in used]
-    body.compute(stage.body, 0)
-    with frame.scope():
-        body.settle()
-        for_each_row(body, list(range(last)), last, row, used)
-    return frame.function("kernel")
-
-
-def put(body: Body, target: Store, env: dict[int, AnyValue], point: Point) -> None:
-    """One store of a kernel without reduction axes, at one point."""
-    frame, base = body.frame, body.rows[target.access]
-    mask = None if target.mask is None else body.value(target.mask, env, point.lanes)
-    value = body.value(target.value, env, point.lanes)
-    assert mask is None or isinstance(mask, Value)
-    if target.offset is not None:
-        row = body.placed(target.access, target.offset)
-        if row is not None:
-            store(frame, target.access, row, point, value, mask)
-            return
-        offsets = body.value(target.offset, env, point.lanes)
-        assert isinstance(offsets, Value)
-        scatter(frame, base, point, value, along_lanes(frame, target.access, offsets, point), mask)
-    elif target.packed:
-        assert target.mask is not None
-        assert mask is not None
-        pack(frame, frame.kernel.accesses[target.access].code, base, point, value, mask, body.counts[target.mask])
-    else:
-        store(frame, target.access, base, point, value, mask)
-
-
-# -- packed stores and `expand` ----------------------------------------------------------------------------
-def emit_packing(frame: Frame) -> str:
-    """The function of a kernel that counts true lanes: a call begins where the counts of earlier tasks end."""
-    kernel = frame.kernel
-    levels, stage = Levels(kernel), merged(kernel)
-    body = Body(frame, levels)
-    span = elementwise_span(kernel, stage, levels, frame.host)
-    counters = Counters(frame, kernel, stage)
-    last, used = len(kernel.roles) - 1, range(len(kernel.accesses))
-
-    def row(cell: Cell) -> None:
-        body.compute(stage.body, 1)
-        with frame.scope():
-            body.settle()
-            counters.store(span.walk(frame, cell.start, cell.stop, counters.load(), vector))
-
-    def vector(point: Point, counts: list[Register]) -> list[Register]:
-        return emit_vector(body, stage, counters, lambda target, env, at: put(body, target, env, at), point, counts)
-
-    body.rows = [frame.address(f"pointer{n}") for n in used]
-    body.compute(stage.body, 0)
-    with frame.scope():
-        body.settle()
-        counters.begin()
-        for_each_row(body, list(range(last)), last, row, used)
-    return frame.function("kernel")
-
-
-def emit_counting(frame: Frame) -> str:
-    """The function that counts the true lanes of each task."""
-    kernel = frame.kernel
-    levels, stage = Levels(kernel), merged(kernel)
-    body = Body(frame, levels)
-    counters = Counters(frame, kernel, stage)
-    needed = tuple(i for i in stage.body if any(i in needed_for(stage, m) for m in counters.masks))
-    stage = Stage("full", needed)
-    lanes = max(8, min(64, frame.host.vector_bytes // widest(kernel, [stage], levels)))
-    span = Span(lanes, lanes, single=False, strict=True)
-    last, used = len(kernel.roles) - 1, range(len(kernel.accesses))
-    place = frame.alloca("ptr", "task.counts")
-
-    def task(t: Value) -> None:
-        slots = [counters.slot(t, k) for k in range(len(counters.masks))]
-        for at in slots:
-            frame.b.line(f"store i64 0, ptr {at.ref}")
-        frame.b.line(f"store ptr {slots[0].ref}, ptr {place.ref}")
-
-    def row(cell: Cell) -> None:
-        body.compute(stage.body, 1)
-        with frame.scope():
-            body.settle()
-            zeros: list[Register] = [frame.number(0) for _ in counters.masks]
-            counts = span.walk(frame, cell.start, cell.stop, zeros, vector)
-            first = frame.pointer(f"load ptr, ptr {place.ref}", "counts")
-            for k, count in enumerate(counts):
-                assert isinstance(count, Value)
-                at = frame.offset(first, frame.number(k), 8)
-                total = frame.b.add(frame.b.emit(f"load i64, ptr {at.ref}", "i8", 1, "counted"), count)
-                frame.b.line(f"store {total}, ptr {at.ref}")
-
-    def vector(point: Point, counts: list[Register]) -> list[Register]:
-        env = body.vectors(stage.body, point)
-        after: list[Register] = []
-        for number, count in zip(counters.masks, counts, strict=True):
-            mask = body.value(number, env, point.lanes)
-            assert isinstance(mask, Value)
-            assert isinstance(count, Value)
-            taken = inside_row(point, mask, "")
-            assert taken is not None
-            after.append(frame.b.add(count, count_bits(frame, mask_bits(frame, taken))))
-        return after
-
-    body.rows = [frame.address(f"pointer{n}") for n in used]
-    body.compute(stage.body, 0)
-    with frame.scope():
-        body.settle()
-        for_each_row(body, list(range(last)), last, row, used, begin=task)
-    return frame.function("count")

@@ -15,6 +15,7 @@ from lazyarray_llvm.builder import (
     Value,
     itemsize,
     llvm_type,
+    memory_code,
 )
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
 
@@ -143,11 +144,6 @@ def masks_natively(frame: Frame, code: str, lanes: int) -> bool:
 def _stores_masked(frame: Frame, code: str, lanes: int) -> bool:
     """Whether a whole vector is best stored through a mask; vectors below 16 bytes have wider masks in registers."""
     return masks_natively(frame, code, lanes) and lanes * itemsize(code) >= 16
-
-
-def memory_code(code: str) -> str:
-    """The dtype that elements have in memory: bools are bytes."""
-    return "u1" if code == "b1" else code
 
 
 def from_memory(frame: Frame, value: Value, code: str) -> Value:

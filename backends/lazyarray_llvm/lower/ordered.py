@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from lazyarray.schedule.kernel import Instruction, Kernel, Stage, Store
-from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, itemsize
+from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, itemsize, memory_code
+from lazyarray_llvm.lower.facts import counted_masks
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
 from lazyarray_llvm.lower.memory import (
     Point,
@@ -16,7 +17,6 @@ from lazyarray_llvm.lower.memory import (
     load_scalar,
     masked_store,
     masks_natively,
-    memory_code,
     prefix_mask,
     store_scalar,
     to_memory,
@@ -26,13 +26,6 @@ from lazyarray_llvm.lower.watch import sheltered
 
 if TYPE_CHECKING:
     from lazyarray_llvm.lower.body import Body
-
-
-def counted_masks(stage: Stage) -> list[int]:
-    """The masks whose true lanes are counted through the nest, each once."""
-    numbers = [i.args[0] for i in stage.body if i.op == "expand"]
-    numbers += [t.mask for t in stage.stores if t.packed and t.mask is not None]
-    return list(dict.fromkeys(numbers))
 
 
 def guard_of(stage: Stage) -> int | None:

@@ -9,66 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from lazyarray.schedule.kernel import Kernel, Reduction, Stage
+from lazyarray.schedule.kernel import Reduction, Stage
 from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import AnyValue, Value
-from lazyarray_llvm.lower.body import Levels
+from lazyarray_llvm.lower.facts import (
+    PARTIAL_BYTES,
+    VALUE_BYTES,
+    crossing,
+    group_reductions,
+    is_buffered,
+    phase_names,
+    tree_class,
+)
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
 from lazyarray_llvm.lower.memory import load_scalar, store_scalar
 from lazyarray_llvm.lower.nest import Cell, for_each_row
-from lazyarray_llvm.lower.reduce import Rows, group_reductions, tree_class
+from lazyarray_llvm.lower.reduce import Rows
 from lazyarray_llvm.lower.tree import Cells
-from lazyarray_llvm.lower.values import used_values, value_codes
-
-PARTIAL_BYTES = 32  # of one reduction's partial result: a value, and an index at the second half
-VALUE_BYTES = 16
-
-
-def can_split(kernel: Kernel) -> bool:
-    """Whether every full stage is one walk of reductions whose partial results can be joined."""
-    if not kernel.vector_reduced:
-        return False
-    codes = value_codes(kernel)
-    for stage in kernel.stages:
-        if stage.level == "row":
-            continue
-        if stage.scan is not None or len(group_reductions(stage, codes)) > 1:
-            return False
-        for r in stage.reductions:
-            if ops.kind_of(r, ops.operand_code(r, codes[r.value])) in ("ordered", "stretches"):
-                return False
-    return True
-
-
-def phase_names(kernel: Kernel) -> tuple[str, ...]:
-    """The functions of a split kernel in order: parts run in parallel, joins on one thread."""
-    names = []
-    for number, stage in enumerate(kernel.stages):
-        if stage.level == "full":
-            names.append(f"part{number}")
-            following = kernel.stages[number + 1 : number + 2]
-            if stage.reductions or any(s.level == "row" for s in following):
-                names.append(f"finish{number}")
-        elif number == 0:
-            names.append("begin")
-    return tuple(names)
-
-
-def crossing(kernel: Kernel) -> list[int]:
-    """Values known once per row that a later stage uses, in order."""
-    levels = Levels(kernel)
-    found = []
-    for number, stage in enumerate(kernel.stages):
-        later = {v for s in kernel.stages[number + 1 :] for v in used_values(s)}
-        made = [i.target for i in (*stage.body, *stage.after)] if stage.level == "row" else []
-        made += [r.target for r in stage.reductions]
-        found += [v for v in made if v in later and levels.of(v) == 1]
-    return found
-
-
-def is_buffered(kernel: Kernel) -> bool:
-    """Whether parts are NumPy's buffers instead of subtrees."""
-    return any(r.op == "buffered_sum" for s in kernel.stages for r in s.reductions)
+from lazyarray_llvm.lower.values import used_values
 
 
 class Phases(Rows):

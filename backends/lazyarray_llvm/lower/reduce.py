@@ -11,7 +11,8 @@ from lazyarray.schedule.kernel import Kernel, Reduction, Stage
 from lazyarray_llvm import elementwise
 from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import AnyValue, Value, is_complex
-from lazyarray_llvm.lower.body import Body, Levels, cost, widest
+from lazyarray_llvm.lower.body import Body
+from lazyarray_llvm.lower.facts import Levels, cost, group_reductions, widest
 from lazyarray_llvm.lower.frame import Frame, Register
 from lazyarray_llvm.lower.memory import Point, fixed_step, store, store_scalar, store_when
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops
@@ -22,29 +23,6 @@ from lazyarray_llvm.lower.values import value_codes
 
 _SHORT_BODY = 14
 _SINGLE_BODY = 40
-
-
-def tree_class(reduction: Reduction, codes: dict[int, str]) -> tuple[int, bool] | None:
-    """What two tree sums must share to run in one walk: the lanes of their order, and whether input is buffered."""
-    code = ops.operand_code(reduction, codes[reduction.value])
-    if ops.kind_of(reduction, code) != "tree":
-        return None
-    return ops.unit_elements(code), reduction.op == "buffered_sum"
-
-
-def group_reductions(stage: Stage, codes: dict[int, str]) -> list[list[Reduction]]:
-    """The reductions of a stage by walk: one per class of tree sums, the others with the first."""
-    groups: dict[tuple[int, bool], list[Reduction]] = {}
-    others = []
-    for reduction in stage.reductions:
-        found = tree_class(reduction, codes)
-        if found is None:
-            others.append(reduction)
-        else:
-            groups.setdefault(found, []).append(reduction)
-    walks = list(groups.values()) or [[]]
-    walks[0] = [*walks[0], *others]
-    return walks
 
 
 def row_span(frame: Frame, stage: Stage, levels: Levels, walk: Sequence[Reduction], codes: dict[int, str]) -> Span:

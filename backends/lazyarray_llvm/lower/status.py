@@ -7,8 +7,7 @@ would report: lanes whose results are not used have raised their errors too.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from lazyarray.ir.raises import DIVIDE, INVALID, OVERFLOW
 from lazyarray_llvm.builder import Module
@@ -19,8 +18,7 @@ SOFT_SHIFT: Final = 8
 LOOP_SHIFT: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(NamedTuple):
     """How one kind of CPU keeps its sticky errors: bits of the register, and how to read and clear it."""
 
     invalid: int

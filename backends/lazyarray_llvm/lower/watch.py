@@ -10,43 +10,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from lazyarray.ir.raises import raises, reduction_raises
+from lazyarray.ir.raises import reduction_raises
 from lazyarray.schedule.kernel import Instruction, Kernel
 from lazyarray_llvm import elementwise
 from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import AnyValue, Value
 from lazyarray_llvm.elementwise.errors import observed, result_errors, suspects, zero_divisor
 from lazyarray_llvm.lower import status
+from lazyarray_llvm.lower.facts import instruction_raises, watchable
 from lazyarray_llvm.lower.values import value_codes
 
 if TYPE_CHECKING:
     from lazyarray_llvm.lower.frame import Frame, Pointer
 
 _WORD_BYTES = 8
-
-
-def instruction_raises(instruction: Instruction, codes: dict[int, str]) -> int:
-    """The errors that an instruction can raise."""
-    if instruction.op in ("load", "scalar", "const", "index", "gather", "expand", "recall"):
-        return 0
-    return raises(instruction.op, [codes[a] for a in instruction.args], instruction.code)
-
-
-def watchable(kernel: Kernel) -> list[int]:
-    """The values of a kernel that can raise anything, in order: the words of the flags of a watched kernel."""
-    codes = value_codes(kernel)
-    found = []
-    for stage in kernel.stages:
-        found += [i.target for i in (*stage.body, *stage.after) if instruction_raises(i, codes)]
-        # A reduction may convert what it reduces, which can raise too.
-        found += [
-            r.target
-            for r in stage.reductions
-            if reduction_raises(r.op, r.code) or raises("cast", [codes[r.value]], r.code)
-        ]
-        if stage.scan is not None and reduction_raises(stage.scan.op, stage.scan.code):
-            found.append(stage.scan.target)
-    return found
 
 
 def fixed_values(kernel: Kernel) -> set[int]:

@@ -1,0 +1,131 @@
+"""Owns the real `numpy.ufunc` objects over compiled inner loops that small arrays run in (C7).
+
+A ufunc has a loop for each of its dtypes, and a program uses one or two of them. So a loop is compiled, or found on
+disk, when NumPy first runs it: until then its place is held by a function in Python that puts the loop there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import threading
+from _thread import start_new_thread
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.ir.numpy_loops import make_ufunc
+from lazyarray.ir.ops import OPS
+from lazyarray_llvm import engine
+from lazyarray_llvm.version import emitter_version
+
+_CODES: Final = {"e": "f2", "f": "f4", "d": "f8", "F": "c8", "D": "c16"}
+_TYPE_NUMBERS: Final = {code: np.dtype(code).num for code in _CODES.values()}
+_ENVIRONMENT_BYTES: Final = 512  # C's fenv_t: 28 bytes on x86-64, 8 on ARM, all known ones are less
+_UFUNCS: dict[str, np.ufunc] = {}
+_KEPT: list[Any] = []  # NumPy keeps pointers to these functions
+_LOCK = threading.Lock()
+
+_Loop = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+
+
+def eager_codes(op: str) -> tuple[str, ...]:
+    """The dtype codes that `eager_ufunc(op)` has loops for, in NumPy's order of preference."""
+    ufunc = OPS[op].ufunc
+    types = ufunc.types if ufunc is not None else []
+    return tuple(dict.fromkeys(_CODES[t[0]] for t in types if t[0] in _CODES and {*t} - {*"->"} == {t[0]}))
+
+
+def eager_ufunc(op: str) -> np.ufunc:
+    """A numpy.ufunc whose results have the bits of a compiled kernel, for every transcendental op.
+
+    Its loops are those of floats and complex numbers; the other dtypes are NumPy's own business.
+    """
+    found = _UFUNCS.get(op)
+    if found is None:
+        with _LOCK:
+            found = _UFUNCS.get(op)
+            if found is None:
+                found = _UFUNCS[op] = _make_ufunc(op)
+    return found
+
+
+def _make_ufunc(op: str) -> np.ufunc:
+    row = OPS[op]
+    if not row.transcendental:
+        raise ValueError(f"{op} is computed with NumPy's bits by NumPy itself")
+    codes = eager_codes(op)
+    functions = (ctypes.c_void_p * len(codes))()
+    places = [_Place(op, code, functions, number).function for number, code in enumerate(codes)]
+    functions[:] = [ctypes.cast(place, ctypes.c_void_p).value for place in places]
+    data = (ctypes.c_void_p * len(codes))()
+    numbers = [_TYPE_NUMBERS[code] for code in codes for _ in range(row.nin + 1)]
+    types = (ctypes.c_ubyte * len(numbers))(*numbers)
+    _KEPT.append(places)
+    return make_ufunc(functions, data, types, row.nin, op, f"{op}, compiled by lazyarray.", row.identity)
+
+
+class _Place:
+    """Holds the place of a loop until NumPy runs it: then it puts the loop there and runs it."""
+
+    def __init__(self, op: str, code: str, functions: Any, number: int) -> None:
+        self.op = op
+        self.code = code
+        self.functions = functions
+        self.number = number
+        self.function = _Loop(self.run)
+
+    def run(self, args: int, extents: int, steps: int, data: int) -> None:
+        """What NumPy calls as a loop. The loop finds the floating-point flags as they were at the call."""
+        environment = ctypes.create_string_buffer(_ENVIRONMENT_BYTES)
+        _get_environment(environment)
+        interrupted = False
+        try:
+            try:
+                address = _load_loop(self.op, self.code)
+            except KeyboardInterrupt:
+                address = _load_loop(self.op, self.code)
+                interrupted = True
+        except BaseException as error:
+            _raise_later(type(error))  # NumPy's loops cannot fail
+            raise  # and here Python prints it
+        self.functions[self.number] = address
+        loop = _Loop(address)
+        _set_environment(environment)
+        loop(args, extents, steps, data)
+        if interrupted:
+            _raise_later(KeyboardInterrupt)
+
+
+def _load_loop(op: str, code: str) -> int:
+    codes = [code] * OPS[op].nin
+    key = hashlib.sha256(f"{emitter_version()}|loop|{op}|{code}".encode()).hexdigest()
+    module = engine.load(key, f"loops.{op}")
+    if module is None:
+        from lazyarray_llvm.inner_loops import inner_loop
+
+        module = engine.compile_ir(inner_loop(op, codes, code), f"loops.{op}", key=key)
+    return module.address(symbol_of(op, codes, code))
+
+
+def symbol_of(op: str, in_codes: Sequence[str], out_code: str) -> str:
+    """The name of an inner loop in its module."""
+    return f"loop.{op}.{'.'.join((*in_codes, out_code))}"
+
+
+def _raise_later(kind: type[BaseException]) -> None:
+    """Has Python raise an error of this kind in this thread after the function that NumPy has called."""
+    # From another thread, which does not run before this one is back in NumPy: raised here it would stop there.
+    raising = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    start_new_thread(raising, (ctypes.c_ulong(threading.get_ident()), ctypes.py_object(kind)))
+
+
+def _environment_function(name: str) -> Any:
+    found = next(function for library in engine.system_libraries() if (function := getattr(library, name, None)))
+    found.argtypes = [ctypes.c_void_p]
+    return found
+
+
+_get_environment: Final = _environment_function("fegetenv")
+_set_environment: Final = _environment_function("fesetenv")

@@ -1,0 +1,129 @@
+"""Holds how much memory programs take, in bytes, and what is left when there is not enough."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazyarray as la
+from lazyarray.runtime import execute, pool
+from lazyarray.runtime.evaluate import TAPE_LIMIT
+
+COUNT = 1 << 18
+BLOCK = 8 * COUNT
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> pool.MemoryPool:
+    """A pool that nothing was taken from yet."""
+    made = pool.MemoryPool()
+    monkeypatch.setattr(pool, "_default", made)
+    return made
+
+
+def test_the_activation_needs_its_inputs_and_its_result(memory: pool.MemoryPool) -> None:
+    x, y = la.evaluate(la.linspace(0.0, 1.0, COUNT), la.linspace(1.0, 2.0, COUNT))
+    assert memory.stats().bytes_peak == 2 * BLOCK
+    la.evaluate(la.maximum((la.sin(x) * la.cos(y) + x) * y, 0))
+    assert memory.stats().bytes_peak == 3 * BLOCK
+
+
+def test_a_loop_that_is_evaluated_step_by_step_holds_two_buffers(memory: pool.MemoryPool) -> None:
+    x = la.evaluate(la.linspace(0.0, 1.0, COUNT))
+    for _ in range(1000):
+        x = la.evaluate(la.sqrt(x * 0.5 + 0.25))
+    stats = memory.stats()
+    assert stats.bytes_peak == 2 * BLOCK
+    assert stats.allocations - stats.reuses == 2
+
+
+def test_a_loop_that_is_only_recorded_holds_what_lives_at_a_cut(memory: pool.MemoryPool) -> None:
+    # A cut falls anywhere in the step: `x` and the operand that is being put together are named there, and the plan
+    # keeps its input (after an error everything must still be computable) and one value between its kernels.
+    x = la.evaluate(la.linspace(0.0, 1.0, COUNT))
+    for _ in range(1000):
+        x = la.sqrt(x * 0.5 + 0.25)
+    la.evaluate(x)
+    stats = memory.stats()
+    assert stats.bytes_peak <= 4 * BLOCK
+    assert stats.bytes_in_use == BLOCK
+
+
+def test_a_stencil_that_writes_its_array_holds_it_and_one_more(memory: pool.MemoryPool) -> None:
+    u = la.evaluate(la.linspace(0.0, 1.0, COUNT)).reshape(512, 512)
+    for _ in range(1000):
+        u[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
+    la.evaluate(u)
+    assert memory.stats().bytes_peak <= 2 * BLOCK
+    assert memory.stats().bytes_in_use == BLOCK
+
+
+IMPOSSIBLE: dict[str, Callable[[Any], Any]] = {
+    "zeros": lambda np: np.zeros((1 << 40, 1 << 10)),
+    "empty": lambda np: np.empty(1 << 45, dtype="f4"),
+    "arange": lambda np: np.arange(1 << 48),
+    "sum of a column and a row": lambda np: np.ones((1 << 20, 1)) + np.ones((1, 1 << 28)),
+    "outer": lambda np: np.outer(np.ones(1 << 22), np.ones(1 << 22)),
+    "copy of a broadcast": lambda np: np.broadcast_to(np.ones(1 << 20), (1 << 22, 1 << 20)).copy(),
+    "too many bytes to count": lambda np: np.zeros((1 << 20, 1 << 60)),
+}
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_what_does_not_fit_raises_numpys_error_and_leaves_the_rest(name: str) -> None:
+    before = la.ones(1 << 17) * 2.0 + 1.0
+    with pytest.raises((MemoryError, ValueError)) as wanted:
+        IMPOSSIBLE[name](np)
+    with pytest.raises(wanted.type) as raised:
+        la.evaluate(IMPOSSIBLE[name](la))
+    assert str(raised.value) == str(wanted.value)
+    assert np.array_equal(np.asarray(before), np.full(1 << 17, 3.0))
+
+
+def test_what_does_not_fit_fails_only_who_asks_for_it() -> None:
+    with pytest.raises(MemoryError) as wanted:
+        IMPOSSIBLE["sum of a column and a row"](np)
+    large = IMPOSSIBLE["sum of a column and a row"](la)
+    with warnings.catch_warnings():  # both ends evaluate what may warn
+        total = la.ones(1 << 17) * 2.0
+    x = la.ones(1 << 17)
+    for _ in range(TAPE_LIMIT + 10):  # as does the budget
+        x = x * 1.0 + 0.5
+        x[0] = 0.0
+    assert float(x[0]) == 0.0
+    assert float(total.sum()) == 2.0 * (1 << 17)
+    for _ in range(2):
+        with pytest.raises(MemoryError) as raised:
+            la.evaluate(large)
+        assert str(raised.value) == str(wanted.value)
+    assert float(large[3, 5]) == 2.0
+
+
+def test_memory_that_ends_within_a_plan_leaves_everything_usable(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = np.linspace(0.5, 1.5, 300 * 400).reshape(300, 400)
+    x = la.array(data)
+    y = x * 2.0
+    y[10:20] += 1.0
+    z = (y - y.mean(axis=0)) @ y.T
+    allocate, taken = execute.allocate, []
+
+    def allocate_once(*args: Any, **options: Any) -> Any:
+        taken.append(args)
+        if len(taken) > 1:
+            raise MemoryError("no more")
+        return allocate(*args, **options)
+
+    monkeypatch.setattr(execute, "allocate", allocate_once)
+    with pytest.raises(MemoryError, match="no more"):
+        la.evaluate(z)
+    assert len(taken) >= 2
+    monkeypatch.undo()
+    want = data * 2.0
+    want[10:20] += 1.0
+    assert np.array_equal(np.asarray(y), want)
+    np.testing.assert_allclose(np.asarray(z), (want - want.mean(axis=0)) @ want.T, rtol=1e-12)
+    assert np.array_equal(np.asarray(x), data)

@@ -1,0 +1,59 @@
+"""Holds what the start of a program loads, and what its first evaluations do: counted, never timed."""
+
+import json
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+# What a program of small arrays has no use for, and what would take longer to import than lazyarray.
+UNUSED = (
+    "hashlib importlib.abc importlib.resources pathlib tempfile numpy.random llvmlite lazyarray_llvm "
+    "lazyarray.runtime.execute lazyarray.runtime.interpret lazyarray.runtime.planning lazyarray.schedule "
+    "lazyarray.passes"
+).split()
+
+
+def run_fresh(code: str, cache: Path | None = None) -> Any:
+    """What a new process prints as JSON; the second line on runs after `import numpy`."""
+    program = f"import sys, json, numpy\nbefore = set(sys.modules)\n{code}"
+    environment = {"LAZYARRAY_CACHE_DIR": str(cache)} if cache is not None else {}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**environment, "PYTHONPATH": ":".join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def test_small_arrays_load_no_scheduler_and_no_backend() -> None:
+    code = "import lazyarray as np\nx = np.arange(12.0).reshape(3, 4)\nx[1] += (x * 2.0).sum()\n"
+    loaded = run_fresh(f"{code}print(json.dumps(sorted(set(sys.modules) - before)))")
+    assert "lazyarray.frontend.array" in loaded
+    assert not set(UNUSED).intersection(loaded)
+
+
+COUNT = """
+from lazyarray_llvm import engine
+counted = engine.counters()
+emitters = {"llvmlite", "lazyarray_llvm.elementwise", "lazyarray_llvm.lower.emit"}
+print(json.dumps([counted.compiles, counted.disk_hits, bool(emitters.intersection(sys.modules))]))
+"""
+IMAGES = sys.platform.startswith("linux") and platform.machine() == "x86_64"
+
+
+def test_a_function_of_small_arrays_compiles_for_one_dtype_and_then_is_on_disk(tmp_path: Path) -> None:
+    code = f"import lazyarray as np\nfor _ in range(3): np.exp(np.arange(5.0))\n{COUNT}"
+    assert run_fresh(code, tmp_path) == [1, 0, True]
+    assert run_fresh(code, tmp_path) == [0, 1, not IMAGES]
+
+
+def test_kernels_from_disk_run_without_llvm(tmp_path: Path) -> None:
+    code = f"import lazyarray as np\nx = np.arange(1e6)\nassert (x * 2.0 + np.exp(-x)).sum() > 0\n{COUNT}"
+    compiles, disk_hits, loaded = run_fresh(code, tmp_path)
+    assert compiles >= 2
+    assert (disk_hits, loaded) == (0, True)
+    assert run_fresh(code, tmp_path) == [0, compiles, not IMAGES]
