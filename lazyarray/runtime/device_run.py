@@ -30,6 +30,7 @@ from lazyarray.runtime.device import (
 from lazyarray.runtime.device_errors import equal_sources, words_of
 from lazyarray.runtime.floating import hand_over, modes_of, wanted
 from lazyarray.runtime.ledger import ledger
+from lazyarray.runtime.recovery import forget_old
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
@@ -56,7 +57,8 @@ class DeviceRun:
         self.device = device
         self.compiler = compiler_for(device)
         self.memory: list[Remote | None] = [None] * len(plan.shapes)
-        self.done: set[int] = set()  # slots whose values are complete
+        self.done: set[int] = set()  # slots whose values are complete and not written over
+        self.taken: dict[int, int] = {}  # by slot to be written in place of another: that other one
         self.raised: list[tuple[Node, int]] = []  # floating-point errors to be told, as NumPy's bits
 
     def run(self) -> None:
@@ -64,7 +66,11 @@ class DeviceRun:
         with self.device.active():
             for step, frees in zip(self.plan.steps, self.plan.frees, strict=True):
                 RULES[type(step)](self, step)
-                self.done.update(step.writes if isinstance(step, KernelStep) else (step.result,))
+                if isinstance(step, KernelStep):
+                    self.done.update(step.writes)
+                    forget_old(self, step.writes)
+                elif not isinstance(step, ClaimStep):
+                    self.done.add(step.result)
                 for slot in frees:
                     self.memory[slot] = None
 
@@ -225,9 +231,11 @@ class DeviceRun:
             size = self.plan.nbytes(step.old)
             ledger.materialisation("copy", size, "the value before a write is still needed", site)
             found = Remote(self.device.copy(found.array), self.device)
-        elif type(node) is Node and node.remote is found:
-            self.memory[step.old] = None
-            found = Remote(found.array, self.device)
+        else:
+            self.taken[step.result] = step.old
+            if type(node) is Node and node.remote is found:
+                self.memory[step.old] = None
+                found = Remote(found.array, self.device)
         self.memory[step.result] = found
 
     def call(self, step: CallStep) -> None:

@@ -24,6 +24,7 @@ from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.interpret import interpret
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.liveness import named_and_dear, overwritten, reduces
+from lazyarray.runtime.recovery import complete
 from lazyarray.runtime.warned import install, line_of
 from lazyarray.schedule.plan import Plan
 from lazyarray.schedule.printer import format_expression, format_kernel, format_plan
@@ -151,11 +152,13 @@ def may_warn(node: Node) -> bool:
 
 
 def run_plan(run: Run | DeviceRun, outputs: list[Node]) -> None:
-    """Runs a plan and settles its outputs, those reached before an error included."""
+    """Runs a plan and settles its outputs; after an error everything that was reached."""
     running.depth += 1
     told: list[tuple[Node, int]] = []
+    finished = False
     try:
         run.run()
+        finished = True
         if run.raised:
             told = with_equals(run.raised, run.sources)
     except BaseException as error:
@@ -167,9 +170,13 @@ def run_plan(run: Run | DeviceRun, outputs: list[Node]) -> None:
         made = (run.plan, tuple([s.site if type(s) is Node else None for s in run.sources]))
         ledger.plan(*made)
         for node, slot in zip(outputs, run.plan.outputs, strict=True):
-            value = run.memory[slot] if slot in run.done else None
+            value = run.memory[slot] if finished or slot in run.done else None
             if value is not None:
                 node.made = made
+                settle(node, value.copy() if id(value) in taken else value)
+                taken.add(id(value))
+        if not finished:
+            for node, value in complete(run):
                 settle(node, value.copy() if id(value) in taken else value)
                 taken.add(id(value))
     for node, bits in told:

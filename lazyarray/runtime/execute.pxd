@@ -16,6 +16,7 @@ cdef class Run:
     cdef public object plan, backend, uses
     cdef public list sources, memory, raised
     cdef public set done
+    cdef public dict taken
 
     @cython.locals(place=Py_ssize_t, slot=Py_ssize_t, steps=tuple, frees=tuple)
     cpdef run(self)
