@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable
+from math import prod
 from operator import or_
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _ALIGNMENT: Final = 64
 IDLE_BYTES: Final = 1 << 18  # launches that hold more scratch memory are not kept
 IDLE_EXTENTS: Final = 64
+SLICE_WORK: Final = 1 << 24  # elements times instructions of a launch's first slice: 1 to 100 ms
 
 
 class Launch:
@@ -72,9 +74,16 @@ class Launch:
             form = "split watched" if geometry.split else "whole watched"
         self._steps: list[tuple[Callable[..., None] | None, int, int]] = []
         addresses = program.addresses(form)
+        work = sum([len(stage.body) + len(stage.after) + 1 for stage in program.kernel.stages])
         for phase in geometry.phases:
-            many = phase.parallel and phase.tasks > 1 and pool.nthreads > 1
-            self._steps.append((pool.run if many else None, addresses[phase.function], phase.tasks))
+            call: Callable[..., None] | None = None
+            if phase.parallel and phase.tasks > 1:
+                tasks = phase.tasks * SLICE_WORK // (prod(extents) * work)
+                if tasks < phase.tasks // 2:
+                    call = functools.partial(pool.run_in_slices, slice_tasks=max(tasks, 1))
+                elif pool.nthreads > 1:
+                    call = pool.run
+            self._steps.append((call, addresses[phase.function], phase.tasks))
 
     def _reserve(self, size: int) -> int:
         """Memory for this launch alone, aligned; nobody clears it."""

@@ -17,7 +17,7 @@ from lazyarray.runtime.backend import Backend, Launcher, Program
 from lazyarray.runtime.floating import modes_of, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
-from lazyarray.runtime.recovery import forget_old
+from lazyarray.runtime.recovery import forget_old, uninterrupted
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
@@ -129,6 +129,16 @@ class Run:
 
     # -- steps -----------------------------------------------------------------------------------------------------
     def kernel(self, step: KernelStep) -> None:
+        if self.taken and not self.taken.keys().isdisjoint(step.writes):
+            uninterrupted.depth += 1
+            try:
+                self.launch(step)
+            finally:
+                uninterrupted.depth -= 1
+        else:
+            self.launch(step)
+
+    def launch(self, step: KernelStep) -> None:
         memory = self.memory
         for slot in step.writes:
             if memory[slot] is None:

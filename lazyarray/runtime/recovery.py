@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from lazyarray.ir.node import Node
 from lazyarray.schedule.plan import Plan
+
+
+class _Uninterrupted(threading.local):
+    """Whether this thread launches a kernel that must not be left half done: it writes over what it reads."""
+
+    depth = 0
+
+
+uninterrupted: Final = _Uninterrupted()
 
 
 class Run(Protocol):
