@@ -140,7 +140,8 @@ def test_a_class_that_declines_both_is_refused_as_with_numpys_arrays() -> None:
         def __array_function__(self, *args: Any, **options: Any) -> Any:
             return NotImplemented
 
-    for call in (lambda a: numpy.add(a, Declines()), lambda a: numpy.dot(a, Declines())):
+    other = Declines()
+    for call in (lambda a: numpy.add(a, other), lambda a: numpy.dot(a, other)):
         with pytest.raises(TypeError) as expected:
             call(numpy.arange(3.0))
         with pytest.raises(TypeError) as found:
