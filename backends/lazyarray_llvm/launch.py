@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lazyarray.schedule.kernel import Binding
+from lazyarray.ir.ops import OPS
+from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_llvm import engine, threads
 from lazyarray_llvm.lower.geometry import Geometry
 from lazyarray_llvm.lower.kernel import Form
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _ALIGNMENT: Final = 64
 IDLE_BYTES: Final = 1 << 18  # launches that hold more scratch memory are not kept
 IDLE_EXTENTS: Final = 64
-SLICE_WORK: Final = 1 << 24  # elements times instructions of a launch's first slice: 1 to 100 ms
+SLICE_WORK: Final = 1 << 28  # elements times work of a launch's first slice: some 5 to 100 ms
 
 
 class Launch:
@@ -74,7 +75,7 @@ class Launch:
             form = "split watched" if geometry.split else "whole watched"
         self._steps: list[tuple[Callable[..., None] | None, int, int]] = []
         addresses = program.addresses(form)
-        work = sum([len(stage.body) + len(stage.after) + 1 for stage in program.kernel.stages])
+        work = work_of(program.kernel)
         for phase in geometry.phases:
             call: Callable[..., None] | None = None
             if phase.parallel and phase.tasks > 1:
@@ -179,6 +180,12 @@ class Launcher:
     def binding(self, pointers: list[int], scalars: list[Any]) -> Binding:
         """The launch as a record."""
         return Binding(self._extents, tuple(pointers), self._strides, tuple(scalars))
+
+
+def work_of(kernel: Kernel) -> int:
+    """What one element of the kernel costs, in additions, roughly."""
+    bodies = [(*stage.body, *stage.after) for stage in kernel.stages]
+    return 1 + sum([OPS[one.op].cost if one.op in OPS else 1 for body in bodies for one in body])
 
 
 def keep(idle: dict[tuple[int, ...], list[Launch]], extents: tuple[int, ...], launch: Launch) -> None:
