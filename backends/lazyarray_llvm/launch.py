@@ -8,12 +8,14 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable
+from math import prod
 from operator import or_
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lazyarray.schedule.kernel import Binding
+from lazyarray.ir.ops import OPS
+from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_llvm import engine, threads
 from lazyarray_llvm.lower.geometry import Geometry
 from lazyarray_llvm.lower.kernel import Form
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 _ALIGNMENT: Final = 64
 IDLE_BYTES: Final = 1 << 18  # launches that hold more scratch memory are not kept
 IDLE_EXTENTS: Final = 64
+SLICE_WORK: Final = 1 << 28  # elements times work of a launch's first slice: some 5 to 100 ms
 
 
 class Launch:
@@ -72,9 +75,16 @@ class Launch:
             form = "split watched" if geometry.split else "whole watched"
         self._steps: list[tuple[Callable[..., None] | None, int, int]] = []
         addresses = program.addresses(form)
+        work = work_of(program.kernel)
         for phase in geometry.phases:
-            many = phase.parallel and phase.tasks > 1 and pool.nthreads > 1
-            self._steps.append((pool.run if many else None, addresses[phase.function], phase.tasks))
+            call: Callable[..., None] | None = None
+            if phase.parallel and phase.tasks > 1:
+                tasks = phase.tasks * SLICE_WORK // (prod(extents) * work)
+                if tasks < phase.tasks // 2:
+                    call = functools.partial(pool.run_in_slices, slice_tasks=max(tasks, 1))
+                elif pool.nthreads > 1:
+                    call = pool.run
+            self._steps.append((call, addresses[phase.function], phase.tasks))
 
     def _reserve(self, size: int) -> int:
         """Memory for this launch alone, aligned; nobody clears it."""
@@ -182,6 +192,12 @@ class Launcher:
     def binding(self, pointers: list[int], scalars: list[Any]) -> Binding:
         """The launch as a record."""
         return Binding(self._extents, tuple(pointers), self._strides, tuple(scalars))
+
+
+def work_of(kernel: Kernel) -> int:
+    """What one element of the kernel costs, in additions, roughly."""
+    bodies = [(*stage.body, *stage.after) for stage in kernel.stages]
+    return 1 + sum([OPS[one.op].cost if one.op in OPS else 1 for body in bodies for one in body])
 
 
 def keep(idle: dict[tuple[int, ...], list[Launch]], extents: tuple[int, ...], launch: Launch) -> None:

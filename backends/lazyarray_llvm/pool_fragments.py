@@ -194,8 +194,8 @@ go:
 
 PYTHON_RUN_IR = """
 define ptr @la_python_run(ptr %self, ptr %args, i64 %count) {
-  %v = alloca [6 x i64]
-  %good = call i1 @numbers(ptr %args, i64 %count, i64 6, ptr %v)
+  %v = alloca [7 x i64]
+  %good = call i1 @numbers(ptr %args, i64 %count, i64 7, ptr %v)
   br i1 %good, label %go, label %failed
 failed:
   ret ptr null
@@ -211,8 +211,10 @@ go:
   %grain = load i64, ptr %p4
   %p5 = getelementptr i64, ptr %v, i64 5
   %most = load i64, ptr %p5
+  %p6 = getelementptr i64, ptr %v, i64 6
+  %base = load i64, ptr %p6
   %thread = call ptr @PyEval_SaveThread()
-  %r = call i64 @la_run(ptr %pool, ptr %fn, ptr %arg, i64 %n, i64 %grain, i64 %most)
+  %r = call i64 @la_run(ptr %pool, ptr %fn, ptr %arg, i64 %n, i64 %grain, i64 %most, i64 %base)
   call void @PyEval_RestoreThread(ptr %thread)
   call void @Py_IncRef(ptr @_Py_NoneStruct)
   ret ptr @_Py_NoneStruct

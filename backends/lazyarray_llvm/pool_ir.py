@@ -86,6 +86,8 @@ entry:
   %chunks = load i64, ptr %chunksp, align 8
   %partsp = getelementptr i8, ptr %job, i64 56
   %parts = load i64, ptr %partsp, align 8
+  %basep = getelementptr i8, ptr %job, i64 72
+  %base = load i64, ptr %basep, align 8
   %own = urem i64 %worker, %parts
   br label %section
 section:
@@ -108,7 +110,8 @@ take:
   %got = icmp slt i64 %chunk, %last
   br i1 %got, label %some, label %empty
 some:
-  %begin = mul i64 %chunk, %grain
+  %ahead = mul i64 %chunk, %grain
+  %begin = add i64 %base, %ahead
   %full = add i64 %begin, %grain
   %over = icmp slt i64 %full, %n
   %end = select i1 %over, i64 %full, i64 %n
@@ -204,14 +207,14 @@ leave:
   ret ptr null
 }
 
-define i64 @la_run(ptr %pool, ptr %fn, ptr %arg, i64 %n, i64 %grain, i64 %most) nounwind {
+define i64 @la_run(ptr %pool, ptr %fn, ptr %arg, i64 %n, i64 %grain, i64 %most, i64 %base) nounwind {
 entry:
   %lockp = getelementptr i8, ptr %pool, i64 {lock}
   %held = cmpxchg ptr %lockp, i32 0, i32 1 acquire monotonic, align 4
   %mine = extractvalue { i32, i1 } %held, 1
   br i1 %mine, label %launch, label %serial
 serial:
-  call void %fn(ptr %arg, i64 0, i64 %n, i64 0)
+  call void %fn(ptr %arg, i64 %base, i64 %n, i64 0)
   ret i64 1
 launch:
   %epochp = getelementptr i8, ptr %pool, i64 {epoch}
@@ -230,7 +233,10 @@ launch:
   %grainp = getelementptr i8, ptr %job, i64 24
   store i64 %grain, ptr %grainp, align 8
   %parts = add i64 %most, 1
-  %n.up = add i64 %n, %grain
+  %basep = getelementptr i8, ptr %job, i64 72
+  store i64 %base, ptr %basep, align 8
+  %count = sub i64 %n, %base
+  %n.up = add i64 %count, %grain
   %n.less = sub i64 %n.up, 1
   %chunks = udiv i64 %n.less, %grain
   %chunks.up = add i64 %chunks, %most

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lazyarray.config import config
+from lazyarray.runtime.recovery import uninterrupted
 from lazyarray_llvm import engine
 from lazyarray_llvm.pool_ir import (
     ALLOWED_OFFSET,
@@ -41,9 +42,10 @@ __all__ = ["Pool", "available_cpus", "call", "caller", "get_pool"]
 _SPIN_SECONDS = 25e-6
 _GRAINS_PER_WORKER = 8
 _MAX_THREADS = 1024
+_SLICE_SECONDS = 0.05
 
 _CALL = ctypes.CFUNCTYPE(None, ctypes.c_size_t, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
-_RUN = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_size_t] * 6)
+_RUN = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_size_t] * 7)
 _WAKE = ctypes.CFUNCTYPE(None, ctypes.c_size_t)
 _SPINNER = ctypes.CFUNCTYPE(None, ctypes.c_int64)
 
@@ -161,28 +163,46 @@ class Pool:
         self._started = False
         _pools.add(self)
 
-    def run(self, fn_addr: int, arg: int, ntasks: int, grain: int = 0) -> None:
-        """Call `void fn(arg, begin, end, worker)` on subranges that cover [0, ntasks), each once.
+    def run(self, fn_addr: int, arg: int, ntasks: int, grain: int = 0, first: int = 0) -> None:
+        """Call `void fn(arg, begin, end, worker)` on subranges that cover [first, ntasks), each once.
 
         Workers are numbered from 0 (the caller) to nthreads - 1, each number held by one thread at a time
         within this launch. While another Python thread's launch is under way, all of it runs on the caller.
         """
-        if ntasks <= 0:
+        count = ntasks - first
+        if count <= 0:
             return
         if grain <= 0:
-            grain = ntasks // (self.nthreads * _GRAINS_PER_WORKER) or 1
-        if self.nthreads == 1 or ntasks <= grain:
-            call(fn_addr, arg, 0, ntasks)
+            grain = count // (self.nthreads * _GRAINS_PER_WORKER) or 1
+        if self.nthreads == 1 or count <= grain:
+            call(fn_addr, arg, first, ntasks)
             return
         if not self._started:
             self._start()
         if self._entry is not None:
-            most = min(self.nthreads, -(-ntasks // grain)) - 1
-            self._entry(self._address, fn_addr, arg, ntasks, grain, most)
+            most = min(self.nthreads, -(-count // grain)) - 1
+            self._entry(self._address, fn_addr, arg, ntasks, grain, most, first)
         elif self._executor is not None:
-            self._run_in_python(fn_addr, arg, ntasks, grain)
+            self._run_in_python(fn_addr, arg, ntasks, grain, first)
         else:
-            call(fn_addr, arg, 0, ntasks)
+            call(fn_addr, arg, first, ntasks)
+
+    def run_in_slices(self, fn_addr: int, arg: int, ntasks: int, slice_tasks: int) -> None:
+        """The same in slices: Python runs the handlers of signals between them, which may raise (Ctrl-C).
+
+        Slices grow from `slice_tasks` to some 50 ms. Within `uninterrupted` there is one.
+        """
+        if uninterrupted.depth:
+            self.run(fn_addr, arg, ntasks)
+            return
+        first = 0
+        while first < ntasks:
+            started = time.perf_counter()
+            end = min(first + slice_tasks, ntasks)
+            self.run(fn_addr, arg, end, first=first)
+            first = end
+            if time.perf_counter() - started < _SLICE_SECONDS / 2:
+                slice_tasks *= 2
 
     def start(self) -> None:
         """Makes the workers now instead of at the first launch that needs them."""
@@ -234,15 +254,15 @@ class Pool:
         self._entry = native.run
         return True
 
-    def _run_in_python(self, fn_addr: int, arg: int, ntasks: int, grain: int) -> None:
+    def _run_in_python(self, fn_addr: int, arg: int, ntasks: int, grain: int, first: int) -> None:
         executor = self._executor
         assert executor is not None
         if not self._lock.acquire(blocking=False):
-            call(fn_addr, arg, 0, ntasks)
+            call(fn_addr, arg, first, ntasks)
             return
         try:
             function = _CALL(fn_addr)
-            starts = iter(range(0, ntasks, grain))
+            starts = iter(range(first, ntasks, grain))
 
             def work(worker: int) -> None:
                 while True:

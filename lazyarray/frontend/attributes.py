@@ -304,7 +304,7 @@ class Attributes:
         return None  # as of classes without state in Python's sense; `__reduce__` has it
 
     def __dir__(self: Any) -> list[str]:
-        return sorted({*dir(_nparray), "evaluate"})
+        return sorted({*dir(_nparray), "evaluate", "to_numpy"})
 
     # ---- NumPy's protocols
 
@@ -387,6 +387,10 @@ class Attributes:
 
     def tolist(self: Any) -> Any:
         return core.read_only(self).tolist()
+
+    def to_numpy(self: Any) -> Array:
+        """The values as NumPy's array, which shares the memory (the name that packages ask other arrays by)."""
+        return core.to_numpy(self)
 
     def tobytes(self: Any, order: Any = "C") -> bytes:
         return core.read_only(self).tobytes(order)

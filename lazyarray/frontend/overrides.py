@@ -156,6 +156,28 @@ def ask_ufunc(function: Any, method: str, args: Sequence[Any], options: Mapping[
     return written_through(wrap(run(*export(tuple(args)), **export(dict(options)))), dict(options))
 
 
+def ask_others(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What the other classes among the operands make of NumPy's ufunc; of NumPy's arrays, where they know only those.
+
+    A class that declines types which it does not know (pandas) would take the same values from NumPy.
+    """
+    for item in _in_order([item for item in _operands(inputs, options) if overrides_ufuncs(item)]):
+        result = type(item).__array_ufunc__(item, ufunc, method, *inputs, **options)
+        if result is not NotImplemented:
+            return result
+    return written_through(wrap(getattr(ufunc, method)(*export(inputs), **export(options))), options)
+
+
+def ask_other_functions(source: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """The same of one of NumPy's functions."""
+    for item in _relevant(args, options):
+        if is_foreign(item):
+            result = type(item).__array_function__(item, source, types, args, options)
+            if result is not NotImplemented:
+                return result
+    return wrap(source(*export(args), **export(options)))
+
+
 def _operands(inputs: Sequence[Any], options: Mapping[str, Any]) -> tuple[Any, ...]:
     out = options.get("out")
     return (*inputs, *(out if type(out) is tuple else (out,)), options.get("where"))

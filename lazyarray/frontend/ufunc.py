@@ -12,7 +12,7 @@ from lazyarray.frontend.callables import UfuncCall
 from lazyarray.frontend.elementwise import call_numpy, eager, elementwise, export, overrides, written_through
 from lazyarray.frontend.keywords import call
 from lazyarray.frontend.naming import Named, name_as_in_c
-from lazyarray.frontend.overrides import SOURCES, ask_ufunc, numpys_answer
+from lazyarray.frontend.overrides import SOURCES, ask_other_functions, ask_others, ask_ufunc, numpys_answer
 from lazyarray.frontend.record import COMPILED, NUMBERS
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.subclass import Views
@@ -311,7 +311,7 @@ def dispatch(function: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
             continue
         override = getattr(kind, "__array_ufunc__", None)
         if override is not None and override is not ndarray.__array_ufunc__:
-            return NotImplemented
+            return ask_others(function, method, inputs, options)
     foreign = any(isinstance(i, _nparray) and type(i) is not _nparray for i in (*inputs, *outs))
     own = _BY_NUMPY.get(id(function))
     if own is None or foreign:
@@ -342,7 +342,7 @@ def dispatch_function(function: Any, types: Any, args: Any, options: dict[str, A
         if override in (None, _nparray.__array_function__, ndarray.__array_function__, LazyScalar.__array_function__):
             continue
         if not issubclass(kind, _nparray):
-            return NotImplemented
+            return ask_other_functions(function, types, args, options)
         overridden = True
     if overridden:
         return numpys_answer(SOURCES.get(function, function), types, args, options)

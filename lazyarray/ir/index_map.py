@@ -8,7 +8,7 @@ compose: a view of a view is a map over the same base.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -65,6 +65,9 @@ def size_of(shape: Shape) -> int:
     return size
 
 
+MOST_AXES: Final = 64  # of NumPy's arrays
+
+
 def index(view: IndexMap, key: tuple[Any, ...]) -> IndexMap:
     """Basic indexing by integers, slices and None (Ellipsis already expanded, integers already in bounds)."""
     offset = view.offset
@@ -89,6 +92,10 @@ def index(view: IndexMap, key: tuple[Any, ...]) -> IndexMap:
             offset += item * stride
     shape += view.shape[axis:]
     strides += view.strides[axis:]
+    if len(shape) > MOST_AXES:
+        raise IndexError(
+            f"number of dimensions must be within [0, {MOST_AXES}], indexing result would have {len(shape)}"
+        )
     return IndexMap(offset, tuple(shape), tuple(strides))
 
 

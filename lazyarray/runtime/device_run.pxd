@@ -13,6 +13,7 @@ cdef class DeviceRun:
     cdef public object plan, uses, device, free, flags, memo
     cdef public list sources, memory, raised, specs
     cdef public set done
+    cdef public dict taken
 
     cpdef step(self, step)
     cpdef value(self, Py_ssize_t slot)

@@ -36,6 +36,7 @@ from lazyarray.runtime.device_graphs import take_graph
 from lazyarray.runtime.dump import saves_launches
 from lazyarray.runtime.floating import hand_over, modes_of, wanted
 from lazyarray.runtime.ledger import ledger
+from lazyarray.runtime.recovery import forget_old
 from lazyarray.runtime.saved import save_launch
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.kernel import Binding
@@ -90,7 +91,20 @@ class Ready:
 class DeviceRun:
     """One evaluation of a plan on a device: a value per slot."""
 
-    __slots__ = ("device", "done", "flags", "free", "memo", "memory", "plan", "raised", "sources", "specs", "uses")
+    __slots__ = (
+        "device",
+        "done",
+        "flags",
+        "free",
+        "memo",
+        "memory",
+        "plan",
+        "raised",
+        "sources",
+        "specs",
+        "taken",
+        "uses",
+    )
 
     def __init__(self, plan: Plan, sources: list[Any], device: Device, uses: dict[int, int] | None = None) -> None:
         self.plan = plan
@@ -103,7 +117,8 @@ class DeviceRun:
             codes = zip(plan.shapes, plan.codes, strict=True)
             specs = plan.ready[SPECS] = [spec_of(shape, dtype_of(code)) for shape, code in codes]
         self.specs = specs
-        self.done: set[int] = set()  # slots whose values are complete
+        self.done: set[int] = set()  # slots whose values are complete and not written over
+        self.taken: dict[int, int] = {}  # by slot to be written in place of another: that other one
         self.raised: list[tuple[Node, int]] = []  # floating-point errors to be told, as NumPy's bits
         # Of runs that are recorded (`device_graphs.py`): by slot, whether a claim takes memory over; by id of a step,
         # where its words are.
@@ -128,9 +143,11 @@ class DeviceRun:
         if type(step) is KernelStep:
             self.kernel(step)
             self.done.update(step.writes)
+            forget_old(self, step.writes)
         else:
             RULES[type(step)](self, step)
-            self.done.add(step.result)
+            if type(step) is not ClaimStep:
+                self.done.add(step.result)
 
     # -- memory ----------------------------------------------------------------------------------------------------
     def source(self, slot: int) -> Any:
@@ -303,6 +320,7 @@ class DeviceRun:
                 self.memory[step.old] = None
                 found = Remote(found.array, self.device)
             self.memory[step.result] = found
+            self.taken[step.result] = step.old
             return
         site = self.site_of((step.result,)) if ledger.listening else None
         size = self.plan.nbytes(step.old)

@@ -23,6 +23,7 @@ from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.liveness import named_and_dear, overwritten, reduces
 from lazyarray.runtime.progress import shown
+from lazyarray.runtime.recovery import complete
 from lazyarray.runtime.warned import install, line_of
 
 # Imported where needed: scheduling and running plans, which programs of small arrays never come to.
@@ -58,6 +59,15 @@ class _Running(threading.local):
 # Nodes whose evaluation, when nobody asked for it, met the end of memory.
 too_large: Final[WeakSet[Node]] = WeakSet()
 running: Final = _Running()
+
+
+class _Changes:
+    """How many nodes have got their values: who collects nodes sees whether something ran in between."""
+
+    count = 0
+
+
+changes: Final = _Changes()
 
 # One thread at a time evaluates (nodes lose their arguments there) or moves the value of a base that views share.
 lock = threading.RLock()
@@ -106,15 +116,20 @@ def is_pending(node: Node) -> bool:
 
 def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> None:
     """`evaluate` for nodes that have no data. No reference to a node outlives the call."""
-    closure = pending_closure(targets)
-    extra = [] if alone else companions(closure) + readers_first(closure)
-    if extra:
-        targets = list(dict.fromkeys([*targets, *extra]))
-        closure = pending_closure(targets)
-    kept, uses = named_and_dear(closure, targets)
-    outputs = [*targets, *kept]
-    signature, sources = capture(closure, outputs)
     backend = current()
+    while True:
+        before = changes.count
+        targets = [node for node in targets if is_pending(node)]
+        if not targets:
+            return
+        try:
+            outputs, uses, signature, sources = expression_for(targets, alone)
+        except Exception:
+            if changes.count == before:
+                raise
+        # Else a signal handler or a finaliser evaluated meanwhile: part of this is of before it, part of after.
+        if changes.count == before:
+            break
     ledger.evaluation(reason)
     device = None if backend.name == "numpy" else placement(sources)
     if device is not None:
@@ -133,7 +148,8 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
 
         fetch([source for source in sources if type(source) is Node], reason)
         for node, value in zip(outputs, interpret(expression_of(signature), sources), strict=True):
-            settle(node, value)
+            if is_pending(node):
+                settle(node, value)
     else:
         from lazyarray.runtime.execute import Run
 
@@ -141,6 +157,19 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         run_plan(Run(plan_of(signature), sources, backend, uses), outputs)
         for check in checks:
             check([node.data for node in outputs])
+
+
+def expression_for(targets: list[Node], alone: bool) -> tuple[list[Node], dict[int, int], Signature, list[Any]]:
+    """What is to be evaluated with the targets: outputs, `uses` of `named_and_dear`, the signature and its sources."""
+    closure = pending_closure(targets)
+    extra = [] if alone else companions(closure) + readers_first(closure)
+    if extra:
+        targets = list(dict.fromkeys([*targets, *extra]))
+        closure = pending_closure(targets)
+    kept, uses = named_and_dear(closure, targets)
+    outputs = [*targets, *kept]
+    signature, sources = capture(closure, outputs)
+    return outputs, uses, signature, sources
 
 
 def evaluate_now(node: Node) -> None:
@@ -184,15 +213,17 @@ def may_warn(node: Node) -> bool:
 
 
 def run_plan(run: Run | DeviceRun, outputs: list[Node]) -> None:
-    """Runs a plan and settles its outputs, those reached before an error included."""
+    """Runs a plan and settles its outputs; after an error everything that was reached."""
     running.depth += 1
     told: list[tuple[Node, int]] = []
+    finished = False
     try:
         if config.progress:
             with shown(run):
                 run.run()
         else:
             run.run()
+        finished = True
         if run.raised:
             told = with_equals(run.raised, run.sources)
     except BaseException as error:
@@ -204,9 +235,13 @@ def run_plan(run: Run | DeviceRun, outputs: list[Node]) -> None:
         made = (run.plan, tuple([s.site if type(s) is Node else None for s in run.sources]))
         ledger.plan(*made, run.sources)
         for node, slot in zip(outputs, run.plan.outputs, strict=True):
-            value = run.memory[slot] if slot in run.done else None
-            if value is not None:
+            value = run.memory[slot] if finished or slot in run.done else None
+            if value is not None and is_pending(node):
                 node.made = made
+                settle(node, value.copy() if id(value) in taken else value)
+                taken.add(id(value))
+        if not finished:
+            for node, value in complete(run):
                 settle(node, value.copy() if id(value) in taken else value)
                 taken.add(id(value))
     for node, bits in told:
@@ -255,6 +290,7 @@ def settle(node: Node, value: Any) -> None:
     else:
         node.data = value
     node.args = ()
+    changes.count += 1
 
 
 def plan_of(signature: Signature, device: bool = False) -> Plan:

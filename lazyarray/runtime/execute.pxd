@@ -16,13 +16,15 @@ cdef class Run:
     cdef public object plan, backend, uses
     cdef public list sources, memory, raised
     cdef public set done
+    cdef public dict taken
 
     @cython.locals(place=Py_ssize_t, slot=Py_ssize_t, steps=tuple, frees=tuple)
     cpdef run(self)
     cpdef array(self, Py_ssize_t slot)
     cpdef make(self, Py_ssize_t slot)
-    @cython.locals(slot=Py_ssize_t, at=Py_ssize_t, memory=list, pointers=list, scalars=list, ready=Ready)
     cpdef kernel(self, step)
+    @cython.locals(slot=Py_ssize_t, at=Py_ssize_t, memory=list, pointers=list, scalars=list, ready=Ready)
+    cpdef launch(self, step)
     @cython.locals(scalars=list)
     cpdef list numbers(self, Ready ready)
     cpdef launch_watched(self, Ready ready, list pointers, list scalars)

@@ -18,6 +18,7 @@ from lazyarray.runtime.dump import saves_launches
 from lazyarray.runtime.floating import modes_of, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
+from lazyarray.runtime.recovery import forget_old, uninterrupted
 from lazyarray.runtime.saved import save_launch
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.kernel import Binding
@@ -80,7 +81,8 @@ class Run:
         self.sources = sources
         self.backend = backend
         self.memory: list[Array | None] = [None] * len(plan.shapes)
-        self.done: set[int] = set()  # slots whose values are complete
+        self.done: set[int] = set()  # slots whose values are complete and not written over
+        self.taken: dict[int, int] = {}  # by slot to be written in place of another: that other one
         self.raised: list[tuple[Node, int]] = []  # floating-point errors to be told, as NumPy's bits
 
     def run(self) -> None:
@@ -91,9 +93,12 @@ class Run:
             if type(step) is KernelStep:
                 self.kernel(step)
                 self.done.update(step.writes)
+                if self.taken:
+                    forget_old(self, step.writes)
             else:
                 RULES[type(step)](self, step)
-                self.done.add(step.result)
+                if type(step) is not ClaimStep:
+                    self.done.add(step.result)
             for slot in frees[place]:
                 self.memory[slot] = None
 
@@ -126,6 +131,16 @@ class Run:
 
     # -- steps -----------------------------------------------------------------------------------------------------
     def kernel(self, step: KernelStep) -> None:
+        if self.taken and not self.taken.keys().isdisjoint(step.writes):
+            uninterrupted.depth += 1
+            try:
+                self.launch(step)
+            finally:
+                uninterrupted.depth -= 1
+        else:
+            self.launch(step)
+
+    def launch(self, step: KernelStep) -> None:
         memory = self.memory
         for slot in step.writes:
             if memory[slot] is None:
@@ -241,8 +256,10 @@ class Run:
             site = self.site_of((step.result,)) if ledger.listening else None
             ledger.materialisation("copy", data.nbytes, "the value before a write is still needed", site)
             data = copied
-        elif type(node) is Node and node.data is not None:
-            self.memory[step.old] = None
+        else:
+            self.taken[step.result] = step.old
+            if type(node) is Node and node.data is not None:
+                self.memory[step.old] = None
         self.memory[step.result] = data
 
     def call(self, step: CallStep) -> None:

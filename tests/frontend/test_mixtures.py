@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
+import lazyarray
 from tests.frontend.agreement import MODES, Program, agree
 
 M = numpy.arange(12.0).reshape(3, 4)
@@ -111,3 +112,46 @@ def test_fallbacks_do_not_disturb_pending_readers(eager_below: int) -> None:
         return later, pending, y
 
     agree(program, eager_below)
+
+
+class OnlyNumpys:
+    """As pandas: takes NumPy's arrays, declines types that it does not know."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        known = {numpy.ndarray, OnlyNumpys}
+        return ("ufunc", ufunc.__name__) if known.issuperset(map(type, inputs)) else NotImplemented
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        return ("function", function.__name__) if {numpy.ndarray, OnlyNumpys}.issuperset(types) else NotImplemented
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_class_that_knows_only_numpys_arrays_is_given_those(order: int) -> None:
+    pair = (lazyarray.arange(9.0) + 1, OnlyNumpys())[::order]
+    assert numpy.maximum(*pair) == ("ufunc", "maximum")
+    assert numpy.concatenate(list(pair)) == ("function", "concatenate")
+
+
+def test_a_class_that_declines_both_is_refused_as_with_numpys_arrays() -> None:
+    class Declines:
+        def __array_ufunc__(self, *args: Any, **options: Any) -> Any:
+            return NotImplemented
+
+        def __array_function__(self, *args: Any, **options: Any) -> Any:
+            return NotImplemented
+
+    other = Declines()
+    for call in (lambda a: numpy.add(a, other), lambda a: numpy.dot(a, other)):
+        with pytest.raises(TypeError) as expected:
+            call(numpy.arange(3.0))
+        with pytest.raises(TypeError) as found:
+            call(lazyarray.arange(3.0))
+        assert str(found.value) == str(expected.value)
+
+
+def test_to_numpy_shares_the_memory() -> None:
+    x = lazyarray.arange(5000.0) * 2
+    memory = x.to_numpy()
+    assert type(memory) is numpy.ndarray
+    memory[3] = 1
+    assert x[3] == 1

@@ -1,0 +1,127 @@
+"""NumPy's functions on lazy arrays: what stays lazy, what is handed out, and how the two kinds of arrays mix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import pytest
+
+import lazyarray
+from lazyarray.frontend.array import value
+from lazyarray.ir.expression import pending_closure
+
+DATA = numpy.random.default_rng(0).standard_normal((60, 100))
+
+
+@pytest.fixture(autouse=True)
+def _recorded() -> Iterator[None]:
+    with lazyarray.config.set(eager_below=0):
+        yield
+
+
+def lazy() -> Any:
+    return lazyarray.array(DATA) * 1
+
+
+def is_pending(array: Any) -> bool:
+    return array._np is None and bool(pending_closure([value(array)]))
+
+
+STAYING: dict[str, Callable[[Any], Any]] = {
+    "sin": numpy.sin,
+    "add to NumPy's": lambda x: numpy.add(DATA, x),
+    "NumPy's on the left": lambda x: DATA + x,
+    "NumPy's on the right": lambda x: x * DATA,
+    "comparison": lambda x: x < DATA,
+    "product": lambda x: DATA.T @ x,
+    "where": lambda x: numpy.where(x > 0, x, DATA),
+    "sum over an axis": lambda x: numpy.sum(x, axis=0),
+    "mean by the method of the function": lambda x: numpy.mean(x, axis=1, keepdims=True),
+    "concatenate": lambda x: numpy.concatenate([x, DATA]),
+    "stack": lambda x: numpy.stack([DATA, x]),
+    "transpose": numpy.transpose,
+    "clip": lambda x: numpy.clip(x, -1, 1),
+    "cumsum": lambda x: numpy.cumsum(x, axis=1),
+    "reduce": lambda x: numpy.add.reduce(x, axis=1),
+    "outer": lambda x: numpy.multiply.outer(x[0], DATA[1]),
+    "roll": lambda x: numpy.roll(x, 3),
+    "zeros_like": lambda x: numpy.zeros_like(x) + x,
+    "einsum": lambda x: numpy.einsum("ij,kj->ik", x, DATA),
+}
+
+
+@pytest.mark.parametrize("call", STAYING.values(), ids=STAYING)
+def test_numpys_functions_keep_lazy_arrays_pending(call: Callable[[Any], Any]) -> None:
+    with lazyarray.strict(evaluate=True):
+        found = call(lazy())
+    assert type(found) is lazyarray.ndarray
+    assert is_pending(found)
+    expected = call(DATA)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    numpy.testing.assert_allclose(numpy.asarray(found), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_writes_into_numpys_arrays_are_seen_there() -> None:
+    out = numpy.zeros((60, 100))
+    assert numpy.multiply(lazy(), 2, out=out) is out
+    assert numpy.array_equal(out, DATA * 2)
+    out += lazy()
+    assert type(out) is numpy.ndarray
+    assert numpy.array_equal(out, DATA * 3)
+    out[3] = lazy()[4]
+    assert numpy.array_equal(out[3], DATA[4])
+    assert numpy.array_equal(out[lazy() > 1], out[DATA > 1])
+    numpy.copyto(out, lazy())
+    assert numpy.array_equal(out, DATA)
+
+
+def test_array_takes_dtype_and_copy_as_numpys_does() -> None:
+    x = lazy()
+    assert numpy.shares_memory(x.__array__(), x.__array__())
+    assert not numpy.shares_memory(x.__array__(copy=True), x.__array__())
+    assert x.__array__("f4").dtype == "f4"
+    assert numpy.shares_memory(numpy.asarray(x), numpy.array(x, copy=False))
+    for ask in (lambda a: numpy.asarray(a, "f4", copy=False), lambda a: a.__array__("f4", copy=False)):
+        with pytest.raises(ValueError, match="Unable to avoid copy"):
+            ask(x)
+        with pytest.raises(ValueError, match="Unable to avoid copy"):
+            ask(DATA)
+
+
+def test_interfaces_describe_memory_that_both_sides_write() -> None:
+    x = lazy()
+    described = x.__array_interface__
+    assert described["shape"] == (60, 100)
+    assert described["typestr"] == "<f8"
+    memory = numpy.from_dlpack(x)
+    view: Any = memoryview(x) if hasattr(x, "__buffer__") or lazyarray.ndarray in _slots() else memory
+    memory[0, 0] = 8
+    x[0, 1] = 9
+    assert (float(x[0, 0]), float(memory[0, 1]), view[0, 1]) == (8.0, 9.0, 9.0)
+    assert memory.__array_interface__["data"] == described["data"]
+    assert x.__dlpack_device__() == DATA.__dlpack_device__()
+    copied = numpy.from_dlpack(x, copy=True)
+    assert not numpy.shares_memory(copied, memory)
+
+
+def _slots() -> Any:
+    from lazyarray.frontend import buffer_slot
+
+    return buffer_slot.SLOTS
+
+
+def test_every_name_of_the_standard_is_there() -> None:
+    info: Any = lazyarray.__array_namespace_info__()
+    expected: Any = numpy.__array_namespace_info__()
+    assert info.capabilities() == expected.capabilities()
+    assert info.dtypes() == expected.dtypes()
+    assert info.default_dtypes() == expected.default_dtypes()
+    assert info.devices() == expected.devices()
+    names = "astype can_cast isdtype permute_dims matrix_transpose vecdot unstack take_along_axis cumulative_sum diff"
+    for name in names.split():
+        assert callable(getattr(lazyarray, name))
+    x = lazy()
+    assert x.to_device("cpu") is x or numpy.array_equal(x.to_device("cpu"), x)
+    assert lazyarray.asarray(x, device="cpu").device == "cpu"
