@@ -13,7 +13,7 @@ cdef class Launch:
     cpdef run(self)
 
 cdef class Launcher:
-    cdef public object _extents, _program, _strides
+    cdef public object _extents, _program, _strides, _told
     cdef public list _idle
 
     @cython.locals(ready=Launch)
