@@ -273,7 +273,7 @@ class Engine:
             self._start()
             if self._unresolved(externals):
                 return None
-        elif not all(map(find_symbol, externals)):
+        elif not image.runs_here() or not all(map(find_symbol, externals)):
             return None
         with self._lock:
             module = self._put(payload[:1], code, name, from_disk=True)
@@ -386,7 +386,7 @@ class Engine:
 def _prepare(code: bytes) -> tuple[bytes, bytes]:
     """What is kept of an object file: its image if it has one that this process can resolve, else itself."""
     laid = image.lay_out(code)
-    if laid is None or not all(map(find_symbol, laid.externals)):
+    if laid is None or not image.runs_here() or not all(map(find_symbol, laid.externals)):
         return _OF_OBJECT, code
     return _OF_IMAGE, laid.pack()
 

@@ -8,6 +8,7 @@ that asks for more (other machines' relocations, writable data) has no image, an
 from __future__ import annotations
 
 import ctypes
+import functools
 import mmap
 import struct
 import sys
@@ -115,6 +116,20 @@ def _read_symbols(code: bytes, sections: list[Any]) -> tuple[list[str], list[Any
     return [], []
 
 
+def make_executable(address: int, size: int) -> bool:
+    """Turns pages from writable to executable (never both at once: systems that forbid that let this pass)."""
+    protect = ctypes.CDLL(None).mprotect
+    protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return bool(protect(address, size, mmap.PROT_READ | mmap.PROT_EXEC) == 0)
+
+
+@functools.cache
+def runs_here() -> bool:
+    """Whether this process may run code out of memory that it wrote."""
+    memory = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return make_executable(ctypes.addressof(ctypes.c_char.from_buffer(memory)), mmap.PAGESIZE)
+
+
 class Loaded:
     """An image in this process's memory, for as long as the object lives."""
 
@@ -125,11 +140,8 @@ class Loaded:
         self._memory.write(image.code)
         for offset, name, addend in image.relocations:
             struct.pack_into("<q", self._memory, offset, (find(name) if name else self.base) + addend)
-        protect = ctypes.CDLL(None, use_errno=True).mprotect
-        protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-        # Never writable and executable at once: systems that forbid that let this pass.
-        if protect(self.base, size, mmap.PROT_READ | mmap.PROT_EXEC):
-            raise OSError(ctypes.get_errno(), "the system does not run code that is made at run time")
+        if not make_executable(self.base, size):
+            raise OSError("the system does not run code that is made at run time")
         self._symbols = image.symbols
 
     def get_function_address(self, name: str) -> int:

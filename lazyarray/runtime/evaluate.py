@@ -15,7 +15,6 @@ from weakref import WeakSet
 from lazyarray.config import config
 from lazyarray.ir.expression import Signature, capture, expression_of, pending_closure
 from lazyarray.ir.node import PINNED, TAPE, Node
-from lazyarray.passes.own_loops import use_numpy_loops
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.device import Remote, fetch, placement
 from lazyarray.runtime.device_errors import tell_waiting
@@ -306,6 +305,8 @@ def plan_of(signature: Signature, device: bool = False) -> Plan:
                 del plans[old]
         expression = expression_of(signature)
         if exact:
+            from lazyarray.passes.own_loops import use_numpy_loops
+
             expression = use_numpy_loops(expression, current().runs_numpy_loop)
         plan = plans[signature] = new_plan(expression)
     return plan

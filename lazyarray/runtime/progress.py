@@ -9,9 +9,10 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from lazyarray.schedule.plan import CallStep, KernelStep, Plan, Step
+if TYPE_CHECKING:
+    from lazyarray.schedule.plan import Plan, Step
 
 DELAY: Final = 2.0  # seconds from which an evaluation is long
 _EVERY: Final = 0.1  # seconds between looks
@@ -30,6 +31,8 @@ class Watched(Protocol):
 
 def weight(plan: Plan, step: Step) -> int:
     """What a step counts for: the bytes that it moves; any step counts for something."""
+    from lazyarray.schedule.plan import CallStep, KernelStep
+
     if isinstance(step, KernelStep):
         return 1 + step.loaded + step.stored
     if isinstance(step, CallStep):
@@ -39,6 +42,8 @@ def weight(plan: Plan, step: Step) -> int:
 
 def results(step: Step) -> tuple[int, ...]:
     """The slots that are done when the step is."""
+    from lazyarray.schedule.plan import KernelStep
+
     return step.writes if isinstance(step, KernelStep) else (step.result,)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from lazyarray.ir.node import Node
-from lazyarray.schedule.plan import Plan
+
+if TYPE_CHECKING:
+    from lazyarray.schedule.plan import Plan
 
 
 class _Uninterrupted(threading.local):

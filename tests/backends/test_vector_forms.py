@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 
 import lazyarray as la
 from lazyarray.schedule.kernel import Access, Instruction, Kernel, Reduction, Stage, Store
 from lazyarray_llvm import engine
-from lazyarray_llvm.lower.kernel import emit
+from lazyarray_llvm.lower.emit import emit
 
-WIDE = replace(engine.host(), vector_bytes=64)
+WIDE = engine.host()._replace(vector_bytes=64)
 I = Instruction  # noqa: E741
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lazyarray.inspect import doctor
-from lazyarray.native import find_compiled
+from lazyarray.native import INDEX, find_compiled
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -78,17 +77,16 @@ def test_the_form_of_the_hot_modules_is_told(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_why_the_hot_modules_run_as_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LAZYARRAY_NATIVE", raising=False)
-    assert "were not compiled when the package was installed" in find_compiled(tmp_path)[1]
-    index = tmp_path / "index.json"
-    index.write_text(json.dumps({"python": "cpython-27", "modules": {}}))
-    assert find_compiled(tmp_path)[1].startswith("they were compiled for cpython-27")
-    entry = {"file": "node.so", "digest": "of another source"}
-    index.write_text(json.dumps({"python": sys.implementation.cache_tag, "modules": {"lazyarray.ir.node": entry}}))
-    assert find_compiled(tmp_path) == ({}, "files of lazyarray.ir.node are missing")
+    assert "were not compiled when the package was installed" in find_compiled(str(tmp_path))[1]
+    index = tmp_path / INDEX
+    index.write_text("cpython-27\n")
+    assert find_compiled(str(tmp_path))[1].startswith("they were compiled for cpython-27")
+    index.write_text(f"{sys.implementation.cache_tag}\nlazyarray.ir.node\tnode.so\tof another source\n")
+    assert find_compiled(str(tmp_path)) == ({}, "files of lazyarray.ir.node are missing")
     (tmp_path / "node.so").touch()
-    assert find_compiled(tmp_path) == ({}, "lazyarray.ir.node has changed since they were compiled")
+    assert find_compiled(str(tmp_path)) == ({}, "lazyarray.ir.node has changed since they were compiled")
     monkeypatch.setenv("LAZYARRAY_NATIVE", "0")
-    assert find_compiled(tmp_path) == ({}, "LAZYARRAY_NATIVE is 0")
+    assert find_compiled(str(tmp_path)) == ({}, "LAZYARRAY_NATIVE is 0")
 
 
 def test_a_device_that_does_not_open_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ JOBS = 2
 @pytest.mark.parametrize("mode", suite.MODES)
 def test_numpys_tests_fail_where_it_is_known(mode: str) -> None:
     total = run.Total(list(run.run_mode(mode, share.FILES, JOBS)))
-    assert total.cases[1] > 800
+    assert total.cases[1] > 700
     if share.this_numpy() not in share.known_versions():
         assert run.percent(total.cases) >= share.FLOOR, total.causes()[:10]
         return
