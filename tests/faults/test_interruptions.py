@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -49,13 +49,12 @@ def interrupted(after: float) -> Iterator[None]:
     assert "lazyarray was evaluating what was recorded at" in notes[0]
 
 
-@contextmanager
-def interrupted_or_done(after: float) -> Iterator[None]:
-    """The same, where the block may end before."""
+def interrupt_or_finish(call: Callable[[], object], after: float) -> None:
+    """Sends Ctrl-C so many seconds after the call begins, which may end before."""
     sender = threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT))
     try:
         sender.start()
-        yield
+        call()
         sender.join()
         time.sleep(0.01)
     except KeyboardInterrupt:
@@ -98,8 +97,7 @@ def test_a_kernel_that_writes_over_its_input_is_finished_before_ctrl_c_counts() 
     for after in (0.005, 0.02, 0.05):
         x = lazyarray.array(values)
         x[:] = expensive(x)
-        with interrupted_or_done(after):
-            x.evaluate()
+        interrupt_or_finish(x.evaluate, after)
         assert numpy.array_equal(x, expected)
 
 
