@@ -23,6 +23,7 @@ from lazyarray.runtime.device import (
     configured,
     in_use,
     is_host,
+    names_device,
     open_device,
     placement,
     send,
@@ -133,6 +134,8 @@ def placed(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             where = device_name(args[0])
         if where is None or where == HOST or not isinstance(where, str):
             return function(*args, **options)
+        if asked is not None and not names_device(asked):
+            return function(*args, **options)  # NumPy's error
         options.pop("device", None)
         place = open_device(where)
         if asked is None and configured() is place:

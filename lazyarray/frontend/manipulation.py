@@ -234,8 +234,11 @@ def _flat(x: ndarray, order: Any, copy: bool) -> Any:
 # ---- joins
 
 
-def concatenate_small(arrays: Any, /, *args: Any, **options: Any) -> Any:
+def concatenate_small(*arguments: Any, **options: Any) -> Any:
     """`concatenate` ahead of the general look at its operands: small plain arrays in a list or tuple."""
+    if not arguments:
+        return _concatenate_any(**options)
+    arrays, *args = arguments
     if (type(arrays) is list or type(arrays) is tuple) and "out" not in options and len(args) < 2:
         limit = config.eager_below
         parts = []

@@ -169,13 +169,18 @@ def ask_others(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[s
 
 
 def ask_other_functions(source: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """The same of one of NumPy's functions."""
-    for item in _relevant(args, options):
-        if is_foreign(item):
-            result = type(item).__array_function__(item, source, types, args, options)
-            if result is not NotImplemented:
-                return result
-    return wrap(source(*export(args), **export(options)))
+    """The same of one of NumPy's functions; `NotImplemented` where all decline NumPy's arrays too."""
+    foreign = [item for item in _relevant(args, options) if is_foreign(item)]
+    for item in foreign:
+        result = type(item).__array_function__(item, source, types, args, options)
+        if result is not NotImplemented:
+            return result
+    known = tuple(dict.fromkeys([_nparray if kind in BUILTIN else kind for kind in types]))
+    for item in foreign:
+        result = type(item).__array_function__(item, source, known, export(args), export(options))
+        if result is not NotImplemented:
+            return wrap(result)
+    return NotImplemented
 
 
 def _operands(inputs: Sequence[Any], options: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -117,9 +117,7 @@ def entry_point(group: str, name: str, what: str, built_in: str = "cpu") -> Any:
     """The object that an installed package declares as entry point `name` of the group."""
     target = _declared(group, name)
     if target is None:
-        from importlib.metadata import entry_points
-
-        points = {point.name: point.value for point in entry_points(group=group)}
+        points = _points(group)
         if name not in points:
             raise BackendError(
                 f"no {what} called {name!r} is installed; known: {', '.join(sorted({*points, built_in}))}. "
@@ -128,6 +126,17 @@ def entry_point(group: str, name: str, what: str, built_in: str = "cpu") -> Any:
         target = points[name]
     module, _, attribute = target.partition(":")
     return getattr(import_module(module), attribute)
+
+
+def has_entry_point(group: str, name: str) -> bool:
+    """Whether an installed package declares an entry point of this name."""
+    return _declared(group, name) is not None or name in _points(group)
+
+
+def _points(group: str) -> dict[str, str]:
+    from importlib.metadata import entry_points
+
+    return {point.name: point.value for point in entry_points(group=group)}
 
 
 def _declared(group: str, name: str) -> str | None:

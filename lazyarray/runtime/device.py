@@ -18,7 +18,7 @@ from lazyarray.config import config
 from lazyarray.errors import BackendError, DeviceMemoryError
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Library, Node, Spec
-from lazyarray.runtime.backend import _loaded, entry_point, load
+from lazyarray.runtime.backend import _loaded, entry_point, has_entry_point, load
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
 
@@ -214,6 +214,14 @@ def open_device(name: str) -> Device:
                 found = _devices[full] = make(int(number or 0))
             _devices[name] = found
     return found
+
+
+def names_device(name: str) -> bool:
+    """Whether the name is one of a device that is open, or that an installed package knows, be it there or not."""
+    kind, colon, number = name.partition(":")
+    if colon and not number.isdecimal():
+        return False
+    return f"{kind}:{int(number or 0)}" in _devices or has_entry_point(GROUP, kind)
 
 
 def in_use() -> bool:

@@ -125,3 +125,40 @@ def test_every_name_of_the_standard_is_there() -> None:
     x = lazy()
     assert x.to_device("cpu") is x or numpy.array_equal(x.to_device("cpu"), x)
     assert lazyarray.asarray(x, device="cpu").device == "cpu"
+
+
+@pytest.mark.parametrize("device", ["nonsense", "cuda:first", ":", "CPU"])
+@pytest.mark.parametrize("name", ["arange", "zeros", "asarray", "linspace"])
+def test_a_device_that_no_package_knows_is_numpys_error(name: str, device: str) -> None:
+    args = (0.0, 1.0) if name == "linspace" else (5,)
+    with pytest.raises(ValueError, match="Device not understood") as theirs:
+        getattr(numpy, name)(*args, device=device)
+    with pytest.raises(ValueError, match="Device not understood") as ours:
+        getattr(lazyarray, name)(*args, device=device)
+    assert str(ours.value) == str(theirs.value)
+
+
+@pytest.mark.parametrize("name", ["concatenate", "mean", "asarray", "where", "stack", "dot"])
+def test_a_call_without_arguments_is_refused_in_the_functions_name(name: str) -> None:
+    with pytest.raises(TypeError) as theirs:
+        getattr(numpy, name)()
+    with pytest.raises(TypeError) as ours:
+        getattr(lazyarray, name)()
+    assert str(ours.value).startswith(f"{name}()") or str(ours.value) == str(theirs.value)
+
+
+def test_a_class_that_declines_every_array_is_numpys_error() -> None:
+    class Other:
+        asked: list[Any] = []  # noqa: RUF012
+
+        def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+            self.asked.append(types)
+            return NotImplemented
+
+    x, other = lazy(), Other()
+    assert x.__array_function__(numpy.concatenate, (lazyarray.ndarray, Other), ((x, other),), {}) is NotImplemented
+    assert set(other.asked[0]) == {lazyarray.ndarray, Other}
+    assert set(other.asked[1]) == {numpy.ndarray, Other}
+    for function in (numpy.concatenate, lazyarray.concatenate):
+        with pytest.raises(TypeError, match=r"no implementation found for 'numpy\.concatenate'"):
+            function((x, other))
