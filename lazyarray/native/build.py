@@ -12,6 +12,9 @@ import shutil
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Iterable
+from importlib.metadata import version
+from importlib.util import source_hash
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,6 +66,8 @@ MODULES: Final = (
     "lazyarray.ir.index_map",
     "lazyarray.runtime.pool",
 )
+INPUTS: Final = "inputs.txt"  # beside the index, a line for each module: its name, what its library was made of
+FLAGS: Final = [] if os.name == "nt" else ["-O2", "-g0", "-fvisibility=hidden", "-Wno-unused-function"]
 DIRECTIVES: Final = {
     "language_level": 3,
     "annotation_typing": False,  # the annotations are mypy's; C's types stand in the .pxd files
@@ -87,15 +92,30 @@ def rewrite(source: str) -> str:
     return _CIMPORT.sub(r"from cython.cimports.\1 import \2", source)
 
 
-def lay_out(folder: Path) -> list[Path]:
+def types_files() -> dict[Path, Path]:
+    """All `.pxd` files, by where they stand in the package that they describe."""
+    return {
+        found.relative_to(ROOT / "backends" if found.is_relative_to(ROOT / "backends") else ROOT): found
+        for pattern in ("lazyarray/**/*.pxd", "backends/**/*.pxd", "lazyarray_*/**/*.pxd")
+        for found in sorted(ROOT.glob(pattern))
+    }
+
+
+def inputs_of(modules: Iterable[str]) -> dict[str, str]:
+    """By module, a digest of all that its library is made of: its source, any module's types, how it is compiled."""
+    common = [version("Cython"), version("numpy"), sysconfig.get_config_var("SOABI"), *FLAGS, repr(DIRECTIVES)]
+    common += [found.read_text(encoding="utf-8") for found in types_files().values()]
+    shared = source_hash("\0".join(map(str, common)).encode())
+    return {module: source_hash(shared + file_of(module).read_bytes()).hex() for module in modules}
+
+
+def lay_out(folder: Path, modules: Iterable[str]) -> list[Path]:
     """Copies the modules and all `.pxd` files into `folder` as Cython is to see them; the modules' files."""
-    for pattern in ("lazyarray/**/*.pxd", "backends/**/*.pxd", "lazyarray_*/**/*.pxd"):
-        for found in ROOT.glob(pattern):
-            relative = found.relative_to(ROOT / "backends" if found.is_relative_to(ROOT / "backends") else ROOT)
-            _prepare(folder, relative)
-            shutil.copy(found, folder / relative)
+    for relative, found in types_files().items():
+        _prepare(folder, relative)
+        shutil.copy(found, folder / relative)
     files = []
-    for module in MODULES:
+    for module in modules:
         relative = Path(*module.split(".")).with_suffix(".py")
         _prepare(folder, relative)
         (folder / relative).write_text(rewrite(file_of(module).read_text(encoding="utf-8")), encoding="utf-8")
@@ -122,7 +142,7 @@ def compile_files(folder: Path, files: list[Path]) -> None:
             [str(file)],
             include_dirs=[np.get_include()],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), ("CYTHON_USE_TYPE_SPECS", "0")],
-            extra_compile_args=[] if os.name == "nt" else ["-O2", "-Wno-unused-function"],
+            extra_compile_args=FLAGS,
         )
         for file in files
     ]
@@ -136,22 +156,38 @@ def compile_files(folder: Path, files: list[Path]) -> None:
 
 
 def build(target: Path = HERE / "lib") -> None:
-    """Compiles the modules into `target`, with an index of what was compiled."""
+    """Compiles the modules into `target`, with an index of them. What is there of the same inputs stays."""
     from lazyarray.native import INDEX, digest_of
 
     digests = {module: digest_of(str(file_of(module))) for module in MODULES}  # sources may be edited while it takes
+    inputs = inputs_of(MODULES)
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    libraries = {module: f"{Path(*module.split('.'))}{suffix}" for module in MODULES}
+    made = dict(line.split("\t") for line in _lines(target / INPUTS))
+    kept = [m for m in MODULES if made.get(m) == inputs[m] and (target / libraries[m]).exists()]
     with tempfile.TemporaryDirectory() as name:
         folder, before = Path(name), Path.cwd()
+        for module in kept:
+            _prepare(folder / "lib", Path(libraries[module]))
+            shutil.copy2(target / libraries[module], folder / "lib" / libraries[module])
         os.chdir(folder)
         try:
-            compile_files(folder, lay_out(folder))
+            files = lay_out(folder, [module for module in MODULES if module not in kept])
+            if files:
+                compile_files(folder, files)
         finally:
             os.chdir(before)
         shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(folder / "lib", target)
-    suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    lines = [f"{module}\t{Path(*module.split('.'))}{suffix}\t{digests[module]}\n" for module in MODULES]
+        for module in MODULES:
+            (target / libraries[module]).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(folder / "lib" / libraries[module], target / libraries[module])
+    lines = [f"{module}\t{libraries[module]}\t{digests[module]}\n" for module in MODULES]
     (target / INDEX).write_text(f"{sys.implementation.cache_tag}\n{''.join(lines)}", encoding="utf-8")
+    (target / INPUTS).write_text("".join(f"{m}\t{inputs[m]}\n" for m in MODULES), encoding="utf-8")
+
+
+def _lines(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
 
 
 if __name__ == "__main__":

@@ -1,0 +1,45 @@
+"""The compiled form of the hot modules: what it is made of decides what is compiled again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lazyarray.native import build
+
+MODULES = ("lazyarray.ir.node", "lazyarray.frontend.small")
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of two modules and their types, which the build takes for the project."""
+    pytest.importorskip("Cython")
+    for module in MODULES:
+        source = build.file_of(module)
+        target = tmp_path / source.relative_to(build.ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for suffix in (".py", ".pxd"):
+            target.with_suffix(suffix).write_text(source.with_suffix(suffix).read_text())
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    monkeypatch.setattr(build, "file_of", lambda module: tmp_path.joinpath(*module.split(".")).with_suffix(".py"))
+    return tmp_path
+
+
+def test_a_changed_module_is_compiled_again_alone(tree: Path) -> None:
+    before = build.inputs_of(MODULES)
+    assert build.inputs_of(MODULES) == before
+    source = tree / "lazyarray" / "frontend" / "small.py"
+    source.write_text(source.read_text() + "\n")
+    after = build.inputs_of(MODULES)
+    assert [module for module in MODULES if after[module] != before[module]] == ["lazyarray.frontend.small"]
+
+
+def test_changed_types_and_flags_compile_all_again(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = build.inputs_of(MODULES)
+    types = tree / "lazyarray" / "ir" / "node.pxd"
+    types.write_text(types.read_text() + "\n")
+    after = build.inputs_of(MODULES)
+    assert all(after[module] != before[module] for module in MODULES)
+    monkeypatch.setattr(build, "FLAGS", ["-O3"])
+    assert all(build.inputs_of(MODULES)[module] != after[module] for module in MODULES)
