@@ -10,10 +10,11 @@ from lazyarray_llvm.lower.columns import Columns
 from lazyarray_llvm.lower.facts import LONG, Levels, cost, merged, stage_instructions, widest
 from lazyarray_llvm.lower.frame import Frame, Register
 from lazyarray_llvm.lower.kernel import Form
-from lazyarray_llvm.lower.memory import Point, along_lanes, fixed_step, store
+from lazyarray_llvm.lower.memory import Point, along_lanes, fixed_step, load, store
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row
 from lazyarray_llvm.lower.ordered import (
     Counters,
+    added,
     count_bits,
     emit_vector,
     inside_row,
@@ -50,7 +51,9 @@ def describe(kernel: Kernel) -> str:
         for s in stage.stores:
             place = f"{s.access}" if s.offset is None else f"{s.access} at v{s.offset}"
             where = "" if s.mask is None else f" where v{s.mask}"
-            lines.append(f"    {'pack' if s.packed else 'store'} v{s.value} to {place}{where}")
+            apart = ", rows apart" if s.apart else ""
+            word = "pack" if s.packed else "add" if s.op == "add" else "store"
+            lines.append(f"    {word} v{s.value} to {place}{where}{apart}")
         if stage.kept:
             lines.append(f"    keep {' '.join(f'v{v}' for v in stage.kept)}")
     return "\n".join(lines)
@@ -90,6 +93,12 @@ def emit(kernel: Kernel, host: Host, form: Form = "whole") -> str:
 _SHORT_BODY = 14  # below so many instructions, vectors are doubled for instruction level parallelism
 _SINGLE_BODY = 40  # from so many on, only one masked copy of the body is emitted where masks are cheap
 _LONGEST_PAIRED = 400  # up to so many, two vectors at once are worth compiling
+_MOST_EMITTED = 900  # instructions of all vectors that are worked on at once: bounds compile time
+_MOST_AT_ONCE = 4
+_LATENCY = 4  # cycles until the result of an instruction can be used
+_PER_CYCLE = 2  # vector instructions that start in a cycle
+_WINDOW = 256  # instructions that a core looks ahead: the next vectors of short bodies are among them
+_REGISTERS = 32
 # Instructions that take tens of cycles and are not pipelined. Functions of many instructions fill the registers and the
 # waiting time with their own: two vectors of Black-Scholes took between 0.9 and 1.9 times as long as one after another.
 _WAITING = frozenset(("divide", "sqrt", "reciprocal"))
@@ -107,6 +116,38 @@ def waits(stage: Stage, codes: dict[int, str]) -> bool:
     )
 
 
+def vectors_at_once(stage: Stage, levels: Levels, work: int) -> int:
+    """How many vectors a body of short operations takes at once, so that chains of dependent ones leave no gaps."""
+    if not LONG.isdisjoint(i.op for i in stage_instructions(stage)):
+        return 1
+    ready: dict[int, int] = {}
+    for instruction in stage_instructions(stage):
+        if levels.of(instruction.target) == 3:
+            ready[instruction.target] = _LATENCY + max((ready.get(a, 0) for a in instruction.args), default=0)
+    gaps = max(ready.values(), default=0) * _PER_CYCLE / (work * max(1.0, _WINDOW / work))
+    most = min(_MOST_AT_ONCE, _MOST_EMITTED // work, _REGISTERS // max(1, most_alive(stage, levels)))
+    count = 1
+    while 2 * count <= most and count < gaps:
+        count *= 2
+    return count
+
+
+def most_alive(stage: Stage, levels: Levels) -> int:
+    """The most vectors of one body that are needed at any one place."""
+    last = {a: place for place, i in enumerate(stage.body) for a in i.args}
+    last |= {v: len(stage.body) for s in stage.stores for v in (s.value, s.mask, s.offset) if v is not None}
+    alive = most = 0
+    ends: dict[int, int] = {}
+    for place, instruction in enumerate(stage.body):
+        alive -= ends.pop(place, 0)
+        if levels.of(instruction.target) == 3 and instruction.target in last:
+            alive += 1
+            end = last[instruction.target]
+            ends[end] = ends.get(end, 0) + 1
+        most = max(most, alive)
+    return most
+
+
 def elementwise_span(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -> Span:
     """Lanes and loops for a stage without reductions."""
     lanes = vector_lanes(kernel, stage, levels, host)
@@ -120,6 +161,8 @@ def elementwise_span(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -
     single = host.vector_bytes == 64 and work >= _SINGLE_BODY and moved
     if single and work <= _LONGEST_PAIRED and lanes <= 16 and waits(stage, value_codes(kernel)):
         lanes *= 2
+    elif single:
+        lanes *= min(vectors_at_once(stage, levels, work), max(1, 64 // lanes))
     wide = lanes if single or work >= _SHORT_BODY or None in steps else 2 * lanes
     return Span(lanes, wide, single=single, strict=any(step is not None and step > 1 for step in steps))
 
@@ -158,16 +201,21 @@ def put(body: Body, target: Store, env: dict[int, AnyValue], point: Point) -> No
     """One store of a kernel without reduction axes, at one point."""
     frame, base = body.frame, body.rows[target.access]
     mask = None if target.mask is None else body.value(target.mask, env, point.lanes)
-    value = body.value(target.value, env, point.lanes)
+    scattered = target.offset is not None and body.placed(target.access, target.offset) is None
+    # One by one, what is the same everywhere is written from where it is.
+    lanes = 1 if scattered and body.levels.of(target.value) < 3 else point.lanes
+    value = body.value(target.value, env, lanes)
     assert mask is None or isinstance(mask, Value)
     if target.offset is not None:
         row = body.placed(target.access, target.offset)
         if row is not None:
+            if target.op == "add":
+                value = added(frame, load(frame, target.access, row, point), value)
             store(frame, target.access, row, point, value, mask)
             return
         offsets = body.value(target.offset, env, point.lanes)
         assert isinstance(offsets, Value)
-        scatter(frame, base, point, value, along_lanes(frame, target.access, offsets, point), mask)
+        scatter(frame, base, point, value, along_lanes(frame, target.access, offsets, point), mask, target.op)
     elif target.packed:
         assert target.mask is not None
         assert mask is not None
