@@ -127,12 +127,14 @@ def _is_element(key: Any) -> bool:
 
 
 def _is_basic(key: Any) -> bool:
-    if type(key) is tuple:
-        for item in key:  # noqa: SIM110
-            if type(item) not in _BASIC:
+    kind = type(key)
+    if kind is tuple:
+        for item in key:
+            kind = type(item)
+            if kind is not int and kind is not slice and kind not in _BASIC:
                 return False
         return True
-    return type(key) in _BASIC
+    return kind is int or kind is slice or kind in _BASIC
 
 
 def _op(name: str) -> Op:
@@ -271,11 +273,11 @@ class Handle(Fields):
             data = self._np
         elif self._node is None and _is_basic(key):
             if type(value) in _IMMEDIATE:
-                if overwrite(self, key, value, _is_element(key)):
+                if overwrite(self, key, value):
                     return
             elif type(value) is known.array:
                 given: Fields = value
-                if given._np is not None and overwrite(self, key, given._np, False):
+                if given._np is not None and overwrite(self, key, given._np):
                     return
         if data is None and keys.put(self, key, value):
             return

@@ -2,7 +2,7 @@
 cimport cython
 
 from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits, wrapped
-from lazyarray.native.primitives cimport address_of, size_of_memory
+from lazyarray.native.primitives cimport address_of, most_selected, remember, same_memory, size_of_memory
 from lazyarray.runtime.root cimport Root
 
 cdef type _nparray
@@ -11,8 +11,8 @@ cdef type _nparray
 cpdef lend(Fields array, key)
 @cython.locals(size=Py_ssize_t, place=Py_ssize_t)
 cdef Py_ssize_t _size(key, shape)
-@cython.locals(result=Fields, lent=list)
+@cython.locals(result=Fields)
 cdef _note(Root base, found)
 @cython.locals(base=Root)
-cpdef bint overwrite(Fields array, key, value, bint element)
+cpdef bint overwrite(Fields array, key, value)
 cpdef take_back(Fields array, Root base)

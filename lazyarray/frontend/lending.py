@@ -9,13 +9,12 @@ was lent and is still alive is taken back: it shows the base. One of the modules
 from __future__ import annotations
 
 from typing import Any, Final
-from weakref import ref
 
 import numpy as np
 
 from lazyarray.frontend.quick import Fields, known, limits, wrapped  # cimport
 from lazyarray.ir.index_map import IndexMap
-from lazyarray.native.primitives import address_of, size_of_memory  # cimport
+from lazyarray.native.primitives import address_of, most_selected, remember, same_memory, size_of_memory  # cimport
 from lazyarray.runtime.buffer import recall
 from lazyarray.runtime.root import Root  # cimport
 
@@ -106,20 +105,14 @@ def _size(key: Any, shape: Any) -> int:
 def _note(base: Root, found: Any) -> Any:
     result: Fields = wrapped(found)
     result._base = base
-    lent = base.lent
-    if len(lent) >= REMEMBERED:
-        lent = [reference for reference in lent if reference() is not None]
-        if len(lent) >= REMEMBERED:
-            del lent[0]
-        base.lent = lent
-    lent.append(ref(result))
+    remember(base.lent, result, REMEMBERED)
     return result
 
 
-def overwrite(array: Fields, key: Any, value: Any, element: bool) -> bool:
+def overwrite(array: Fields, key: Any, value: Any) -> bool:
     """`array[key] = value` in the memory that a base has given out, for a small region; False: nothing has happened.
 
-    `array` is SHARED, `key` basic, `value` a number or plain memory; `element`: the key is integers alone.
+    `array` is SHARED, `key` basic, `value` a number or plain memory.
     """
     base: Root = array._base
     memory = base.memory
@@ -127,24 +120,30 @@ def overwrite(array: Fields, key: Any, value: Any, element: bool) -> bool:
         return False
     view = array._map
     whole = memory if view is None else known.show(view, memory)
-    if element:
-        rank = len(key) if type(key) is tuple else 1
-        if rank == whole.ndim:
-            try:
-                whole[key] = value
-            except IndexError:
+    if most_selected(whole, key) >= limits.eager:
+        try:
+            region = whole[key]
+        except (IndexError, ValueError, TypeError):
+            return False
+        if type(region) is _nparray:
+            if size_of_memory(region) >= limits.eager:
                 return False
+            region[...] = value
+            return True
+    elif type(value) is _nparray:
+        # `a[i] += b` reads, adds in place, and writes what is there already.
+        try:
+            region = whole[key]
+        except (IndexError, ValueError, TypeError):
+            return False
+        if type(region) is _nparray:
+            if not same_memory(region, value):
+                region[...] = value
             return True
     try:
-        region = whole[key]
-    except (IndexError, ValueError, TypeError):
-        return False
-    if type(region) is not _nparray:
         whole[key] = value
-        return True
-    if size_of_memory(region) >= limits.eager:
+    except IndexError:
         return False
-    region[...] = value
     return True
 
 

@@ -60,6 +60,49 @@ cdef extern from *:
         return size;
     }
 
+    /* At most so many elements of `a` does a basic key select: integers take their axes away. */
+    static Py_ssize_t lazyarray_most_selected(PyObject *a, PyObject *key) {
+        PyArrayObject_fields *x = (PyArrayObject_fields *)a;
+        Py_ssize_t most = 1;
+        int axis;
+        for (axis = 0; axis < x->nd; axis++) {
+            int taken = 0;
+            if (PyTuple_Check(key)) {
+                Py_ssize_t place, count = PyTuple_GET_SIZE(key);
+                taken = axis < count && PyLong_CheckExact(PyTuple_GET_ITEM(key, axis));
+                for (place = 0; taken && place < axis; place++) {
+                    PyObject *item = PyTuple_GET_ITEM(key, place);
+                    taken = PyLong_CheckExact(item) || PySlice_Check(item);
+                }
+            }
+            else taken = !axis && PyLong_CheckExact(key);
+            if (!taken) most *= x->dimensions[axis];
+        }
+        return most;
+    }
+
+    static int lazyarray_same_memory(PyObject *a, PyObject *b) {
+        PyArrayObject_fields *x = (PyArrayObject_fields *)a, *y = (PyArrayObject_fields *)b;
+        size_t bytes = x->nd * sizeof(npy_intp);
+        return x->data == y->data && x->descr == y->descr && x->nd == y->nd
+            && !memcmp(x->dimensions, y->dimensions, bytes) && !memcmp(x->strides, y->strides, bytes);
+    }
+
+    /* Adds a weak reference in place of a dead one, or at the end, or at most `limit` long, in place of the oldest. */
+    static int lazyarray_remember(PyObject *list, PyObject *item, Py_ssize_t limit) {
+        PyObject *weak = PyWeakref_NewRef(item, NULL);
+        Py_ssize_t place, length = PyList_GET_SIZE(list);
+        int failed;
+        if (!weak) return -1;
+        for (place = length - 1; place >= 0; place--)
+            if (PyWeakref_GET_OBJECT(PyList_GET_ITEM(list, place)) == Py_None)
+                return PyList_SetItem(list, place, weak);
+        if (length >= limit && PyList_SetSlice(list, 0, 1, NULL) < 0) { Py_DECREF(weak); return -1; }
+        failed = PyList_Append(list, weak);
+        Py_DECREF(weak);
+        return failed;
+    }
+
     static size_t lazyarray_address_of(PyObject *a) { return (size_t)((PyArrayObject_fields *)a)->data; }
 
     /* The function of `type` that stands where `found` stands in `like`; NULL if there is none. */
@@ -105,5 +148,8 @@ cdef extern from *:
     bint same_shape "lazyarray_same_shape" (object a, object b)
     Py_ssize_t size_of_memory "lazyarray_size_of_memory" (object a)
     size_t address_of "lazyarray_address_of" (object a)
+    Py_ssize_t most_selected "lazyarray_most_selected" (object a, object key)
+    bint same_memory "lazyarray_same_memory" (object a, object b)
+    int remember "lazyarray_remember" (object items, object item, Py_ssize_t limit) except -1
     int wrap_slots "lazyarray_wrap_slots" (object cls, object source) except -1
     Py_ssize_t count "Py_REFCNT" (object item)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from typing import Any, Final
+from weakref import ref
 
 create: Final[Any] = object.__new__
 """An instance of a class whose `__new__` and `__init__` do not run. `create(cls)`"""
@@ -44,6 +45,35 @@ def address_of(data: Any) -> int:
     """Where a NumPy array's first element is."""
     address: int = data.__array_interface__["data"][0]
     return address
+
+
+def most_selected(a: Any, key: Any) -> int:
+    """At most so many elements of a NumPy array does a basic key select: integers take their axes away."""
+    items = key if type(key) is tuple else (key,)
+    most = 1
+    for axis, extent in enumerate(a.shape):
+        before = items[: axis + 1]
+        known = len(before) > axis and all(type(item) in (int, slice) for item in before)
+        if not (known and type(before[axis]) is int):
+            most *= extent
+    return most
+
+
+def same_memory(a: Any, b: Any) -> bool:
+    """True when two NumPy arrays are the same elements of the same memory, in the same order."""
+    same = a.dtype == b.dtype and a.shape == b.shape and a.strides == b.strides
+    return bool(same and address_of(a) == address_of(b))
+
+
+def remember(items: list[Any], item: Any, limit: int) -> None:
+    """Adds a weak reference in place of a dead one, or at the end, or at most `limit` long, in place of the oldest."""
+    for place in range(len(items) - 1, -1, -1):
+        if items[place]() is None:
+            items[place] = ref(item)
+            return
+    if len(items) >= limit:
+        del items[0]
+    items.append(ref(item))
 
 
 def wrap_slots(_cls: type, _source: type) -> None:
