@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lazyarray.frontend.lending import lend, overwrite  # cimport
+from lazyarray.frontend.lending import lend, overwrite, put_seen_element, seen_element  # cimport
 from lazyarray.frontend.loops import IMMEDIATE, memo_of
 from lazyarray.frontend.quick import Fields, Op, binary, in_place, known, limits, reflected, unary, wrapped  # cimport
 from lazyarray.native.primitives import size_of_memory, wrap_slots  # cimport
@@ -208,6 +208,10 @@ class Handle(Fields):
         """Return self[key]."""
         data = self._np
         kind = type(key)
+        if kind is int or kind is tuple:
+            found = seen_element(self, key)
+            if found is not None:
+                return found
         if data is not None:
             if size_of_memory(data) < limits.eager:
                 place = key
@@ -248,6 +252,8 @@ class Handle(Fields):
         """Set self[key] to value."""
         data = self._np
         kind = type(key)
+        if (kind is int or kind is tuple) and put_seen_element(self, key, value):
+            return
         if data is not None:
             small = size_of_memory(data) < limits.eager
             place = key

@@ -2,11 +2,16 @@
 cimport cython
 
 from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits, wrapped
-from lazyarray.native.primitives cimport address_of, most_selected, remember, same_memory, size_of_memory
+from lazyarray.native.primitives cimport address_of, element_of, most_selected, put_element
+from lazyarray.native.primitives cimport remember, same_memory, size_of_memory
 from lazyarray.runtime.root cimport Root
 
 cdef type _nparray
 
+@cython.locals(base=Root)
+cpdef seen_element(Fields array, key)
+@cython.locals(base=Root)
+cpdef bint put_seen_element(Fields array, key, value)
 @cython.locals(base=Root)
 cpdef lend(Fields array, key)
 @cython.locals(size=Py_ssize_t, place=Py_ssize_t)

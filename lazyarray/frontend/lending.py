@@ -14,12 +14,45 @@ import numpy as np
 
 from lazyarray.frontend.quick import Fields, known, limits, wrapped  # cimport
 from lazyarray.ir.index_map import IndexMap
-from lazyarray.native.primitives import address_of, most_selected, remember, same_memory, size_of_memory  # cimport
+from lazyarray.native.primitives import address_of, element_of, most_selected, put_element  # cimport
+
+# isort: split  (the build reads such imports by the line)
+from lazyarray.native.primitives import remember, same_memory, size_of_memory  # cimport
 from lazyarray.runtime.buffer import recall
 from lazyarray.runtime.root import Root  # cimport
 
 _nparray: Final = np.ndarray
 REMEMBERED: Final = 8  # lent arrays that a base can take back
+
+
+def seen_element(array: Fields, key: Any) -> Any:
+    """`array[key]` for a key of integers alone, where the array is all of memory that is there; else None."""
+    memory = array._np
+    if memory is None:
+        node: Any = array._node
+        if node is None:
+            if array._map is not None or array._part is not None:
+                return None
+            base: Root = array._base
+            memory = base.memory
+            node = base.node
+        if memory is None:
+            memory = node.data
+    return None if memory is None else element_of(memory, key)
+
+
+def put_seen_element(array: Fields, key: Any, value: Any) -> bool:
+    """`array[key] = value` for a key of integers alone, where the array is all of memory; False: nothing has happened.
+
+    The memory is NumPy's or has been given out: other values cannot depend on it.
+    """
+    memory = array._np
+    if memory is None:
+        if array._node is not None or array._map is not None or array._part is not None or array._fixed:
+            return False
+        base: Root = array._base
+        memory = base.memory
+    return memory is not None and put_element(memory, key, value) == 1
 
 
 def lend(array: Fields, key: Any) -> Any:
@@ -120,6 +153,8 @@ def overwrite(array: Fields, key: Any, value: Any) -> bool:
         return False
     view = array._map
     whole = memory if view is None else known.show(view, memory)
+    if view is not None and put_element(whole, key, value):
+        return True
     if most_selected(whole, key) >= limits.eager:
         try:
             region = whole[key]

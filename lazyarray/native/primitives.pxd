@@ -2,7 +2,7 @@
 cdef extern from *:
     """
     #include <frameobject.h>
-    #include "numpy/ndarraytypes.h"
+    #include "numpy/arrayobject.h"
 
     /* The C classes of the hot modules are no heap types; Python classes derived from them are. */
     static PyObject *lazyarray_create(PyObject *cls) {
@@ -103,6 +103,64 @@ cdef extern from *:
         return failed;
     }
 
+    /* Where the element of a number dtype lies that a key of integers alone names; NULL for other keys, none raised. */
+    static char *lazyarray_seek_element(PyObject *a, PyObject *key) {
+        PyArrayObject_fields *x = (PyArrayObject_fields *)a;
+        PyObject *const *items = PyTuple_Check(key) ? ((PyTupleObject *)key)->ob_item : &key;
+        char *found = x->data;
+        int axis;
+        if ((x->descr->type_num >= NPY_OBJECT && x->descr->type_num != NPY_HALF) || x->nd < 1
+            || (PyTuple_Check(key) ? PyTuple_GET_SIZE(key) : 1) != x->nd) return NULL;
+        for (axis = 0; axis < x->nd; axis++) {
+            npy_intp extent = x->dimensions[axis];
+            Py_ssize_t at;
+            if (!PyLong_CheckExact(items[axis])) return NULL;
+            at = PyLong_AsSsize_t(items[axis]);
+            if (at < 0) {
+                if (at == -1 && PyErr_Occurred()) { PyErr_Clear(); return NULL; }
+                at += extent;
+            }
+            if (at < 0 || at >= extent) return NULL;
+            found += at * x->strides[axis];
+        }
+        return found;
+    }
+
+    static PyObject *lazyarray_element_of(PyObject *a, PyObject *key) {
+        char *place = lazyarray_seek_element(a, key);
+        if (!place) Py_RETURN_NONE;
+        if (!PyArray_API && _import_array() < 0) return NULL;
+        return PyArray_Scalar(place, ((PyArrayObject_fields *)a)->descr, a);
+    }
+
+    static int lazyarray_put_element(PyObject *a, PyObject *key, PyObject *value) {
+        PyArrayObject_fields *x = (PyArrayObject_fields *)a;
+        int own = Py_TYPE(value) == x->descr->typeobj, code = x->descr->type_num;
+        char *place;
+        if (!own && !(code == NPY_DOUBLE ? PyFloat_CheckExact(value) || PyLong_CheckExact(value)
+                                         : code == NPY_LONG && PyLong_CheckExact(value))) return 0;
+        if ((x->flags & (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED)) != (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED)
+            || !PyArray_ISNBO(x->descr->byteorder)) return 0;
+        place = lazyarray_seek_element(a, key);
+        if (!place) return 0;
+        if (code == NPY_DOUBLE && PyFloat_Check(value)) *(double *)place = PyFloat_AS_DOUBLE(value);
+        else if (own) {
+            if (!PyArray_API && _import_array() < 0) return -1;
+            PyArray_ScalarAsCtype(value, place);
+        }
+        else if (code == NPY_DOUBLE) {
+            double number = PyLong_AsDouble(value);
+            if (number == -1.0 && PyErr_Occurred()) { PyErr_Clear(); return 0; }
+            *(double *)place = number;
+        }
+        else {
+            long number = PyLong_AsLong(value);
+            if (number == -1 && PyErr_Occurred()) { PyErr_Clear(); return 0; }
+            *(long *)place = number;
+        }
+        return 1;
+    }
+
     static size_t lazyarray_address_of(PyObject *a) { return (size_t)((PyArrayObject_fields *)a)->data; }
 
     /* The function of `type` that stands where `found` stands in `like`; NULL if there is none. */
@@ -149,6 +207,8 @@ cdef extern from *:
     Py_ssize_t size_of_memory "lazyarray_size_of_memory" (object a)
     size_t address_of "lazyarray_address_of" (object a)
     Py_ssize_t most_selected "lazyarray_most_selected" (object a, object key)
+    object element_of "lazyarray_element_of" (object a, object key)
+    int put_element "lazyarray_put_element" (object a, object key, object value) except -1
     bint same_memory "lazyarray_same_memory" (object a, object b)
     int remember "lazyarray_remember" (object items, object item, Py_ssize_t limit) except -1
     int wrap_slots "lazyarray_wrap_slots" (object cls, object source) except -1

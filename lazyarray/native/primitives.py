@@ -47,6 +47,30 @@ def address_of(data: Any) -> int:
     return address
 
 
+def _names_element(a: Any, key: Any) -> bool:
+    items = key if type(key) is tuple else (key,)
+    named = len(items) == a.ndim and a.dtype.kind in "biufc"
+    return named and all([type(i) is int and -n <= i < n for i, n in zip(items, a.shape, strict=True)])
+
+
+def element_of(a: Any, key: Any) -> Any:
+    """The element of a NumPy array of numbers that a key of integers alone names; None for other keys."""
+    return a[key] if _names_element(a, key) else None
+
+
+def put_element(a: Any, key: Any, value: Any) -> int:
+    """Writes the element that a key of integers alone names; 0 for other keys, and values that take a conversion."""
+    kind = type(value)
+    ready = kind is a.dtype.type or (kind in (int, float) and a.dtype == float) or (kind is int and a.dtype == int)
+    if not ready or not a.flags.writeable or not _names_element(a, key):
+        return 0
+    try:
+        a[key] = value
+    except OverflowError:
+        return 0
+    return 1
+
+
 def most_selected(a: Any, key: Any) -> int:
     """At most so many elements of a NumPy array does a basic key select: integers take their axes away."""
     items = key if type(key) is tuple else (key,)
