@@ -16,7 +16,8 @@ from lazyarray.frontend.quick import Fields, known, limits, wrapped  # cimport
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.native.primitives import address_of, element_of, most_selected, put_element  # cimport
 
-# isort: split  (the build reads such imports by the line)
+# The build reads such imports by the line.
+# isort: split
 from lazyarray.native.primitives import remember, same_memory, size_of_memory  # cimport
 from lazyarray.runtime.buffer import recall
 from lazyarray.runtime.root import Root  # cimport
