@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lazyarray.frontend.lending import lend, overwrite, put_seen_element, seen_element  # cimport
+from lazyarray.frontend.lending import lend, overwrite, peek, pick, poke, put_picked  # cimport
 from lazyarray.frontend.loops import IMMEDIATE, memo_of
 from lazyarray.frontend.quick import Fields, Op, binary, in_place, known, limits, reflected, unary, wrapped  # cimport
 from lazyarray.native.primitives import size_of_memory, wrap_slots  # cimport
@@ -209,7 +209,7 @@ class Handle(Fields):
         data = self._np
         kind = type(key)
         if kind is int or kind is tuple:
-            found = seen_element(self, key)
+            found = peek(self, key)
             if found is not None:
                 return found
         if data is not None:
@@ -240,7 +240,9 @@ class Handle(Fields):
                 if found is None and not _is_element(key):
                     found = keys.pick(self, key)
             elif kind is known.array or kind is _nparray or kind is list:
-                found = keys.pick(self, key)
+                found = pick(self, key) if kind is known.array else None
+                if found is None:
+                    found = keys.pick(self, key)
             else:
                 found = None
             if found is not None:
@@ -252,7 +254,7 @@ class Handle(Fields):
         """Set self[key] to value."""
         data = self._np
         kind = type(key)
-        if (kind is int or kind is tuple) and put_seen_element(self, key, value):
+        if (kind is int or kind is tuple) and poke(self, key, value):
             return
         if data is not None:
             small = size_of_memory(data) < limits.eager
@@ -285,6 +287,8 @@ class Handle(Fields):
                 given: Fields = value
                 if given._np is not None and overwrite(self, key, given._np):
                     return
+        elif kind is known.array and put_picked(self, key, value):
+            return
         if data is None and keys.put(self, key, value):
             return
         data = None

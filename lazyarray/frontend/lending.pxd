@@ -2,16 +2,21 @@
 cimport cython
 
 from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits, wrapped
-from lazyarray.native.primitives cimport address_of, element_of, most_selected, put_element
+from lazyarray.native.primitives cimport address_of, element_of, most_selected, picked_by, put_element
 from lazyarray.native.primitives cimport remember, same_memory, size_of_memory
 from lazyarray.runtime.root cimport Root
 
 cdef type _nparray
 
 @cython.locals(base=Root)
-cpdef seen_element(Fields array, key)
+cdef _seen(Fields array)
 @cython.locals(base=Root)
-cpdef bint put_seen_element(Fields array, key, value)
+cdef _written(Fields array)
+cpdef peek(Fields array, key)
+cpdef pick(Fields array, Fields key)
+@cython.locals(given=Fields)
+cpdef bint put_picked(Fields array, Fields key, value)
+cpdef bint poke(Fields array, key, value)
 @cython.locals(base=Root)
 cpdef lend(Fields array, key)
 @cython.locals(size=Py_ssize_t, place=Py_ssize_t)

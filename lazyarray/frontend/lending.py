@@ -12,9 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from lazyarray.frontend.loops import IMMEDIATE
 from lazyarray.frontend.quick import Fields, known, limits, wrapped  # cimport
 from lazyarray.ir.index_map import IndexMap
-from lazyarray.native.primitives import address_of, element_of, most_selected, put_element  # cimport
+from lazyarray.native.primitives import address_of, element_of, most_selected, picked_by, put_element  # cimport
 
 # The build reads such imports by the line.
 # isort: split
@@ -23,36 +24,72 @@ from lazyarray.runtime.buffer import recall
 from lazyarray.runtime.root import Root  # cimport
 
 _nparray: Final = np.ndarray
+_IMMEDIATE: Final = IMMEDIATE
 REMEMBERED: Final = 8  # lent arrays that a base can take back
 
 
-def seen_element(array: Fields, key: Any) -> Any:
-    """`array[key]` for a key of integers alone, where the array is all of memory that is there; else None."""
-    memory = array._np
-    if memory is None:
-        node: Any = array._node
-        if node is None:
-            if array._map is not None or array._part is not None:
-                return None
-            base: Root = array._base
-            memory = base.memory
-            node = base.node
-        if memory is None:
-            memory = node.data
+def _seen(array: Fields) -> Any:
+    """The memory that all of an array is, to be read now; None where its value is not there, or is a view of a base."""
+    if array._np is not None:
+        return array._np
+    node: Any = array._node
+    if node is None:
+        if array._map is not None or array._part is not None:
+            return None
+        base: Root = array._base
+        if base.memory is not None:
+            return base.memory
+        node = base.node
+    return node.data
+
+
+def _written(array: Fields) -> Any:
+    """The memory that all of an array is, NumPy's or given out: no other value depends on it. None elsewhere."""
+    if array._np is not None:
+        return array._np
+    if array._node is not None or array._map is not None or array._part is not None or array._fixed:
+        return None
+    base: Root = array._base
+    return base.memory
+
+
+def peek(array: Fields, key: Any) -> Any:
+    """`array[key]` for a key of integers alone, where the value is there; else None."""
+    memory = _seen(array)
     return None if memory is None else element_of(memory, key)
 
 
-def put_seen_element(array: Fields, key: Any, value: Any) -> bool:
-    """`array[key] = value` for a key of integers alone, where the array is all of memory; False: nothing has happened.
+def pick(array: Fields, key: Fields) -> Any:
+    """`array[key]` for a small array of indices, where the value is there; else None."""
+    memory, index = _seen(array), key._np
+    if memory is None or index is None or not 0 <= picked_by(memory, index) < limits.eager:
+        return None
+    try:
+        return wrapped(memory[index])
+    except IndexError:
+        return None  # said elsewhere
 
-    The memory is NumPy's or has been given out: other values cannot depend on it.
-    """
-    memory = array._np
-    if memory is None:
-        if array._node is not None or array._map is not None or array._part is not None or array._fixed:
-            return False
-        base: Root = array._base
-        memory = base.memory
+
+def put_picked(array: Fields, key: Fields, value: Any) -> bool:
+    """`array[key] = value` for a small array of indices and a number or plain memory; False: nothing has happened."""
+    memory, index = _written(array), key._np
+    if type(value) is known.array:
+        given: Fields = value
+        value = given._np
+    elif type(value) not in _IMMEDIATE:
+        return False
+    if memory is None or index is None or value is None or not 0 <= picked_by(memory, index) < limits.eager:
+        return False
+    try:
+        memory[index] = value
+    except IndexError:
+        return False
+    return True
+
+
+def poke(array: Fields, key: Any, value: Any) -> bool:
+    """`array[key] = value` for a key of integers alone, in memory; False: nothing has happened."""
+    memory = _written(array)
     return memory is not None and put_element(memory, key, value) == 1
 
 

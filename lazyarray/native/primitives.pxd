@@ -81,6 +81,17 @@ cdef extern from *:
         return most;
     }
 
+    /* How many elements of `a` an array of indices picks; -1 where it is none. */
+    static Py_ssize_t lazyarray_picked_by(PyObject *a, PyObject *index) {
+        PyArrayObject_fields *x = (PyArrayObject_fields *)a, *y = (PyArrayObject_fields *)index;
+        Py_ssize_t count = 1;
+        int axis;
+        if (x->nd < 1 || y->nd < 1 || y->descr->type_num < NPY_BYTE || y->descr->type_num > NPY_ULONGLONG) return -1;
+        for (axis = 0; axis < y->nd; axis++) count *= y->dimensions[axis];
+        for (axis = 1; axis < x->nd; axis++) count *= x->dimensions[axis];
+        return count;
+    }
+
     static int lazyarray_same_memory(PyObject *a, PyObject *b) {
         PyArrayObject_fields *x = (PyArrayObject_fields *)a, *y = (PyArrayObject_fields *)b;
         size_t bytes = x->nd * sizeof(npy_intp);
@@ -209,6 +220,7 @@ cdef extern from *:
     Py_ssize_t most_selected "lazyarray_most_selected" (object a, object key)
     object element_of "lazyarray_element_of" (object a, object key)
     int put_element "lazyarray_put_element" (object a, object key, object value) except -1
+    Py_ssize_t picked_by "lazyarray_picked_by" (object a, object index)
     bint same_memory "lazyarray_same_memory" (object a, object b)
     int remember "lazyarray_remember" (object items, object item, Py_ssize_t limit) except -1
     int wrap_slots "lazyarray_wrap_slots" (object cls, object source) except -1

@@ -83,6 +83,16 @@ def most_selected(a: Any, key: Any) -> int:
     return most
 
 
+def picked_by(a: Any, index: Any) -> int:
+    """How many elements of a NumPy array an array of indices picks; -1 where it is none."""
+    if not a.ndim or not index.ndim or index.dtype.kind not in "iu":
+        return -1
+    count: int = index.size
+    for extent in a.shape[1:]:
+        count *= extent
+    return count
+
+
 def same_memory(a: Any, b: Any) -> bool:
     """True when two NumPy arrays are the same elements of the same memory, in the same order."""
     same = a.dtype == b.dtype and a.shape == b.shape and a.strides == b.strides

@@ -77,3 +77,31 @@ def test_swapped_and_misaligned_memory() -> None:
         assert memory[2] == 7.0
         assert ours[2] == 7.0
         assert type(ours[2]) is np.float64
+
+
+INDICES: list[Any] = [[0, 2, -1], [], [[1, 0], [2, 2]], [0, 5_000_000]]
+
+
+@pytest.mark.parametrize("rows", [3, 30_000])
+@pytest.mark.parametrize("dtype", ["b", "H", "q", "d"])
+@pytest.mark.parametrize("index", INDICES, ids=repr)
+def test_a_few_rows_by_an_array_of_indices(index: Any, dtype: str, rows: int) -> None:
+    want, got = arrays("d", rows)
+    places = np.array(index).astype(dtype, casting="unsafe")
+    la.evaluate(got)
+    for step in range(2):
+        assert outcome(lambda: want[places])[1] == outcome(lambda: got[la.array(places)])[1]
+        for value in (7.5, np.arange(4.0) - step, [1, 2, 3, 4], np.arange(5)):
+            given = la.array(value) if isinstance(value, np.ndarray) else value
+            wrote = outcome(partial(got.__setitem__, la.array(places), given))
+            assert wrote == outcome(partial(want.__setitem__, places, value))
+        got[1, 1] = want[1, 1] = -1.0
+    np.testing.assert_array_equal(np.asarray(got), want)
+
+
+def test_rows_by_indices_are_copies_and_show_no_later_write() -> None:
+    want, got = arrays("d", 30_000)
+    got[0, 0] = want[0, 0]
+    taken = got[la.array([0, 1])]
+    got[0, 1] = 50.0
+    np.testing.assert_array_equal(np.asarray(taken), want[[0, 1]])
