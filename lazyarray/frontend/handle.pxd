@@ -2,7 +2,7 @@
 cimport cython
 
 from lazyarray.frontend.quick cimport Fields, Known, Limits, Op, binary, in_place, known, limits, reflected, unary, wrapped
-from lazyarray.frontend.lending cimport lend, overwrite
+from lazyarray.frontend.lending cimport lend, overwrite, put_picked, poke, peek, pick
 from lazyarray.native.primitives cimport size_of_memory, wrap_slots
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lazyarray.frontend.lending import lend, overwrite  # cimport
+from lazyarray.frontend.lending import lend, overwrite, peek, pick, poke, put_picked  # cimport
 from lazyarray.frontend.loops import IMMEDIATE, memo_of
 from lazyarray.frontend.quick import Fields, Op, binary, in_place, known, limits, reflected, unary, wrapped  # cimport
 from lazyarray.native.primitives import size_of_memory, wrap_slots  # cimport
@@ -127,12 +127,14 @@ def _is_element(key: Any) -> bool:
 
 
 def _is_basic(key: Any) -> bool:
-    if type(key) is tuple:
-        for item in key:  # noqa: SIM110
-            if type(item) not in _BASIC:
+    kind = type(key)
+    if kind is tuple:
+        for item in key:
+            kind = type(item)
+            if kind is not int and kind is not slice and kind not in _BASIC:
                 return False
         return True
-    return type(key) in _BASIC
+    return kind is int or kind is slice or kind in _BASIC
 
 
 def _op(name: str) -> Op:
@@ -206,6 +208,10 @@ class Handle(Fields):
         """Return self[key]."""
         data = self._np
         kind = type(key)
+        if kind is int or kind is tuple:
+            found = peek(self, key)
+            if found is not None:
+                return found
         if data is not None:
             if size_of_memory(data) < limits.eager:
                 place = key
@@ -234,7 +240,9 @@ class Handle(Fields):
                 if found is None and not _is_element(key):
                     found = keys.pick(self, key)
             elif kind is known.array or kind is _nparray or kind is list:
-                found = keys.pick(self, key)
+                found = pick(self, key) if kind is known.array else None
+                if found is None:
+                    found = keys.pick(self, key)
             else:
                 found = None
             if found is not None:
@@ -246,6 +254,8 @@ class Handle(Fields):
         """Set self[key] to value."""
         data = self._np
         kind = type(key)
+        if (kind is int or kind is tuple) and poke(self, key, value):
+            return
         if data is not None:
             small = size_of_memory(data) < limits.eager
             place = key
@@ -271,12 +281,14 @@ class Handle(Fields):
             data = self._np
         elif self._node is None and _is_basic(key):
             if type(value) in _IMMEDIATE:
-                if overwrite(self, key, value, _is_element(key)):
+                if overwrite(self, key, value):
                     return
             elif type(value) is known.array:
                 given: Fields = value
-                if given._np is not None and overwrite(self, key, given._np, False):
+                if given._np is not None and overwrite(self, key, given._np):
                     return
+        elif kind is known.array and put_picked(self, key, value):
+            return
         if data is None and keys.put(self, key, value):
             return
         data = None

@@ -9,18 +9,88 @@ was lent and is still alive is taken back: it shows the base. One of the modules
 from __future__ import annotations
 
 from typing import Any, Final
-from weakref import ref
 
 import numpy as np
 
+from lazyarray.frontend.loops import IMMEDIATE
 from lazyarray.frontend.quick import Fields, known, limits, wrapped  # cimport
 from lazyarray.ir.index_map import IndexMap
-from lazyarray.native.primitives import address_of, size_of_memory  # cimport
+from lazyarray.native.primitives import address_of, element_of, most_selected, picked_by, put_element  # cimport
+
+# The build reads such imports by the line.
+# isort: split
+from lazyarray.native.primitives import remember, same_memory, size_of_memory  # cimport
 from lazyarray.runtime.buffer import recall
 from lazyarray.runtime.root import Root  # cimport
 
 _nparray: Final = np.ndarray
+_IMMEDIATE: Final = IMMEDIATE
 REMEMBERED: Final = 8  # lent arrays that a base can take back
+
+
+def _seen(array: Fields) -> Any:
+    """The memory that all of an array is, to be read now; None where its value is not there, or is a view of a base."""
+    if array._np is not None:
+        return array._np
+    node: Any = array._node
+    if node is None:
+        if array._map is not None or array._part is not None:
+            return None
+        base: Root = array._base
+        if base.memory is not None:
+            return base.memory
+        node = base.node
+    return node.data
+
+
+def _written(array: Fields) -> Any:
+    """The memory that all of an array is, NumPy's or given out: no other value depends on it. None elsewhere."""
+    if array._np is not None:
+        return array._np
+    if array._node is not None or array._map is not None or array._part is not None or array._fixed:
+        return None
+    base: Root = array._base
+    return base.memory
+
+
+def peek(array: Fields, key: Any) -> Any:
+    """`array[key]` for a key of integers alone, where the value is there; else None."""
+    memory = _seen(array)
+    return None if memory is None else element_of(memory, key)
+
+
+def pick(array: Fields, key: Fields) -> Any:
+    """`array[key]` for a small array of indices, where the value is there; else None."""
+    memory, index = _seen(array), key._np
+    if memory is None or index is None or not 0 <= picked_by(memory, index) < limits.eager:
+        return None
+    try:
+        return wrapped(memory[index])
+    except IndexError:
+        return None  # said elsewhere
+
+
+def put_picked(array: Fields, key: Fields, value: Any) -> bool:
+    """`array[key] = value` for a small array of indices and a number or plain memory; False: nothing has happened."""
+    memory, index = _written(array), key._np
+    if type(value) is known.array:
+        given: Fields = value
+        value = given._np
+    elif type(value) not in _IMMEDIATE:
+        return False
+    if memory is None or index is None or value is None or not 0 <= picked_by(memory, index) < limits.eager:
+        return False
+    try:
+        memory[index] = value
+    except IndexError:
+        return False
+    return True
+
+
+def poke(array: Fields, key: Any, value: Any) -> bool:
+    """`array[key] = value` for a key of integers alone, in memory; False: nothing has happened."""
+    memory = _written(array)
+    return memory is not None and put_element(memory, key, value) == 1
 
 
 def lend(array: Fields, key: Any) -> Any:
@@ -106,20 +176,14 @@ def _size(key: Any, shape: Any) -> int:
 def _note(base: Root, found: Any) -> Any:
     result: Fields = wrapped(found)
     result._base = base
-    lent = base.lent
-    if len(lent) >= REMEMBERED:
-        lent = [reference for reference in lent if reference() is not None]
-        if len(lent) >= REMEMBERED:
-            del lent[0]
-        base.lent = lent
-    lent.append(ref(result))
+    remember(base.lent, result, REMEMBERED)
     return result
 
 
-def overwrite(array: Fields, key: Any, value: Any, element: bool) -> bool:
+def overwrite(array: Fields, key: Any, value: Any) -> bool:
     """`array[key] = value` in the memory that a base has given out, for a small region; False: nothing has happened.
 
-    `array` is SHARED, `key` basic, `value` a number or plain memory; `element`: the key is integers alone.
+    `array` is SHARED, `key` basic, `value` a number or plain memory.
     """
     base: Root = array._base
     memory = base.memory
@@ -127,24 +191,32 @@ def overwrite(array: Fields, key: Any, value: Any, element: bool) -> bool:
         return False
     view = array._map
     whole = memory if view is None else known.show(view, memory)
-    if element:
-        rank = len(key) if type(key) is tuple else 1
-        if rank == whole.ndim:
-            try:
-                whole[key] = value
-            except IndexError:
+    if view is not None and put_element(whole, key, value):
+        return True
+    if most_selected(whole, key) >= limits.eager:
+        try:
+            region = whole[key]
+        except (IndexError, ValueError, TypeError):
+            return False
+        if type(region) is _nparray:
+            if size_of_memory(region) >= limits.eager:
                 return False
+            region[...] = value
+            return True
+    elif type(value) is _nparray:
+        # `a[i] += b` reads, adds in place, and writes what is there already.
+        try:
+            region = whole[key]
+        except (IndexError, ValueError, TypeError):
+            return False
+        if type(region) is _nparray:
+            if not same_memory(region, value):
+                region[...] = value
             return True
     try:
-        region = whole[key]
-    except (IndexError, ValueError, TypeError):
-        return False
-    if type(region) is not _nparray:
         whole[key] = value
-        return True
-    if size_of_memory(region) >= limits.eager:
+    except IndexError:
         return False
-    region[...] = value
     return True
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from lazyarray.config import config
 from lazyarray.frontend import (
     conversion,
     creation,
@@ -70,6 +71,8 @@ REBASED: Final = frozenset(
     trapezoid tril triu unstack unwrap vander vstack trim_zeros isfortran
     """.split()
 )
+# Of these, those whose result has as many elements as both operands multiplied.
+GROWING: Final = frozenset({"outer", "kron", "linalg.outer"})
 # The same, with functions inside whose bits are not NumPy's: small operands too.
 REBASED_ALWAYS: Final = frozenset("angle sinc i0 hamming hanning blackman kaiser".split())
 
@@ -250,6 +253,8 @@ def _resolve(name: str) -> Any:
         return manipulation.viewing(name, source)
     if name == "from_dlpack":
         return describe(from_dlpack, source, name)
+    if name in GROWING:
+        return growing(name, source)
     if name in REBASED or name in REBASED_ALWAYS:
         return compiled(name, source, rebased(source), at_once=name in REBASED)
     if name in BY_DTYPE:
@@ -272,6 +277,19 @@ def rebased(source: Any) -> Callable[..., Any]:
     return call
 
 
+def growing(name: str, source: Any) -> Callable[..., Any]:
+    """The public function `name` of two arrays, recorded where small operands have a large result."""
+    lazy = rebased(source)
+    small, large = compiled(name, source, lazy), compiled(name, source, lazy, at_once=False)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        pair = len(args) == 2 and type(args[0]) is type(args[1]) is ndarray
+        grows = pair and args[0].size * args[1].size >= config.eager_below
+        return (large if grows else small)(*args, **kwargs)
+
+    return describe(call, source, name)
+
+
 _FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodType, type(np.sum))
 
 
@@ -288,6 +306,8 @@ def wrap_member(name: str, value: Any) -> Any:
         return value  # a helper that a module of NumPy's imported
     if name in RECORDED_MEMBERS:
         return compiled(name, value, RECORDED_MEMBERS[name])
+    if name in GROWING:
+        return growing(name, value)
     if name in REBASED_MEMBERS:
         return compiled(name, value, rebased(value), at_once=not name.startswith("lib.scimath."))
     package = name.partition(".")[0]

@@ -2,7 +2,7 @@
 cdef extern from *:
     """
     #include <frameobject.h>
-    #include "numpy/ndarraytypes.h"
+    #include "numpy/arrayobject.h"
 
     /* The C classes of the hot modules are no heap types; Python classes derived from them are. */
     static PyObject *lazyarray_create(PyObject *cls) {
@@ -60,6 +60,118 @@ cdef extern from *:
         return size;
     }
 
+    /* At most so many elements of `a` does a basic key select: integers take their axes away. */
+    static Py_ssize_t lazyarray_most_selected(PyObject *a, PyObject *key) {
+        PyArrayObject_fields *x = (PyArrayObject_fields *)a;
+        Py_ssize_t most = 1;
+        int axis;
+        for (axis = 0; axis < x->nd; axis++) {
+            int taken = 0;
+            if (PyTuple_Check(key)) {
+                Py_ssize_t place, count = PyTuple_GET_SIZE(key);
+                taken = axis < count && PyLong_CheckExact(PyTuple_GET_ITEM(key, axis));
+                for (place = 0; taken && place < axis; place++) {
+                    PyObject *item = PyTuple_GET_ITEM(key, place);
+                    taken = PyLong_CheckExact(item) || PySlice_Check(item);
+                }
+            }
+            else taken = !axis && PyLong_CheckExact(key);
+            if (!taken) most *= x->dimensions[axis];
+        }
+        return most;
+    }
+
+    /* How many elements of `a` an array of indices picks; -1 where it is none. */
+    static Py_ssize_t lazyarray_picked_by(PyObject *a, PyObject *index) {
+        PyArrayObject_fields *x = (PyArrayObject_fields *)a, *y = (PyArrayObject_fields *)index;
+        Py_ssize_t count = 1;
+        int axis;
+        if (x->nd < 1 || y->nd < 1 || y->descr->type_num < NPY_BYTE || y->descr->type_num > NPY_ULONGLONG) return -1;
+        for (axis = 0; axis < y->nd; axis++) count *= y->dimensions[axis];
+        for (axis = 1; axis < x->nd; axis++) count *= x->dimensions[axis];
+        return count;
+    }
+
+    static int lazyarray_same_memory(PyObject *a, PyObject *b) {
+        PyArrayObject_fields *x = (PyArrayObject_fields *)a, *y = (PyArrayObject_fields *)b;
+        size_t bytes = x->nd * sizeof(npy_intp);
+        return x->data == y->data && x->descr == y->descr && x->nd == y->nd
+            && !memcmp(x->dimensions, y->dimensions, bytes) && !memcmp(x->strides, y->strides, bytes);
+    }
+
+    /* Adds a weak reference in place of a dead one, or at the end, or at most `limit` long, in place of the oldest. */
+    static int lazyarray_remember(PyObject *list, PyObject *item, Py_ssize_t limit) {
+        PyObject *weak = PyWeakref_NewRef(item, NULL);
+        Py_ssize_t place, length = PyList_GET_SIZE(list);
+        int failed;
+        if (!weak) return -1;
+        for (place = length - 1; place >= 0; place--)
+            if (PyWeakref_GET_OBJECT(PyList_GET_ITEM(list, place)) == Py_None)
+                return PyList_SetItem(list, place, weak);
+        if (length >= limit && PyList_SetSlice(list, 0, 1, NULL) < 0) { Py_DECREF(weak); return -1; }
+        failed = PyList_Append(list, weak);
+        Py_DECREF(weak);
+        return failed;
+    }
+
+    /* Where the element of a number dtype lies that a key of integers alone names; NULL for other keys, none raised. */
+    static char *lazyarray_seek_element(PyObject *a, PyObject *key) {
+        PyArrayObject_fields *x = (PyArrayObject_fields *)a;
+        PyObject *const *items = PyTuple_Check(key) ? ((PyTupleObject *)key)->ob_item : &key;
+        char *found = x->data;
+        int axis;
+        if ((x->descr->type_num >= NPY_OBJECT && x->descr->type_num != NPY_HALF) || x->nd < 1
+            || (PyTuple_Check(key) ? PyTuple_GET_SIZE(key) : 1) != x->nd) return NULL;
+        for (axis = 0; axis < x->nd; axis++) {
+            npy_intp extent = x->dimensions[axis];
+            Py_ssize_t at;
+            if (!PyLong_CheckExact(items[axis])) return NULL;
+            at = PyLong_AsSsize_t(items[axis]);
+            if (at < 0) {
+                if (at == -1 && PyErr_Occurred()) { PyErr_Clear(); return NULL; }
+                at += extent;
+            }
+            if (at < 0 || at >= extent) return NULL;
+            found += at * x->strides[axis];
+        }
+        return found;
+    }
+
+    static PyObject *lazyarray_element_of(PyObject *a, PyObject *key) {
+        char *place = lazyarray_seek_element(a, key);
+        if (!place) Py_RETURN_NONE;
+        if (!PyArray_API && _import_array() < 0) return NULL;
+        return PyArray_Scalar(place, ((PyArrayObject_fields *)a)->descr, a);
+    }
+
+    static int lazyarray_put_element(PyObject *a, PyObject *key, PyObject *value) {
+        PyArrayObject_fields *x = (PyArrayObject_fields *)a;
+        int own = Py_TYPE(value) == x->descr->typeobj, code = x->descr->type_num;
+        char *place;
+        if (!own && !(code == NPY_DOUBLE ? PyFloat_CheckExact(value) || PyLong_CheckExact(value)
+                                         : code == NPY_LONG && PyLong_CheckExact(value))) return 0;
+        if ((x->flags & (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED)) != (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED)
+            || !PyArray_ISNBO(x->descr->byteorder)) return 0;
+        place = lazyarray_seek_element(a, key);
+        if (!place) return 0;
+        if (code == NPY_DOUBLE && PyFloat_Check(value)) *(double *)place = PyFloat_AS_DOUBLE(value);
+        else if (own) {
+            if (!PyArray_API && _import_array() < 0) return -1;
+            PyArray_ScalarAsCtype(value, place);
+        }
+        else if (code == NPY_DOUBLE) {
+            double number = PyLong_AsDouble(value);
+            if (number == -1.0 && PyErr_Occurred()) { PyErr_Clear(); return 0; }
+            *(double *)place = number;
+        }
+        else {
+            long number = PyLong_AsLong(value);
+            if (number == -1 && PyErr_Occurred()) { PyErr_Clear(); return 0; }
+            *(long *)place = number;
+        }
+        return 1;
+    }
+
     static size_t lazyarray_address_of(PyObject *a) { return (size_t)((PyArrayObject_fields *)a)->data; }
 
     /* The function of `type` that stands where `found` stands in `like`; NULL if there is none. */
@@ -105,5 +217,11 @@ cdef extern from *:
     bint same_shape "lazyarray_same_shape" (object a, object b)
     Py_ssize_t size_of_memory "lazyarray_size_of_memory" (object a)
     size_t address_of "lazyarray_address_of" (object a)
+    Py_ssize_t most_selected "lazyarray_most_selected" (object a, object key)
+    object element_of "lazyarray_element_of" (object a, object key)
+    int put_element "lazyarray_put_element" (object a, object key, object value) except -1
+    Py_ssize_t picked_by "lazyarray_picked_by" (object a, object index)
+    bint same_memory "lazyarray_same_memory" (object a, object b)
+    int remember "lazyarray_remember" (object items, object item, Py_ssize_t limit) except -1
     int wrap_slots "lazyarray_wrap_slots" (object cls, object source) except -1
     Py_ssize_t count "Py_REFCNT" (object item)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from typing import Any, Final
+from weakref import ref
 
 create: Final[Any] = object.__new__
 """An instance of a class whose `__new__` and `__init__` do not run. `create(cls)`"""
@@ -44,6 +45,69 @@ def address_of(data: Any) -> int:
     """Where a NumPy array's first element is."""
     address: int = data.__array_interface__["data"][0]
     return address
+
+
+def _names_element(a: Any, key: Any) -> bool:
+    items = key if type(key) is tuple else (key,)
+    named = len(items) == a.ndim and a.dtype.kind in "biufc"
+    return named and all([type(i) is int and -n <= i < n for i, n in zip(items, a.shape, strict=True)])
+
+
+def element_of(a: Any, key: Any) -> Any:
+    """The element of a NumPy array of numbers that a key of integers alone names; None for other keys."""
+    return a[key] if _names_element(a, key) else None
+
+
+def put_element(a: Any, key: Any, value: Any) -> int:
+    """Writes the element that a key of integers alone names; 0 for other keys, and values that take a conversion."""
+    kind = type(value)
+    ready = kind is a.dtype.type or (kind in (int, float) and a.dtype == float) or (kind is int and a.dtype == int)
+    if not ready or not a.flags.writeable or not _names_element(a, key):
+        return 0
+    try:
+        a[key] = value
+    except OverflowError:
+        return 0
+    return 1
+
+
+def most_selected(a: Any, key: Any) -> int:
+    """At most so many elements of a NumPy array does a basic key select: integers take their axes away."""
+    items = key if type(key) is tuple else (key,)
+    most = 1
+    for axis, extent in enumerate(a.shape):
+        before = items[: axis + 1]
+        known = len(before) > axis and all(type(item) in (int, slice) for item in before)
+        if not (known and type(before[axis]) is int):
+            most *= extent
+    return most
+
+
+def picked_by(a: Any, index: Any) -> int:
+    """How many elements of a NumPy array an array of indices picks; -1 where it is none."""
+    if not a.ndim or not index.ndim or index.dtype.kind not in "iu":
+        return -1
+    count: int = index.size
+    for extent in a.shape[1:]:
+        count *= extent
+    return count
+
+
+def same_memory(a: Any, b: Any) -> bool:
+    """True when two NumPy arrays are the same elements of the same memory, in the same order."""
+    same = a.dtype == b.dtype and a.shape == b.shape and a.strides == b.strides
+    return bool(same and address_of(a) == address_of(b))
+
+
+def remember(items: list[Any], item: Any, limit: int) -> None:
+    """Adds a weak reference in place of a dead one, or at the end, or at most `limit` long, in place of the oldest."""
+    for place in range(len(items) - 1, -1, -1):
+        if items[place]() is None:
+            items[place] = ref(item)
+            return
+    if len(items) >= limit:
+        del items[0]
+    items.append(ref(item))
 
 
 def wrap_slots(_cls: type, _source: type) -> None:

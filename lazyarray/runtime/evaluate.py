@@ -20,7 +20,7 @@ from lazyarray.runtime.device import Remote, fetch, placement
 from lazyarray.runtime.device_errors import tell_waiting
 from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.ledger import ledger
-from lazyarray.runtime.liveness import named_and_dear, overwritten, reduces
+from lazyarray.runtime.liveness import held_by, named_and_dear, overwritten, reduces
 from lazyarray.runtime.progress import shown
 from lazyarray.runtime.recovery import complete
 from lazyarray.runtime.warned import install, line_of
@@ -36,6 +36,7 @@ PLANS_LIMIT: Final = 2048
 ASKED: Final = "evaluate() was called"
 AT_ONCE: Final = "the error state is to be obeyed at once"
 BUDGET: Final = "the recording reached its budget"
+HELD_UNSEEN: Final = 16 << 20  # bytes of new results after which it is looked for memory that pending ones hold
 SMALL_RESULT: Final = 4096  # elements up to which a pending result may be computed along with others
 
 WRITES: Final = frozenset({"update", "scatter"})
@@ -64,6 +65,7 @@ class _Changes:
     """How many nodes have got their values: who collects nodes sees whether something ran in between."""
 
     count = 0
+    nbytes = 0  # of values, since `releasing` looked
 
 
 changes: Final = _Changes()
@@ -122,7 +124,7 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         if not targets:
             return
         try:
-            outputs, uses, signature, sources = expression_for(targets, alone)
+            outputs, uses, signature, sources = expression_for(targets, alone, reason == BUDGET)
         except Exception:
             if changes.count == before:
                 raise
@@ -158,10 +160,17 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
             check([node.data for node in outputs])
 
 
-def expression_for(targets: list[Node], alone: bool) -> tuple[list[Node], dict[int, int], Signature, list[Any]]:
-    """What is to be evaluated with the targets: outputs, `uses` of `named_and_dear`, the signature and its sources."""
+def expression_for(
+    targets: list[Node], alone: bool, unasked: bool = False
+) -> tuple[list[Node], dict[int, int], Signature, list[Any]]:
+    """What is to be evaluated with the targets: outputs, `uses` of `named_and_dear`, the signature and its sources.
+
+    `unasked`: an expression may just be put together.
+    """
     closure = pending_closure(targets)
     extra = [] if alone else companions(closure) + readers_first(closure)
+    if changes.nbytes >= HELD_UNSEEN and not alone and not unasked:
+        extra += releasing(closure)
     if extra:
         targets = list(dict.fromkeys([*targets, *extra]))
         closure = pending_closure(targets)
@@ -288,6 +297,7 @@ def settle(node: Node, value: Any) -> None:
         node.remote = value
     else:
         node.data = value
+        changes.nbytes += node.key.spec.nbytes
     node.args = ()
     changes.count += 1
 
@@ -351,6 +361,29 @@ def readers_first(closure: list[Node]) -> list[Node]:
     if not reading or any(node.key.kind == "call" for node in pending_closure(list(reading.values()))):
         return []
     return unused(list(reading.values()))
+
+
+def releasing(closure: list[Node]) -> list[Node]:
+    """Pending results that hold more memory, which nobody else refers to, than they take: evaluated, they release it.
+
+    A loop that adds to an array what each step makes would else hold what all steps made.
+    """
+    changes.nbytes = 0
+    inside = {id(node) for node in closure}
+    alive = [node for node in pending() if id(node) not in inside]
+    if not alive:
+        return []
+    held = held_by(closure + alive)
+    if not held:
+        return []
+    found = []
+    for node in unused(alive):
+        needs = pending_closure([node])
+        values = {id(arg) for needed in needs for arg in needed.args}
+        nbytes = sum([held[value] for value in values if value in held])
+        if nbytes > node.key.spec.nbytes and all(n.key.kind != "call" for n in needs):
+            found.append(node)
+    return [node for node in found if node.key.kind != "view"]
 
 
 def flush(reason: str = BUDGET) -> None:

@@ -12,6 +12,8 @@ cdef long own_cost(Key key) except -3
 cpdef bint reduces(list closure) except -1
 @cython.locals(node=Node, old=Node, olds=set)
 cpdef set overwritten(list closure)
+@cython.locals(node=Node, given=Node, values=list, held=dict, place=Py_ssize_t)
+cpdef dict held_by(list nodes)
 @cython.locals(target=Node, node=Node, place=Py_ssize_t, named=bint, asked=bint, surviving=bint, again=long, kept=list)
 cpdef tuple named_and_dear(list closure, list targets)
 @cython.locals(node=Node, given=Node, args=tuple)

@@ -53,6 +53,31 @@ def overwritten(closure: list[Node]) -> set[int]:
     return olds
 
 
+def held_by(nodes: list[Node]) -> dict[int, int]:
+    """The bytes of evaluated values, by id, that only arguments of the nodes refer to: all pending ones there are."""
+    values: list[Node] = []
+    for node in nodes:
+        for arg in node.args:
+            if type(arg) is Node:
+                given: Node = arg
+                given.uses = 0
+    for node in nodes:
+        for arg in node.args:
+            if type(arg) is Node:
+                given = arg
+                if given.data is not None:
+                    if given.uses == 0:
+                        values.append(given)
+                    given.uses += 1
+    # No variable may still refer to a value when references to it are counted.
+    node = arg = given = None  # type: ignore[assignment]
+    held: dict[int, int] = {}
+    for place in range(len(values)):
+        if count(values[place]) <= NAMELESS + values[place].uses:
+            held[id(values[place])] = values[place].key.spec.nbytes
+    return held
+
+
 def named_and_dear(closure: list[Node], targets: list[Node]) -> tuple[list[Node], dict[int, int]]:
     """Nodes of the closure that somebody outside it still names and that should be kept now; and for each node that
     is written over how many references to it end with this evaluation.

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lazyarray as la
-from lazyarray.runtime import execute, pool
+from lazyarray.runtime import evaluate, execute, pool
 from lazyarray.runtime.evaluate import TAPE_LIMIT
 
 COUNT = 1 << 18
@@ -127,3 +127,29 @@ def test_memory_that_ends_within_a_plan_leaves_everything_usable(monkeypatch: py
     assert np.array_equal(np.asarray(y), want)
     np.testing.assert_allclose(np.asarray(z), (want - want.mean(axis=0)) @ want.T, rtol=1e-12)
     assert np.array_equal(np.asarray(x), data)
+
+
+def test_a_sum_of_what_the_steps_make_holds_no_steps(memory: pool.MemoryPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluate, "HELD_UNSEEN", BLOCK)
+    total, x = la.evaluate(la.zeros(COUNT), la.linspace(0.0, 1.0, COUNT))
+    for step in range(40):
+        total += 0.5 * x
+        x = la.sqrt(x + step)
+        la.evaluate(x)
+    assert memory.stats().bytes_peak <= 6 * BLOCK
+    want, y = np.zeros(COUNT), np.linspace(0.0, 1.0, COUNT)
+    for step in range(40):
+        want += 0.5 * y
+        y = np.sqrt(y + step)
+    np.testing.assert_array_equal(np.asarray(total), want)
+
+
+def test_a_pending_result_whose_operands_have_names_stays_pending(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluate, "HELD_UNSEEN", BLOCK)
+    x, y = la.evaluate(la.linspace(0.0, 1.0, COUNT), la.linspace(1.0, 2.0, COUNT))
+    total = x + y
+    for _ in range(3):
+        la.evaluate(x * 2.0)
+    with la.record_runs() as runs:
+        la.evaluate(total)
+    assert len(runs.kernels) == 1
