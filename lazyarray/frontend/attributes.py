@@ -42,6 +42,7 @@ _new: Final = Handle.__new__
 # `ndarray` and two modules, once they are there: a global is found sooner than an attribute of a module.
 _own: Any = None
 _regions: Any = None
+_flat: Any = None
 
 
 def know(own: Any, regions: Any) -> None:
@@ -56,6 +57,12 @@ def know(own: Any, regions: Any) -> None:
 
 
 def _iterate(array: Any) -> Iterator[Any]:
+    if not array.shape:
+        raise TypeError("iteration over a 0-d array")
+    return _items(array)
+
+
+def _items(array: Any) -> Iterator[Any]:
     if len(array.shape) == 1:
         yield from core.to_numpy(array)  # exported: what is iterated over must not be reused meanwhile
         return
@@ -116,7 +123,17 @@ def _copy(array: Any, order: Any) -> Any:
     return core.duplicate(array, order)
 
 
-serve(transpose=_transpose, copy=_copy)
+def _ufunc(array: Any, function: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    if not options and len(inputs) == 2 and inputs[1] is array and type(inputs[0]) in IMMEDIATE:
+        found = _regions.reflected(function, method, inputs[0], array)
+        if found is not None:
+            return found
+    from lazyarray.frontend import ufunc
+
+    return ufunc.dispatch(function, method, inputs, options)
+
+
+serve(transpose=_transpose, copy=_copy, iterate=_iterate, ufunc=_ufunc)
 
 
 class Attributes:
@@ -195,9 +212,12 @@ class Attributes:
 
     @property
     def flat(self: Any) -> Any:
-        from lazyarray.frontend.flat import flat
+        global _flat
+        if _flat is None:
+            from lazyarray.frontend.flat import flat
 
-        return flat(self)
+            _flat = flat
+        return _flat(self)
 
     @flat.setter
     def flat(self: Any, values: Any) -> None:
@@ -246,14 +266,6 @@ class Attributes:
         return device_name(self)
 
     # ---- Python's protocols
-
-    def __iter__(self: Any) -> Iterator[Any]:
-        data = self._np
-        if data is not None and data.ndim == 1:
-            return iter(data)
-        if not self.shape:
-            raise TypeError("iteration over a 0-d array")
-        return _iterate(self)
 
     def __bool__(self: Any) -> bool:
         return bool(core.read_only(self))
@@ -363,16 +375,6 @@ class Attributes:
         probe: Any = np.empty(0)
         probe.__array_namespace__(api_version=api_version)  # refuses versions that NumPy refuses
         return sys.modules["lazyarray"]
-
-    def __array_ufunc__(self: Any, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        if not options and len(inputs) == 2 and inputs[1] is self and type(inputs[0]) in IMMEDIATE:
-            # A NumPy scalar's operator: it asks here, whatever the array's own reflected operator is.
-            found = _regions.reflected(function, method, inputs[0], self)
-            if found is not None:
-                return found
-        from lazyarray.frontend import ufunc
-
-        return ufunc.dispatch(function, method, inputs, options)
 
     def __array_function__(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         from lazyarray.frontend import ufunc

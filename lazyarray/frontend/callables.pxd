@@ -9,10 +9,18 @@ cdef class UfuncCall:
     cdef public int nin
     cdef public Op _op
     cdef public object _product
+    cdef size_t vector
 
 cdef class Builtin:
     cdef public object function, source
-    cdef public bint converts, sized
+    cdef public int guard
+    cdef size_t vector
+    cdef dict __dict__
+
+cdef class Served:
+    cdef public object function, source
+    cdef public int guard
+    cdef size_t vector
     cdef dict __dict__
 
 @cython.locals(size=Py_ssize_t)

@@ -5,18 +5,31 @@ One of the modules that may run compiled (see `lazyarray/native`): what Python c
 
 from __future__ import annotations
 
-from typing import Any
+from types import MethodType
+from typing import Any, Final
 
 from lazyarray.frontend.quick import Op, binary, known, limits, unary, wrapped  # cimport
 from lazyarray.frontend.small import REFUSED, small_call, small_items  # cimport
+
+# When NumPy's function serves a call as it is. `vectors.pxd` has the same numbers.
+ANY: Final = 0  # with small arguments
+AS_IS: Final = 1  # the same, and what it returns is nothing to wrap
+SIZED: Final = 2  # the first argument is a shape, and a small one
+CONVERTS: Final = 3  # the one argument is what an array is made of
+LIKE: Final = 4  # the first argument is a small array
+RANGE: Final = 5  # arguments as those of `range`, and few steps
+SPACED: Final = 6  # the third argument is a small number of elements
+SQUARE: Final = 7  # the one argument is the side of a small square
+NUMBERS: Final = 8  # as AS_IS, of an array of numbers
 
 
 class UfuncCall:
     """The call of a ufunc: one array, or an array and anything, go the short way."""
 
-    __slots__ = ("_op", "_product", "nin")
+    __slots__ = ("_op", "_product", "nin", "vector")
 
     nin: int
+    vector: int  # in C, what Python calls (`vectors.py`)
     _op: Op | None  # for one array, or an array and anything
     _product: Any  # the same of matmul, or None
 
@@ -41,17 +54,18 @@ class UfuncCall:
 class Builtin:
     """A function that is not bound where a class has it as an attribute, as functions written in C are not."""
 
-    __slots__ = ("__dict__", "converts", "function", "sized", "source")
+    __slots__ = ("__dict__", "function", "guard", "source", "vector")
+
+    vector: int
 
     def __init__(self, function: Any) -> None:
         self.function = function
         self.source: Any = None  # NumPy's function, where it serves small arguments as it is
-        self.converts = False  # its first argument is what an array is made of
-        self.sized = False  # its first argument is a shape, and small shapes are NumPy's
+        self.guard = ANY
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.source is not None:
-            if self.converts:
+            if self.guard == CONVERTS:
                 # Of NumPy's arrays lazyarray's are made, and objects hold lazyarray's.
                 if len(args) == 1 and not kwargs:
                     item = args[0]
@@ -60,13 +74,43 @@ class Builtin:
                         found = small_call(self.source, args, kwargs)
                         if found is not REFUSED:
                             return found
-            elif not self.sized:
+            elif self.guard == ANY:
                 found = small_call(self.source, args, kwargs)
                 if found is not REFUSED:
                     return found
-            elif args and 0 <= extent_of(args[0]) < limits.eager and (not kwargs or _is_dtype(kwargs)):
+            elif (
+                self.guard == SIZED
+                and args
+                and 0 <= extent_of(args[0]) < limits.eager
+                and (not kwargs or _is_dtype(kwargs))
+            ):
                 return wrapped(self.source(*args, **kwargs))
         return self.function(*args, **kwargs)
+
+
+class Served:
+    """A function or method, small arguments of which NumPy's `source` serves: what `serving` makes in C."""
+
+    __slots__ = ("__dict__", "function", "guard", "source", "vector")
+
+    vector: int
+
+    def __init__(self, function: Any, source: Any, guard: int) -> None:
+        self.function = function
+        self.source = source
+        self.guard = guard
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<function {vars(self)['__qualname__']} at {id(self):#x}>"
+
+    def __reduce__(self) -> str:
+        return str(vars(self)["__qualname__"])
 
 
 def extent_of(shape: Any) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend import ufunc
 from lazyarray.frontend.array import ndarray, plain, read_only, to_numpy, wrap
-from lazyarray.frontend.callables import Builtin
+from lazyarray.frontend.callables import ANY, Builtin, Served
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.naming import describe_as
 from lazyarray.frontend.overrides import NOTHING, answer, ask_ufunc, is_foreign, overrides_ufuncs, register
@@ -23,6 +23,7 @@ from lazyarray.frontend.record import COMPILED
 from lazyarray.frontend.regions import window
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import REFUSED, small_call  # cimport
+from lazyarray.frontend.vectors import begin, serving  # cimport
 from lazyarray.runtime.device import in_use
 from lazyarray.runtime.ledger import ledger
 
@@ -260,25 +261,30 @@ class builtin(Builtin):
 builtin.__name__ = builtin.__qualname__ = "builtin_function_or_method"
 
 
-def unbound(
-    function: Function, source: Any, served: bool = False, sized: bool = False, converts: bool = False
-) -> Function:
+def unbound(function: Function, source: Any, guard: int | None = None) -> Function:
     """The public function as `source` behaves in classes: only what is written in C is never bound.
 
-    `served`: `source` serves small arguments; `sized`: the first is a shape, which has to be small; `converts`: the
-    first is what an array is made of.
+    `guard` says when `source` serves a call as it is (`callables.py`).
     """
     if type(source) is not BuiltinFunctionType:
-        return function
+        if guard is None or type(function) is Served:
+            return function
+        return describe(serving(function, source, guard), source, name_of(function))
 
-    made: Any = builtin(function)
-    if served or sized or converts:
-        made.source, made.sized, made.converts = source, sized, converts
+    made: Any = builtin(function.function if type(function) is Served else function)
+    begin(made)
+    if guard is not None:
+        made.source, made.guard = source, guard
     made.__dict__.update(function.__dict__)
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         made.__dict__[name] = getattr(function, name)
     register(made, source)
     return made  # type: ignore[no-any-return]
+
+
+def name_of(function: Function) -> str:
+    """The public function's dotted name below the package."""
+    return f"{function.__module__}.{function.__name__}".removeprefix("lazyarray.")
 
 
 def guarded(function: Function, source: Any) -> Function:
@@ -347,7 +353,7 @@ def compiled(name: str, source: Function, lazy: Function, at_once: bool = True) 
                 return ask_numpy(name, source, args, kwargs, Warnings.issued > warned)
         return fall_back(name, source, args, kwargs)
 
-    return describe(call, source, name)
+    return describe(serving(call, source, ANY) if at_once else call, source, name)
 
 
 def compiled_method(name: str, source: Function, lazy: Function) -> Function:
@@ -377,20 +383,20 @@ def compiled_method(name: str, source: Function, lazy: Function) -> Function:
         del data
         return general(self, *args, **kwargs)
 
-    return describe(call, source, f"ndarray.{name}")
+    return describe(serving(call, source, ANY), source, f"ndarray.{name}")
 
 
-def quick_method(source: Function, general: Function) -> Function:
+def quick_method(source: Function, general: Function, guard: int = ANY) -> Function:
     """A method of arrays that NumPy's `source` serves where they are small, and `general` elsewhere."""
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if self._np is not None:
+        if self._np is not None and guard == ANY:
             found = small_call(source, (self, *args), kwargs)
             if found is not REFUSED:
                 return found
         return general(self, *args, **kwargs)
 
-    return describe(call, source, f"ndarray.{source.__name__}")
+    return describe(serving(call, source, guard), source, f"ndarray.{source.__name__}")
 
 
 def compiled_pair(name: str, source: Function, lazy: Function) -> Function:
@@ -418,7 +424,7 @@ def compiled_pair(name: str, source: Function, lazy: Function) -> Function:
             return ask_ufunc(ufunc.UFUNCS[name], "__call__", args, kwargs)
         return general(*args, **kwargs)
 
-    return describe(call, source, name)
+    return describe(serving(call, source, ANY), source, name)
 
 
 def passing(name: str, source: Function, pure: bool = False, counted: bool = True) -> Function:
@@ -458,7 +464,7 @@ def passing(name: str, source: Function, pure: bool = False, counted: bool = Tru
             return adopt(result)
         return fall_back(name, source, args, kwargs)
 
-    return describe(call, source, name)
+    return describe(serving(call, source, ANY), source, name)
 
 
 _WRITTEN: Final = frozenset({"out", "overwrite_input"})

@@ -3,11 +3,12 @@ cimport cython
 
 from lazyarray.frontend.quick cimport Fields, Known, Limits, Op, binary, in_place, known, limits, reflected, unary, wrapped
 from lazyarray.frontend.lending cimport lend, overwrite, put_picked, poke, peek, pick
-from lazyarray.native.primitives cimport size_of_memory, wrap_slots
+from lazyarray.frontend.small cimport REFUSED
+from lazyarray.native.primitives cimport holds_numbers, item_of, put_item, size_of_memory, wrap_slots
 
 
 cdef class Keys:
-    cdef public object copy, transpose, divmod, element, get, matmul, matmul_in_place, pick, power, power_in_place, put, put_any
+    cdef public object copy, transpose, divmod, iterate, quiet, ufunc, element, get, matmul, matmul_in_place, pick, power, power_in_place, put, put_any
     cdef public object reflected_divmod, reflected_matmul, reflected_power, slice_at, take_over, view_at
 
 cdef class Handle(Fields):

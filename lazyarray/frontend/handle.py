@@ -13,7 +13,8 @@ import numpy as np
 from lazyarray.frontend.lending import lend, overwrite, peek, pick, poke, put_picked  # cimport
 from lazyarray.frontend.loops import IMMEDIATE, memo_of
 from lazyarray.frontend.quick import Fields, Op, binary, in_place, known, limits, reflected, unary, wrapped  # cimport
-from lazyarray.native.primitives import size_of_memory, wrap_slots  # cimport
+from lazyarray.frontend.small import REFUSED  # cimport
+from lazyarray.native.primitives import holds_numbers, item_of, put_item, size_of_memory, wrap_slots  # cimport
 
 _nparray: Final = np.ndarray
 _IMMEDIATE: Final = IMMEDIATE
@@ -28,6 +29,7 @@ class Keys:
         "divmod",
         "element",
         "get",
+        "iterate",
         "matmul",
         "matmul_in_place",
         "pick",
@@ -35,12 +37,14 @@ class Keys:
         "power_in_place",
         "put",
         "put_any",
+        "quiet",
         "reflected_divmod",
         "reflected_matmul",
         "reflected_power",
         "slice_at",
         "take_over",
         "transpose",
+        "ufunc",
         "view_at",
     )  # fmt: skip
 
@@ -221,11 +225,12 @@ class Handle(Fields):
                     if place is None:
                         data = None
                         return keys.get(self, key)
-                try:
-                    found = data[place]
-                except (IndexError, ValueError):
+                found = item_of(data, place, REFUSED)
+                if type(found) is _nparray:
+                    return wrapped(found)
+                if found is REFUSED:
                     return keys.get(self, key)  # what NumPy does not know in the key, or the same error
-                return wrapped(found) if type(found) is _nparray else found
+                return found
         else:
             if _is_basic(key):
                 found = lend(self, key)
@@ -263,16 +268,15 @@ class Handle(Fields):
                 index: Fields = key
                 place = index._np
                 small = small and place is not None
-            if type(value) in _IMMEDIATE and (kind is int or small):
-                try:
-                    data[place] = value
-                except IndexError:
+            given_kind = type(value)
+            if (kind is int or small) and (given_kind is float or given_kind is int or given_kind in _IMMEDIATE):
+                if not put_item(data, place, value):
                     keys.put_any(self, key, value)
                 return
-            if small and type(value) is known.array and (kind is known.array or _is_basic(key)):
+            if small and given_kind is known.array and (kind is known.array or _is_basic(key)):
                 other: Fields = value
                 source = other._np
-                if source is not None and not data.dtype.hasobject:
+                if source is not None and (holds_numbers(data) or not data.dtype.hasobject):
                     data[place] = source
                     return
                 source = None
@@ -297,6 +301,25 @@ class Handle(Fields):
     def __delitem__(self, key: Any, /) -> None:
         """Delete self[key]."""
         raise ValueError("cannot delete array elements")
+
+    # No docstring: the slot's own has the signature.
+    def __iter__(self) -> Any:
+        data = self._np
+        if data is not None and data.ndim == 1:
+            return iter(data)
+        data = None
+        return keys.iterate(self)
+
+    def __array_ufunc__(self, function: Any, method: str, /, *inputs: Any, **options: Any) -> Any:
+        # A NumPy scalar's operator asks here, whatever the array's own reflected operator is.
+        data = self._np
+        if data is not None and not options and len(inputs) == 2 and inputs[1] is self and method == "__call__":
+            known_number = type(inputs[0]) in _IMMEDIATE
+            if known_number and size_of_memory(data) < limits.eager and function in keys.quiet:
+                found = function(inputs[0], data)
+                return wrapped(found) if type(found) is _nparray else found
+        data = None
+        return keys.ufunc(self, function, method, inputs, options)
 
     def __add__(self, value: Any, /) -> Any:
         """Return self+value."""
@@ -490,6 +513,15 @@ class Handle(Fields):
 
     def __matmul__(self, value: Any, /) -> Any:
         """Return self@value."""
+        data = self._np
+        if data is not None and type(value) is known.array:
+            given: Fields = value
+            other = given._np
+            if other is not None and size_of_memory(data) < limits.eager and size_of_memory(other) < limits.eager:
+                found = data @ other
+                return wrapped(found) if type(found) is _nparray else found
+            other = None
+        data = None
         return keys.matmul(self, value)
 
     def __rmatmul__(self, value: Any, /) -> Any:

@@ -27,6 +27,7 @@ from lazyarray.frontend.array import (
     view_of,
     wrap,
 )
+from lazyarray.frontend.callables import ANY
 from lazyarray.frontend.dispatch import (
     Function,
     Uncompiled,
@@ -41,6 +42,7 @@ from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.record import copy_, empty_, map_, roll_, update_, view_
 from lazyarray.frontend.regions import window
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
+from lazyarray.frontend.vectors import serving  # cimport
 from lazyarray.frontend.views import derive, view_by
 from lazyarray.ir.index_map import IndexMap, broadcast, c_strides, identity, transpose
 from lazyarray.ir.node import Node, Shape
@@ -97,7 +99,7 @@ def viewing(name: str, source: Function, method: Function | None = None) -> Func
             return result
         return fall_back(name, run, args, kwargs)
 
-    return describe(call, run, name)
+    return describe(serving(call, run, ANY), run, name)
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:

@@ -24,6 +24,7 @@ from lazyarray.frontend import (
     statistics,
 )
 from lazyarray.frontend.array import as_array, ndarray, to_numpy, wrap
+from lazyarray.frontend.callables import ANY, AS_IS, CONVERTS, LIKE, NUMBERS, RANGE, SIZED, SPACED, SQUARE
 from lazyarray.frontend.devices import PLACED, from_dlpack, placed
 from lazyarray.frontend.dispatch import (
     Uncompiled,
@@ -54,8 +55,15 @@ RECORDED: Final[dict[str, Callable[..., Any]]] = {
     **selection.FUNCTIONS,
     **histograms.FUNCTIONS,
 }
-SIZED: Final = frozenset({"zeros", "empty"})
-CONVERTS: Final = frozenset({"array", "asarray"})
+# When NumPy's function makes the new array at once.
+GUARDS: Final = {
+    **dict.fromkeys(("zeros", "empty", "ones", "full"), SIZED),
+    **dict.fromkeys(("array", "asarray", "asanyarray"), CONVERTS),
+    **dict.fromkeys(("zeros_like", "empty_like", "ones_like", "full_like"), LIKE),
+    **dict.fromkeys(("eye", "identity"), SQUARE),
+    "arange": RANGE,
+    "linspace": SPACED,
+}
 _NEW: Final = {**creation.FUNCTIONS, **ranges.FUNCTIONS, **conversion.FUNCTIONS}
 METHODS: Final[dict[str, Callable[..., Any]]] = {}
 PAIRS: Final = frozenset({"dot", "inner", "vdot"})
@@ -244,11 +252,11 @@ def _resolve(name: str) -> Any:
     if made is not None:
         own = describe(placed(made, name) if name in PLACED else made, source, name)
         if name in GUARDED:
-            return guarded(own, source)
-        return unbound(own, source, sized=name in SIZED, converts=name in CONVERTS)
+            own = guarded(own, source)
+        return unbound(own, source, GUARDS.get(name))
     if name in manipulation.UNCONDITIONAL:
         own = describe(manipulation.UNCONDITIONAL[name], source, name)
-        return guarded(own, source) if name in GUARDED else own
+        return guarded(own, source) if name in GUARDED else unbound(own, source, ANY) if name == "concatenate" else own
     if name in manipulation.VIEWING:
         return manipulation.viewing(name, source)
     if name == "from_dlpack":
@@ -261,7 +269,7 @@ def _resolve(name: str) -> Any:
         return _of_dtypes(name)
     if name in SAME or isinstance(source, type) or not callable(source):
         return source
-    return unbound(passing(name, source, name in PURE), source, served=True)
+    return unbound(passing(name, source, name in PURE), source, ANY)
 
 
 def rebased(source: Any) -> Callable[..., Any]:
@@ -426,8 +434,10 @@ def _install_methods_of_arrays() -> None:
     quick["reshape"] = quick_method(np.ndarray.reshape, manipulation.reshape_method)
     for name in ("ravel", "swapaxes", "squeeze"):
         quick[name] = quick_method(getattr(np.ndarray, name), quick[name])
-    for name in ("astype", "flatten", "transpose", "nonzero", "argsort", "searchsorted", "diagonal"):
+    for name in SERVED:
         quick[name] = quick_method(getattr(np.ndarray, name), getattr(ndarray, name))
+    for name, guard in (("item", NUMBERS), ("tolist", AS_IS), ("tobytes", AS_IS)):
+        quick[name] = quick_method(getattr(np.ndarray, name), getattr(ndarray, name), guard)
     for name, method in quick.items():
         setattr(ndarray, name, method)
 
@@ -435,6 +445,13 @@ def _install_methods_of_arrays() -> None:
 QUICK: Final = frozenset(
     """
     sum prod min max any all argmin argmax mean var std cumsum cumprod take repeat ravel swapaxes squeeze dot round
+    """.split()
+)
+
+SERVED: Final = frozenset(
+    """
+    argpartition argsort astype choose clip compress conj conjugate copy diagonal fill flatten nonzero partition put
+    searchsorted sort trace transpose view
     """.split()
 )
 

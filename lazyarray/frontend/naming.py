@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from lazyarray.frontend.callables import Served
 from lazyarray.ir.index_map import size_of
 
-# Functions of modules written in Python, and of those that run compiled.
-FUNCTIONS = frozenset({FunctionType, type(size_of)})
+# Functions of modules written in Python, of those that run compiled, and what C calls the short way.
+FUNCTIONS = frozenset({FunctionType, type(size_of), Served})
 
 
 class Named(type):

@@ -5,19 +5,19 @@ from lazyarray.ir.node cimport Key, Node
 from lazyarray.native.primitives cimport create, same_shape, site_here, size_of_memory
 
 
-from lazyarray.native.recycled cimport recycle, reused
+from lazyarray.native.recycled cimport quicken, quicken_below, recycle, reused
 
 
 cdef class Limits:
     cdef public Py_ssize_t eager
 
 cdef class Op:
-    cdef public object compute, in_place, memo, name, own, reflected, slow
+    cdef public object compute, in_place, memo, name, own, reflected, slow, swift
     cdef public dict known
     cdef public bint reads_exponents
 
 cdef class Known:
-    cdef public object adopt, array, note_errors, order_of, scalar, show, take, view_key, wake, window, write_now
+    cdef public object adopt, array, memory, note_errors, order_of, scalar, show, take, view_key, wake, window, write_now
 
 cdef class Fields:
     cdef public object _base, _fixed, _map, _np, _part
@@ -32,6 +32,7 @@ cdef Py_ssize_t _TAPE_LIMIT
 cdef dict _VIEW_KEYS
 
 cdef _key_of(Op op, tuple operands)
+cdef _own_of(Op op, a, b)
 
 @cython.locals(node=Node)
 cpdef Node record_node(Key key, tuple args, site)

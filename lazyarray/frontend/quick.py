@@ -17,13 +17,14 @@ from lazyarray.ir import node as node_module
 from lazyarray.ir.index_map import is_identity
 from lazyarray.ir.node import Key, Node  # cimport
 from lazyarray.native.primitives import create, same_shape, site_here, size_of_memory  # cimport
-from lazyarray.native.recycled import recycle, reused  # cimport
+from lazyarray.native.recycled import quicken, quicken_below, recycle, reused  # cimport
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.floating import Last, error_state
 
 _nparray: Final = np.ndarray
 _next_sequence: Final[Callable[[], int]] = node_module._sequence
 _NUMBERS: Final = NUMBERS
+_DOUBLE: Final = np.dtype(float)
 _tape: Final = node_module.TAPE
 _TAPE_LIMIT: Final = boundary.TAPE_LIMIT
 
@@ -38,10 +39,15 @@ class Limits:
 
 
 limits: Final = Limits()
+_swift: list[Any] = []  # ops that know what runs on float64, until settings change
 
 
 def _follow() -> None:
     limits.eager = min(config.eager_below, 1 << 62)
+    quicken_below(limits.eager)
+    for op in _swift:
+        op.swift = None
+    _swift.clear()
 
 
 config.followers.append(_follow)
@@ -51,7 +57,7 @@ _follow()
 class Op:
     """An operator or ufunc of one or two arguments: what runs on memory, and who serves unusual operands."""
 
-    __slots__ = ("compute", "in_place", "known", "memo", "name", "own", "reads_exponents", "reflected", "slow")
+    __slots__ = ("compute", "in_place", "known", "memo", "name", "own", "reads_exponents", "reflected", "slow", "swift")
 
     def __init__(self, name: str, compute: Any, memo: Any, own: Any = None, slow: Any = None) -> None:
         self.name = name
@@ -60,6 +66,7 @@ class Op:
         self.known = memo.known
         self.own = own  # finds the ufunc with compiled kernels' bits for the operands, or None: NumPy's has them
         self.slow = slow
+        self.swift: Any = None  # what `own` finds for float64 where floating-point errors may wait
         self.reads_exponents = name == "power"  # of integers: these go the general way where they are recorded
         self.reflected: Any = None
         self.in_place: Any = None
@@ -71,6 +78,7 @@ class Known:
     __slots__ = (
         "adopt",
         "array",
+        "memory",
         "note_errors",
         "order_of",
         "scalar",
@@ -88,6 +96,7 @@ class Known:
 
     def __init__(self) -> None:
         self.array: Any = None
+        self.memory: Any = _nparray
 
 
 known: Final = Known()
@@ -99,6 +108,9 @@ def tell(**found: Any) -> None:
         setattr(known, name, item)
     if "array" in found:
         recycle(known.array)
+        quicken(
+            known.array, _nparray, ("shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides"), ("T", "real")
+        )
 
 
 class Fields:
@@ -197,6 +209,21 @@ def _in_range(key: Any, number: Any) -> Any:
     return key
 
 
+def _own_of(op: Op, a: Any, b: Any) -> Any:
+    """The ufunc that has compiled kernels' bits for the operands; `b`: None for one operand, or an array or number."""
+    if a.dtype is not _DOUBLE or not (b is None or type(b) is float or (type(b) is _nparray and b.dtype is _DOUBLE)):
+        return (op.own(op.name, a) if b is None else op.own(op.name, a, b)) or op.compute
+    if op.swift is not None and error_state() is Last.waits:
+        return op.swift
+    found = op.own(op.name, a) if b is None else op.own(op.name, a, b)
+    if found is None:
+        return op.compute
+    if op.swift is None and error_state() is Last.waits:
+        op.swift = found
+        _swift.append(op)
+    return found
+
+
 # ---- operators
 
 
@@ -211,7 +238,7 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
             return op.slow(self)
         compute = op.compute
         if op.own is not None:
-            compute = op.own(op.name, a) or compute
+            compute = _own_of(op, a, None)
         found = compute(a)
         return wrapped(found) if type(found) is _nparray else found
     site = site_here(plain + 1, compiled)
@@ -259,7 +286,7 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
             a = b = None
             return op.slow(self, other)
     else:
-        found = (op.own(op.name, a, b) or op.compute)(a, b)
+        found = _own_of(op, a, b)(a, b)
     return wrapped(found) if type(found) is _nparray else found
 
 

@@ -36,6 +36,8 @@ PEEKS: Final = 16  # small reads of an expression after which it is taken to be 
 # Ufuncs whose bits are NumPy's in compiled kernels too.
 QUIET: Final = frozenset([name for name, op in OPS.items() if op.ufunc is not None and not op.transcendental])
 PIECES: Final = "read piece by piece"
+_quiet = [op.ufunc for name, op in OPS.items() if name in QUIET]
+serve(quiet=frozenset([found for found in _quiet if found is not None and found.nout == 1]))
 _SIMPLE: Final = frozenset({int, float, bool})
 
 

@@ -6,6 +6,7 @@ from lazyarray.native.primitives cimport size_of_memory
 
 cdef type _nparray
 cdef object REFUSED
+cdef object INERT
 
 @cython.locals(place=Py_ssize_t, array=Fields)
 cpdef small_items(items)

@@ -15,7 +15,7 @@ from lazyarray.native.primitives import size_of_memory  # cimport
 _nparray: Final = np.ndarray
 _CODES: Final = "?bhilqBHILQefdFD"
 # What NumPy takes as it is, whatever the function.
-_INERT: Final = frozenset({
+INERT: Final = frozenset({
     int, float, complex, bool, str, bytes, type(None), type, slice, range, type(...),
     *[np.dtype(code).type for code in _CODES],
     *[type(np.dtype(code)) for code in _CODES],
@@ -33,7 +33,9 @@ def small_items(items: Any) -> Any:
     for item in items:
         kind = type(item)
         new = item
-        if kind is known.array:
+        if kind is float or kind is int:
+            pass
+        elif kind is known.array:
             array: Fields = item
             new = array._np
             if new is None or size_of_memory(new) >= limits.eager:
@@ -45,7 +47,7 @@ def small_items(items: Any) -> Any:
             new = small_items(item)
             if new is None:
                 return None
-        elif kind not in _INERT:
+        elif kind not in INERT:
             return None
         if new is not item:
             if passed is None:

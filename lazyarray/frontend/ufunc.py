@@ -16,6 +16,7 @@ from lazyarray.frontend.overrides import SOURCES, ask_other_functions, ask_other
 from lazyarray.frontend.record import COMPILED, NUMBERS
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.subclass import Views
+from lazyarray.frontend.vectors import begin  # cimport
 from lazyarray.ir.ops import OPS, SPLIT
 from lazyarray.runtime.ledger import ledger
 
@@ -82,6 +83,7 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
             self._ops = ()
         self._op = self._product = None
         self._transcendental = any(OPS[op].transcendental for op in self._ops)
+        begin(self)
 
     def general(self, *args: Any, **options: Any) -> Any:
         """A call that has not gone the short way."""

@@ -33,6 +33,7 @@ def digest_of(source: str) -> str:
         _read(types) if os.path.exists(types) else b"",
         _read(os.path.join(_HERE, "primitives.pxd")),
         _read(os.path.join(_HERE, "recycled.pxd")),
+        _read(os.path.join(os.path.dirname(_HERE), "frontend", "vectors.pxd")),
     ]
     return source_hash(b"\0".join(parts)).hex()
 

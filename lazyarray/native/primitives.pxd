@@ -172,6 +172,28 @@ cdef extern from *:
         return 1;
     }
 
+    /* Types before `object` and float16: their elements refer to nothing. */
+    static int lazyarray_holds_numbers(PyObject *a) {
+        int number = ((PyArrayObject_fields *)a)->descr->type_num;
+        return number < NPY_OBJECT || number == NPY_HALF;
+    }
+
+    static PyObject *lazyarray_item_of(PyObject *a, PyObject *key, PyObject *missing) {
+        PyObject *found = PyObject_GetItem(a, key);
+        if (found) return found;
+        if (!PyErr_ExceptionMatches(PyExc_IndexError) && !PyErr_ExceptionMatches(PyExc_ValueError)) return NULL;
+        PyErr_Clear();
+        Py_INCREF(missing);
+        return missing;
+    }
+
+    static int lazyarray_put_item(PyObject *a, PyObject *key, PyObject *value) {
+        if (!PyObject_SetItem(a, key, value)) return 1;
+        if (!PyErr_ExceptionMatches(PyExc_IndexError)) return -1;
+        PyErr_Clear();
+        return 0;
+    }
+
     static size_t lazyarray_address_of(PyObject *a) { return (size_t)((PyArrayObject_fields *)a)->data; }
 
     /* The function of `type` that stands where `found` stands in `like`; NULL if there is none. */
@@ -216,6 +238,9 @@ cdef extern from *:
     object frame_here "lazyarray_frame_here" (int plain)
     bint same_shape "lazyarray_same_shape" (object a, object b)
     Py_ssize_t size_of_memory "lazyarray_size_of_memory" (object a)
+    bint holds_numbers "lazyarray_holds_numbers" (object a)
+    object item_of "lazyarray_item_of" (object a, object key, object missing)
+    bint put_item "lazyarray_put_item" (object a, object key, object value) except -1
     size_t address_of "lazyarray_address_of" (object a)
     Py_ssize_t most_selected "lazyarray_most_selected" (object a, object key)
     object element_of "lazyarray_element_of" (object a, object key)

@@ -41,6 +41,28 @@ def same_shape(a: Any, b: Any) -> bool:
     return bool(a.shape == b.shape)
 
 
+def holds_numbers(a: Any) -> bool:
+    """True when a NumPy array's elements are numbers, not objects or records."""
+    return bool(a.dtype.num < 17 or a.dtype.num == 23)  # NPY_OBJECT, NPY_HALF
+
+
+def item_of(a: Any, key: Any, missing: Any) -> Any:
+    """`a[key]`, or `missing` where that is an IndexError or ValueError."""
+    try:
+        return a[key]
+    except (IndexError, ValueError):
+        return missing
+
+
+def put_item(a: Any, key: Any, value: Any) -> bool:
+    """`a[key] = value`; False where that is an IndexError."""
+    try:
+        a[key] = value
+    except IndexError:
+        return False
+    return True
+
+
 def address_of(data: Any) -> int:
     """Where a NumPy array's first element is."""
     address: int = data.__array_interface__["data"][0]

@@ -1,4 +1,4 @@
-"""Owns the memory of arrays' handles, made and dropped at every operation: in C some of it is kept for the next.
+"""Owns the memory of arrays' handles, and what C reads of it: some is kept for the next, attributes are found at once.
 
 As `primitives.py`: these functions in the hot modules' Python form, those of `recycled.pxd` in the compiled one.
 """
@@ -13,3 +13,14 @@ reused: Final[Any] = object.__new__
 
 def recycle(_cls: type) -> None:
     """Keeps memory of the class's instances for new ones. Its fields are objects alone."""
+
+
+def quicken(_cls: type, _memory: type, _plain: tuple[str, ...], _views: tuple[str, ...]) -> None:
+    """Has NumPy's getters answer attributes of arrays over NumPy's memory; properties of that name serve all else.
+
+    `_views` name those that make arrays: of small ones they are made there.
+    """
+
+
+def quicken_below(_limit: int) -> None:
+    """How many elements arrays have at least whose views are recorded."""

@@ -1,0 +1,135 @@
+"""What single calls on small arrays cost: `python -m benchmarks.small_calls [--quick] [--json FILE] [--only TEXT]`.
+
+Each line runs under NumPy and under lazyarray in one process, turn by turn, on arrays of 3 and of 10 elements. A figure
+is the least of all turns: whatever else the machine does only adds. The aim is `LIMIT` times NumPy for each line.
+"""
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+import lazyarray
+from benchmarks import harness
+
+SIZES = (3, 10)
+LIMIT = 1.3
+CALLS, TURNS, QUICK_TURNS = 1000, 60, 15
+
+# `a`, `b`: float64; `m`: a square matrix; `c`: a mask; `i`: places; `k`: an int64 array; `s`: a NumPy scalar.
+LINES = """
+a + b | a * 2.0 | 2.0 * a | s * a | a / b | a % b | a ** 2 | -a | abs(a) | a == b | a < b | c & c | ~c | k // 2 | m @ m
+a += 1.0 | a -= b
+a[2] | a[-1] | a[1:3] | a[::-1] | a[...] | a[None] | m[1] | m[1, 2] | m[:, 1] | m[1:3, 1:3] | a[c] | a[i] | c[0]
+a[2] = 1.0 | m[1, 2] = 3.0 | a[1:3] = 0.5 | a[1:3] = b[1:3] | m[1] = a[0] | a[c] = 0.0
+len(a) | a.shape | a.dtype | a.ndim | a.size | a.T | m.T | a.nbytes | a.flat | a.real
+list(a) | a.tolist() | a.item(1) | bool(c[0]) | float(a.sum()) | int(k[1]) | float(a[1])
+a.sum() | a.max() | a.min() | a.mean() | a.any() | a.argmax() | a.cumsum() | m.sum(axis=1) | a.dot(b) | a.std()
+a.copy() | a.reshape(-1, 1) | a.ravel() | a.flatten() | a.astype(int) | a.transpose() | a.fill(1.0) | a.round(2)
+a.clip(0.0, 1.0) | a.argsort() | k.tobytes()
+np.add(a, b) | np.exp(a) | np.sin(a) | np.sqrt(a) | np.abs(a) | np.maximum(a, b) | np.minimum(a, 1.0) | np.isnan(a)
+np.add(a, b, out=b) | np.arctan2(a, b) | np.floor(a)
+np.where(c, a, b) | np.dot(a, b) | np.dot(m, m) | np.sum(a) | np.sum(m, axis=0) | np.mean(a) | np.outer(a, b)
+np.clip(a, 0.0, 1.0) | np.cumsum(a) | np.round(a) | np.roll(a, 1) | np.concatenate((a, b)) | np.stack((a, b))
+np.linalg.norm(a) | np.abs(a).max() | np.diff(a) | np.cross(a[:3], b[:3]) | np.sort(a) | np.allclose(a, b) | np.ravel(m)
+np.transpose(m) | np.any(c)
+np.zeros(n) | np.zeros((3, 3)) | np.ones(n) | np.empty(n) | np.full(n, 2.0) | np.arange(n) | np.linspace(0.0, 1.0, n)
+np.array([1.0, 2.0, 3.0]) | np.asarray(a) | np.array(a) | np.zeros_like(a) | np.empty_like(a) | np.eye(3)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Nanoseconds of one line on arrays of one size."""
+
+    line: str
+    size: int
+    numpy: float
+    lazyarray: float
+
+    @property
+    def ratio(self) -> float:
+        return self.lazyarray / self.numpy
+
+
+def lines() -> list[str]:
+    return [line.strip() for row in LINES.strip().splitlines() for line in row.split("|")]
+
+
+def names_for(np: Any, size: int) -> dict[str, Any]:
+    """What a line refers to."""
+    a = np.linspace(0.5, 1.5, size)
+    side = 3 if size < 9 else 4
+    m = np.arange(float(side * side)).reshape(side, side).copy()
+    places = np.array([0, 2, 1])
+    return {
+        "np": np,
+        "n": size,
+        "a": a,
+        "b": np.linspace(1.0, 2.0, size),
+        "c": a > 0.9,
+        "i": places,
+        "k": np.arange(size),
+        "m": m,
+        "s": numpy.float64(3.0),
+    }
+
+
+def looped(line: str, names: dict[str, Any]) -> Callable[[int], float]:
+    """A function that runs the line so many times and returns the seconds."""
+    source = (
+        f"def run(count, clock, {', '.join(names)}):\n"
+        f"    turns = range(count)\n"
+        f"    start = clock()\n"
+        f"    for _ in turns:\n"
+        f"        {line}\n"
+        f"    return clock() - start\n"
+    )
+    space: dict[str, Any] = {}
+    exec(source, space)
+    run = space["run"]
+    return lambda count: run(count, time.perf_counter, **names)
+
+
+def measure(line: str, size: int, turns: int) -> Figure:
+    """The least time of a call on either side."""
+    sides = [looped(line, names_for(np, size)) for np in (numpy, lazyarray)]
+    least = [math.inf, math.inf]
+    for side in sides:
+        side(CALLS // 10)
+    for _ in range(turns):
+        for place, side in enumerate(sides):
+            least[place] = min(least[place], side(CALLS))
+    return Figure(line, size, *(1e9 * seconds / CALLS for seconds in least))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.small_calls", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer turns")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures there, too")
+    parser.add_argument("--only", metavar="TEXT", default="", help="lines that contain this")
+    options = parser.parse_args()
+    turns = QUICK_TURNS if options.quick else TURNS
+    found = [measure(line, size, turns) for line in lines() if options.only in line for size in SIZES]
+    rows = [[f.line, str(f.size), f"{f.numpy:.0f}", f"{f.lazyarray:.0f}", f"{f.ratio:.2f}"] for f in found]
+    print(", ".join(f"{key} {value}" for key, value in harness.describe_machine().items()))
+    print()
+    print(harness.format_table(("line", "elements", "NumPy ns", "lazyarray ns", "ratio"), rows))
+    mean = math.exp(sum(math.log(f.ratio) for f in found) / len(found))
+    beyond = sum(f.ratio > LIMIT for f in found)
+    print(f"\ngeometric mean {mean:.2f}; {beyond} of {len(found)} beyond {LIMIT}")
+    if options.json:
+        figures = [{**asdict(f), "ratio": f.ratio} for f in found]
+        options.json.write_text(json.dumps({"machine": harness.describe_machine(), "figures": figures}, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

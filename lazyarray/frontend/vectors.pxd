@@ -1,0 +1,320 @@
+# C's side of `vectors.py`: what Python calls for public functions, ufuncs and methods of arrays, with arguments where
+# the interpreter has them. The usual small call goes from here to NumPy; all others to the object's own `__call__`.
+from cpython.object cimport PyObject, PyTypeObject
+
+from lazyarray.frontend.callables cimport Builtin, Served, UfuncCall
+from lazyarray.frontend.quick cimport Fields, Known, Limits, Op, binary, known, limits, unary, wrapped
+from lazyarray.frontend.small cimport INERT, REFUSED, small_items
+from lazyarray.native.primitives cimport holds_numbers, size_of_memory
+
+cdef enum:  # of `callables.py`
+    ANY = 0
+    AS_IS = 1
+    SIZED = 2
+    CONVERTS = 3
+    LIKE = 4
+    RANGE = 5
+    SPACED = 6
+    SQUARE = 7
+    NUMBERS = 8
+
+cdef extern from *:
+    """
+    #define LAZYARRAY_MOST 8
+
+    static size_t lazyarray_total(size_t given, PyObject *names) {
+        return given + (names ? PyTuple_GET_SIZE(names) : 0);
+    }
+
+    /* Types that no function of NumPy's asks anything. */
+    static int lazyarray_quiet(PyTypeObject *kind) {
+        return kind == &PyFloat_Type || kind == &PyLong_Type || kind == Py_TYPE(Py_None) || kind == &PyBool_Type
+            || kind == &PyUnicode_Type || kind == &PyType_Type;
+    }
+
+    static int lazyarray_number(PyObject *item) { return PyFloat_CheckExact(item) || PyLong_CheckExact(item); }
+
+    /* NaN for what a float cannot be. */
+    static double lazyarray_double(PyObject *item) {
+        double found = PyFloat_AsDouble(item);
+        if (found == -1.0 && PyErr_Occurred()) { PyErr_Clear(); return Py_NAN; }
+        return found;
+    }
+
+    /* The elements of a plain small shape; -1 for what needs a closer look. */
+    static Py_ssize_t lazyarray_extent(PyObject *shape) {
+        Py_ssize_t size = 1, extent, place;
+        if (PyLong_CheckExact(shape)) {
+            extent = PyLong_AsSsize_t(shape);
+            if (extent == -1 && PyErr_Occurred()) PyErr_Clear();
+            return extent;
+        }
+        if (!PyTuple_CheckExact(shape)) return -1;
+        for (place = 0; place < PyTuple_GET_SIZE(shape); place++) {
+            extent = lazyarray_extent(PyTuple_GET_ITEM(shape, place));
+            if (!PyLong_CheckExact(PyTuple_GET_ITEM(shape, place)) || extent < 0 || extent >= 1 << 30) return -1;
+            size *= extent;
+            if (size > 1 << 30) return -1;
+        }
+        return size;
+    }
+
+    static int lazyarray_names_dtype(PyObject *names) {
+        return PyTuple_GET_SIZE(names) == 1
+            && !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "dtype");
+    }
+
+    static int lazyarray_names_tuple(PyObject *const *named, PyObject *names) {
+        Py_ssize_t place, count = names ? PyTuple_GET_SIZE(names) : 0;
+        for (place = 0; place < count; place++) if (PyTuple_Check(named[place])) return 1;
+        return 0;
+    }
+
+    static int lazyarray_listed(PyTypeObject *kind) { return kind == &PyTuple_Type || kind == &PyList_Type; }
+
+    static int lazyarray_nested(PyObject *found) {
+        return PyTuple_Check(found) || PyList_Check(found) || PyDict_Check(found);
+    }
+
+    static void lazyarray_drop(PyObject **passed, size_t count) { while (count > 0) Py_DECREF(passed[--count]); }
+
+    /* The object's own `__call__`. */
+    static PyObject *lazyarray_general(PyObject *self, PyObject *const *args, size_t given, PyObject *names) {
+        PyObject *positional = PyTuple_New(given), *named = NULL, *found = NULL;
+        size_t place;
+        if (!positional) return NULL;
+        for (place = 0; place < given; place++) {
+            Py_INCREF(args[place]);
+            PyTuple_SET_ITEM(positional, place, args[place]);
+        }
+        if (names && PyTuple_GET_SIZE(names)) {
+            if (!(named = PyDict_New())) goto done;
+            for (place = 0; place < (size_t)PyTuple_GET_SIZE(names); place++)
+                if (PyDict_SetItem(named, PyTuple_GET_ITEM(names, place), args[given + place]) < 0) goto done;
+        }
+        found = Py_TYPE(self)->tp_call(self, positional, named);
+    done:
+        Py_DECREF(positional);
+        Py_XDECREF(named);
+        return found;
+    }
+
+    /* Has Python call `vector` for the object: `field` is a word of it. Its class says where that is. */
+    static void lazyarray_begin(PyObject *self, size_t *field, void *vector, int binds) {
+        PyTypeObject *type = Py_TYPE(self);
+        *field = (size_t)vector;
+        type->tp_vectorcall_offset = (char *)field - (char *)self;
+        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | (binds ? Py_TPFLAGS_METHOD_DESCRIPTOR : 0);
+        PyType_Modified(type);
+    }
+    """
+    enum: LAZYARRAY_MOST
+    size_t lazyarray_total(size_t given, PyObject *names)
+    bint lazyarray_quiet(PyTypeObject *kind)
+    bint lazyarray_number(PyObject *item)
+    double lazyarray_double(PyObject *item)
+    Py_ssize_t lazyarray_extent(PyObject *shape)
+    bint lazyarray_names_dtype(PyObject *names)
+    bint lazyarray_names_tuple(PyObject **named, PyObject *names)
+    bint lazyarray_listed(PyTypeObject *kind)
+    bint lazyarray_nested(PyObject *found)
+    void lazyarray_drop(PyObject **passed, size_t count)
+    PyObject *lazyarray_general(PyObject *self, PyObject **args, size_t given, PyObject *names) except NULL
+    void lazyarray_begin(PyObject *self, size_t *field, void *vector, bint binds)
+    PyTypeObject *Py_TYPE(PyObject *item)
+    void Py_INCREF "Py_INCREF" (PyObject *item)
+    void Py_DECREF "Py_DECREF" (PyObject *item)
+    size_t PyVectorcall_NARGS(size_t flags)
+    size_t PY_VECTORCALL_ARGUMENTS_OFFSET
+    PyObject *PyObject_Vectorcall(PyObject *function, PyObject **args, size_t flags, PyObject *names)
+    PyObject *Py_None
+
+
+# What NumPy's `source` makes of small arguments; REFUSED, borrowed, where nothing has happened. `as_is`: what is in lists
+# and tuples that it returns is not looked at.
+cdef inline PyObject *small_vector(
+    PyObject *source, PyObject **args, size_t given, PyObject *names, bint as_is
+) except NULL:
+    cdef PyObject *passed[LAZYARRAY_MOST + 1]
+    cdef size_t total = lazyarray_total(given, names), place = 0, other
+    cdef PyTypeObject *kind
+    cdef PyObject *item
+    cdef PyObject *found
+    cdef object listed
+    passed[0] = NULL
+    if total > LAZYARRAY_MOST:
+        return <PyObject *>REFUSED
+    while place < total:
+        item = args[place]
+        kind = Py_TYPE(item)
+        if kind == <PyTypeObject *>known.array:
+            item = <PyObject *>(<Fields>item)._np
+            if item == Py_None or size_of_memory(<object>item) >= limits.eager:
+                break
+            Py_INCREF(item)
+        elif lazyarray_quiet(kind):
+            Py_INCREF(item)
+        elif kind == <PyTypeObject *>known.memory:
+            if size_of_memory(<object>item) >= limits.eager:
+                break
+            Py_INCREF(item)
+        elif lazyarray_listed(kind):
+            listed = small_items(<object>item)
+            if listed is None:
+                break
+            item = <PyObject *>listed
+            Py_INCREF(item)
+        elif <object>kind in INERT:
+            Py_INCREF(item)
+        else:
+            break
+        place += 1
+        passed[place] = item
+    if place < total:
+        lazyarray_drop(passed + 1, place)
+        return <PyObject *>REFUSED
+    found = PyObject_Vectorcall(source, passed + 1, given | PY_VECTORCALL_ARGUMENTS_OFFSET, names)
+    if found == NULL:
+        lazyarray_drop(passed + 1, total)
+        return NULL
+    kind = Py_TYPE(found)
+    if kind == <PyTypeObject *>known.memory:
+        for other in range(total):
+            if passed[other + 1] == found:
+                # An `out`, or an argument that is the result: the array given for it.
+                Py_DECREF(found)
+                found = args[other]
+                Py_INCREF(found)
+                lazyarray_drop(passed + 1, total)
+                return found
+        listed = wrapped(<object>found)
+        Py_DECREF(found)
+        found = <PyObject *>listed
+        Py_INCREF(found)
+    elif not as_is and lazyarray_nested(found):
+        listed = known.adopt(<object>found)
+        Py_DECREF(found)
+        found = <PyObject *>listed
+        Py_INCREF(found)
+    lazyarray_drop(passed + 1, total)
+    return found
+
+
+# Whether the arguments are those that the guard asks for; their own kinds are `small_vector`'s to look at.
+cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names) except -1:
+    cdef object item
+    cdef double start = 0.0, stop, step = 1.0
+    cdef size_t place
+    if names != NULL and (guard == CONVERTS or guard == RANGE or not lazyarray_names_dtype(names)):
+        return False
+    if given == 0 or given > 3:
+        return False
+    item = <object>args[0]
+    if guard == SIZED:
+        return given < 3 and 0 <= lazyarray_extent(args[0]) < limits.eager
+    if guard == LIKE:
+        return given < 3 and Py_TYPE(args[0]) == <PyTypeObject *>known.array
+    if guard == CONVERTS:
+        if given != 1:
+            return False
+        return type(item) is known.array or (lazyarray_listed(Py_TYPE(args[0])) and small_items(item) is item)
+    for place in range(given):
+        if not lazyarray_number(args[place]):
+            return False
+    if guard == SPACED:
+        return given == 3 and type(<object>args[2]) is int and 0 <= lazyarray_double(args[2]) < limits.eager
+    stop = lazyarray_double(args[0])
+    if guard == SQUARE:
+        return given == 1 and type(item) is int and 0 <= stop * stop < limits.eager
+    if given > 1:
+        start, stop = stop, lazyarray_double(args[1])
+    if given > 2:
+        step = lazyarray_double(args[2])
+    # One less than the limit: rounding may add an element.
+    return step != 0.0 and 0 <= (stop - start) / step < limits.eager - 1
+
+
+cdef inline bint has_numbers(PyObject *array):
+    if Py_TYPE(array) != <PyTypeObject *>known.array or (<Fields>array)._np is None:
+        return False
+    return holds_numbers((<Fields>array)._np)
+
+
+cdef inline PyObject *made_of(PyObject *source, PyObject **args, size_t given) except NULL:
+    cdef PyObject *found = PyObject_Vectorcall(source, args, given, NULL)
+    cdef object made
+    if found == NULL:
+        return NULL
+    made = wrapped(<object>found)
+    Py_DECREF(found)
+    Py_INCREF(<PyObject *>made)
+    return <PyObject *>made
+
+
+cdef inline PyObject *guarded_vector(
+    int guard, PyObject *source, PyObject **args, size_t given, PyObject *names
+) except NULL:
+    if guard == NUMBERS:
+        if given == 0 or not has_numbers(args[0]):
+            return <PyObject *>REFUSED
+    elif guard > AS_IS and not fits(guard, args, given, names):
+        return <PyObject *>REFUSED
+    elif names == NULL and (guard > LIKE or (guard == SIZED and given == 1)):
+        return made_of(source, args, given)  # of numbers alone
+    return small_vector(source, args, given, names, guard == AS_IS or guard == NUMBERS)
+
+
+cdef inline PyObject *served_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
+    cdef Served own = <Served>self
+    cdef PyObject *found = guarded_vector(
+        own.guard, <PyObject *>own.source, args, PyVectorcall_NARGS(flags), names
+    )
+    if found != <PyObject *>REFUSED:
+        return found
+    return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
+
+
+cdef inline PyObject *builtin_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
+    cdef PyObject *found
+    cdef Builtin own = <Builtin>self
+    if own.source is not None:
+        found = guarded_vector(own.guard, <PyObject *>own.source, args, PyVectorcall_NARGS(flags), names)
+        if found != <PyObject *>REFUSED:
+            return found
+    return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
+
+
+cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
+    cdef UfuncCall own = <UfuncCall>self
+    cdef size_t given = PyVectorcall_NARGS(flags)
+    cdef object found
+    cdef PyObject *made
+    if names == NULL and given == <size_t>own.nin and own._op is not None:
+        if Py_TYPE(args[0]) == <PyTypeObject *>known.array:
+            if given == 1:
+                found = unary(own._op, <Fields>args[0], 1, 0)
+                Py_INCREF(<PyObject *>found)
+                return <PyObject *>found
+            if given == 2:
+                found = binary(own._op, <Fields>args[0], <object>args[1], 1, 0)
+                Py_INCREF(<PyObject *>found)
+                return <PyObject *>found
+    elif own._op is not None and own._op.own is None and not lazyarray_names_tuple(args + given, names):
+        # An `out` (but in a tuple), a `where`: NumPy's bits are those of compiled kernels.
+        made = small_vector(<PyObject *>own._op.compute, args, given, names, True)
+        if made != <PyObject *>REFUSED:
+            return made
+    return lazyarray_general(self, args, given, names)
+
+
+cdef inline begin(made):
+    if isinstance(made, UfuncCall):
+        lazyarray_begin(<PyObject *>made, &(<UfuncCall>made).vector, <void *>ufunc_vector, False)
+    else:
+        lazyarray_begin(<PyObject *>made, &(<Builtin>made).vector, <void *>builtin_vector, False)
+
+
+cdef inline serving(function, source, guard):
+    cdef Served made = Served(function, source, guard)
+    lazyarray_begin(<PyObject *>made, &made.vector, <void *>served_vector, True)
+    return made

@@ -1,0 +1,17 @@
+"""Owns how Python calls public objects: in C with the arguments where the interpreter has them, in no tuple or dict.
+
+As `native/primitives.py`: these functions in the hot modules' Python form, those of `vectors.pxd` in the compiled one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def begin(_made: Any) -> None:
+    """Has Python call the ufunc or function that NumPy has in C the short way."""
+
+
+def serving(function: Any, _source: Any, _guard: int) -> Any:
+    """The public function or method, some arguments of which (`callables.py`) go to NumPy's `_source` first."""
+    return function
