@@ -67,6 +67,18 @@ def test_a_bound_follows_the_buffer_through_views_and_writes() -> None:
     assert limits["v4"].is_exact
 
 
+def test_logaddexp_may_err_by_what_its_terms_round_where_they_cancel() -> None:
+    steps = (
+        Step("v0 = np.array([-0.7065504328, 3.0])", "exact", (), "v0"),
+        Step("v1 = np.logaddexp(v0, v0)", "transcendental", ("v0",), "v1"),
+        Step("v2 = np.hypot(v0, v0)", "transcendental", ("v0",), "v2"),
+    )
+    limits = shadow_of(steps).limits[len(steps)]
+    assert 0 < limits["v1"].absolute < 8 * numpy.finfo("f8").eps
+    assert limits["v1"].ulp == 4
+    assert limits["v2"].absolute == 0.0
+
+
 def test_a_discontinuous_function_of_an_inexact_value_is_refused() -> None:
     shadow = Shadow()
     shadow, _ = admit(shadow, Step("v0 = np.ones(3)", "exact", (), "v0"))
