@@ -110,6 +110,17 @@ def test_values_that_follow_from_running_sums_are_numpys(dtype: str, axis: int) 
         np.testing.assert_array_equal(np.asarray(got), want)
 
 
+@pytest.mark.parametrize("shape", [(1,), (3, 1), (1, 4), (1, 1)])
+def test_what_follows_from_running_sums_of_one_element_is_numpys(shape: tuple[int, ...]) -> None:
+    def program(np: Any, x: Any) -> tuple[Any, ...]:
+        return tuple(np.cumsum(x, axis=axis) * 2 - x for axis in range(len(shape)))
+
+    with la.config.set(eager_below=0):
+        x, lazy = given(*shape)
+        for want, got in zip(program(np, x), la.evaluate(program(la, lazy)), strict=True):
+            np.testing.assert_array_equal(np.asarray(got), want)
+
+
 def test_row_softmax_is_one_kernel() -> None:
     def softmax(np: Any, x: Any) -> Any:
         e = np.exp(x - x.max(axis=1, keepdims=True))
