@@ -199,3 +199,23 @@ def test_large_reductions_are_recorded() -> None:
         assert not runs.evaluations
         assert float(total) == numpy.sum(numpy.arange(50_000.0) * 2)
     assert not runs.fallbacks
+
+
+COMPLEX_NANS = [complex(numpy.nan, 1), complex(2, numpy.nan)]
+
+
+@MODES
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda np: np.nanmax(np.array([COMPLEX_NANS, [1, 2]]), 1), "All-NaN slice"),
+        (lambda np: np.nanmin(np.array(COMPLEX_NANS)), "All-NaN slice"),
+        (lambda np: np.nanmax(np.array([numpy.nan]).max()), "All-NaN axis"),
+    ],
+)
+def test_where_all_is_nan_the_first_is_given_with_numpys_warning(call: Program, message: str, eager_below: int) -> None:
+    with pytest.warns(RuntimeWarning, match=message):
+        want = call(numpy)
+    with lazyarray.config.set(eager_below=eager_below), pytest.warns(RuntimeWarning, match=message):
+        got = numpy.asarray(call(lazyarray))
+    assert str(got) == str(numpy.asarray(want))  # which shows both parts of each NaN
