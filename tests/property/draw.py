@@ -420,8 +420,8 @@ def draw_reduction(b: Builder) -> None:
 
 
 def draw_scan(b: Builder) -> None:
-    function, rule = b.chooser.pick((("cumsum", "scan"), ("cumprod", "exact"), ("add.accumulate", "scan")))
-    x = b.operand("move" if rule == "scan" else rule)
+    function, rule = b.chooser.pick((("cumsum", "scan"), ("cumprod", "running product"), ("add.accumulate", "scan")))
+    x = b.operand("move" if rule == "scan" else "exact")
     axis = b.axis(numpy.ndim(b.value(x))) if function != "cumsum" or b.chance(2) else "None"
     b.assign(f"np.{function}({x}, axis={axis})", rule, x)
 

@@ -278,6 +278,16 @@ def bound_scan(step: Step, operands: list[Operand], out: Operand) -> Bound:
     return Bound(0, max(o.array.size, 1) * (o.error + 2 * epsilon(out.dtype) * o.largest))
 
 
+def bound_running_product(step: Step, operands: list[Operand], out: Operand) -> Bound:
+    """Exact, but for complex pairs: NumPy rounds once where it multiplies one by one, and twice in longer products."""
+    o = operands[0]
+    if not o.bound.is_exact:
+        raise Refused("a product of inexact values")
+    if out.kind != "c" or 2 not in (*o.array.shape, o.array.size):
+        return EXACT
+    return Bound(0, 4 * epsilon(out.dtype) * max(1.0, o.largest) ** 2)
+
+
 def bound_product(step: Step, operands: list[Operand], out: Operand) -> Bound:
     o = operands[0]
     if not o.bound.is_exact:
@@ -330,6 +340,7 @@ RULES: dict[str, Callable[[Step, list[Operand], Operand], Bound]] = {
     "sum": bound_sum,
     "scan": bound_scan,
     "product": bound_product,
+    "running product": bound_running_product,
     "variance": bound_variance,
     "contraction": bound_contraction,
     "ulp": bound_ulp,

@@ -79,6 +79,18 @@ def test_logaddexp_may_err_by_what_its_terms_round_where_they_cancel() -> None:
     assert limits["v2"].absolute == 0.0
 
 
+def test_a_running_product_is_exact_but_for_complex_pairs() -> None:
+    steps = (
+        Step("v0 = np.array([[1.5 + 2j, 3j, 1.0], [1j, 0.5, 2j]])", "exact", (), "v0"),
+        Step("v1 = np.cumprod(v0, axis=0)", "running product", ("v0",), "v1"),
+        Step("v2 = v0[0]", "move", ("v0",), "v2"),
+        Step("v3 = np.cumprod(v2)", "running product", ("v2",), "v3"),
+    )
+    limits = shadow_of(steps).limits[len(steps)]
+    assert 0 < limits["v1"].absolute < 1e-14
+    assert limits["v3"].is_exact
+
+
 def test_a_discontinuous_function_of_an_inexact_value_is_refused() -> None:
     shadow = Shadow()
     shadow, _ = admit(shadow, Step("v0 = np.ones(3)", "exact", (), "v0"))
