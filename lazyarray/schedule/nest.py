@@ -281,7 +281,7 @@ class Builder:
                 found.append(self.reduction(root, value, time, body))
         for root in self.group.roots:
             value = self.values.roots[root]
-            if value.time == time and value.op == "scanned":
+            if value.time == time and value.op == "scanned" and value.attr == root:  # others are copies of it
                 operand = self.emit(value.args[0], time, body)
                 scan = Scan(self.number(), self.entries[root].attr[0], operand, value.code)
                 self.note_reduction(scan.op, scan.code, scan.target, root)
