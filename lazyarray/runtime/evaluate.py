@@ -38,6 +38,10 @@ AT_ONCE: Final = "the error state is to be obeyed at once"
 BUDGET: Final = "the recording reached its budget"
 SMALL_RESULT: Final = 4096  # elements up to which a pending result may be computed along with others
 
+# How many of an evaluation's outputs are asked for; and with those that are small and computed along; and with those
+# that read what is written over. The rest is kept because the program names it.
+Wanted: TypeAlias = tuple[int, int, int]
+
 WRITES: Final = frozenset({"update", "scatter"})
 
 _plans: dict[Signature, Plan] = {}
@@ -122,7 +126,7 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         if not targets:
             return
         try:
-            outputs, uses, signature, sources = expression_for(targets, alone)
+            outputs, uses, signature, sources, wanted = expression_for(targets, alone)
         except Exception:
             if changes.count == before:
                 raise
@@ -137,7 +141,7 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         if shadows:
             fetch([source for source in sources if type(source) is Node], reason)
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
-        run_plan(DeviceRun(plan_of(signature, device=True), sources, device, uses), outputs)
+        run_plan(DeviceRun(plan_of(signature, device=True), sources, device, uses), outputs, wanted)
         if checks:
             fetch(outputs, reason)
         for check in checks:
@@ -153,22 +157,28 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         from lazyarray.runtime.execute import Run
 
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
-        run_plan(Run(plan_of(signature), sources, backend, uses), outputs)
+        run_plan(Run(plan_of(signature), sources, backend, uses), outputs, wanted)
         for check in checks:
             check([node.data for node in outputs])
 
 
-def expression_for(targets: list[Node], alone: bool) -> tuple[list[Node], dict[int, int], Signature, list[Any]]:
-    """What is to be evaluated with the targets: outputs, `uses` of `named_and_dear`, the signature and its sources."""
+def expression_for(targets: list[Node], alone: bool) -> tuple[list[Node], dict[int, int], Signature, list[Any], Wanted]:
+    """What is to be evaluated with the targets: outputs, `uses` of `named_and_dear`, the signature and its sources, and
+    why the outputs are among them.
+    """
+    asked = along = len(targets)
     closure = pending_closure(targets)
-    extra = [] if alone else companions(closure) + readers_first(closure)
-    if extra:
-        targets = list(dict.fromkeys([*targets, *extra]))
-        closure = pending_closure(targets)
+    if not alone:
+        small, readers = companions(closure), readers_first(closure)
+        if small or readers:
+            targets = list(dict.fromkeys([*targets, *small]))
+            along = len(targets)
+            targets = list(dict.fromkeys([*targets, *readers]))
+            closure = pending_closure(targets)
     kept, uses = named_and_dear(closure, targets)
     outputs = [*targets, *kept]
     signature, sources = capture(closure, outputs)
-    return outputs, uses, signature, sources
+    return outputs, uses, signature, sources, (asked, along, len(targets))
 
 
 def evaluate_now(node: Node) -> None:
@@ -211,7 +221,7 @@ def may_warn(node: Node) -> bool:
     return any(wanted(needed) for needed in pending_closure([node]))
 
 
-def run_plan(run: Run | DeviceRun, outputs: list[Node]) -> None:
+def run_plan(run: Run | DeviceRun, outputs: list[Node], wanted: Wanted) -> None:
     """Runs a plan and settles its outputs; after an error everything that was reached."""
     running.depth += 1
     told: list[tuple[Node, int]] = []
@@ -231,8 +241,8 @@ def run_plan(run: Run | DeviceRun, outputs: list[Node]) -> None:
     finally:
         running.depth -= 1
         taken: set[int] = set()
-        made = (run.plan, tuple([s.site if type(s) is Node else None for s in run.sources]))
-        ledger.plan(*made, run.sources)
+        made = (run.plan, tuple([s.site if type(s) is Node else None for s in run.sources]), wanted)
+        ledger.plan(made, run.sources)
         for node, slot in zip(outputs, run.plan.outputs, strict=True):
             value = run.memory[slot] if finished or slot in run.done else None
             if value is not None and is_pending(node):
