@@ -221,7 +221,8 @@ def draw_transcendental(b: Builder) -> None:
 
 
 def power_rule(rule: str, *operands: Any) -> str:
-    exact = rule == "transcendental" and all(numpy.asarray(o).dtype.kind in "biu" for o in operands)
+    """Integer powers are exact; of uint64 and a signed integer NumPy makes float64."""
+    exact = rule == "transcendental" and numpy.result_type(*map(numpy.asarray, operands)).kind in "biu"
     return "exact" if exact else rule
 
 

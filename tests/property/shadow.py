@@ -252,7 +252,14 @@ def bound_transcendental(step: Step, operands: list[Operand], out: Operand) -> B
         if not numpy.isfinite(out.array).all():
             raise Refused("a complex function at its edge")
         return Bound(TRANSCENDENTAL_ULP, 16 * epsilon(out.dtype) * out.largest)
-    return Bound(TRANSCENDENTAL_ULP, TRANSCENDENTAL_ULP * epsilon(out.dtype) * CANCELLED.get(name, 0.0))
+    coarsest = max(epsilon(out.dtype), *(epsilon(loop_dtype(o.dtype)) for o in operands))
+    size = CANCELLED.get(name, 0.0) + (0.0 if coarsest == epsilon(out.dtype) else out.largest)
+    return Bound(TRANSCENDENTAL_ULP, TRANSCENDENTAL_ULP * coarsest * size)
+
+
+def loop_dtype(dtype: numpy.dtype[Any]) -> numpy.dtype[Any]:
+    """The dtype in which a transcendental function of such operands is computed, whatever it is written to."""
+    return numpy.result_type(dtype, numpy.float16)
 
 
 def is_natural(array: numpy.ndarray[Any, Any]) -> bool:
@@ -285,7 +292,9 @@ def bound_running_product(step: Step, operands: list[Operand], out: Operand) -> 
         raise Refused("a product of inexact values")
     if out.kind != "c" or 2 not in (*o.array.shape, o.array.size):
         return EXACT
-    return Bound(0, 4 * epsilon(out.dtype) * max(1.0, o.largest) ** 2)
+    if out.largest > LARGEST:
+        raise Refused("a product too large to compare")
+    return Bound(0, 4 * epsilon(out.dtype) * max(1.0, min(o.largest, LARGEST)) ** 2)
 
 
 def bound_product(step: Step, operands: list[Operand], out: Operand) -> Bound:
@@ -308,7 +317,8 @@ def bound_variance(step: Step, operands: list[Operand], out: Operand) -> Bound:
     smallest = out.smallest if ".std" in step.source or "std(" in step.source else 1.0
     if not smallest > 1e-2 * max(o.largest, 1e-6):
         raise Refused("a deviation near zero")
-    error = 16 * max(o.array.size, 1) * epsilon(out.dtype) * max(o.largest, 1.0) ** 2
+    size = max(o.largest, 1.0)
+    error = 16 * max(o.array.size, 1) * epsilon(out.dtype) * size * size
     return Bound(0, error / min(smallest, 1.0))
 
 

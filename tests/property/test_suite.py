@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
-from tests.property.draw import SeededChooser, build_program
+from tests.property.draw import SeededChooser, build_program, power_rule
 from tests.property.programs import Bound, Step, compare, differ, minimise, run, ulp_distance
 from tests.property.shadow import Refused, Shadow, admit, shadow_of
 
@@ -77,6 +77,23 @@ def test_logaddexp_may_err_by_what_its_terms_round_where_they_cancel() -> None:
     assert 0 < limits["v1"].absolute < 8 * numpy.finfo("f8").eps
     assert limits["v1"].ulp == 4
     assert limits["v2"].absolute == 0.0
+
+
+def test_a_transcendental_result_is_as_exact_as_the_loop_that_its_operands_choose() -> None:
+    steps = (
+        Step("v0 = np.array([1.5, 0.25], 'f4')", "exact", (), "v0"),
+        Step("v1 = np.zeros(2)", "exact", (), "v1"),
+        Step("np.arctan2(v0, v0, out=v1)", "transcendental", ("v0",), "v1"),
+        Step("v2 = np.arctan2(v0, v0)", "transcendental", ("v0",), "v2"),
+    )
+    limits = shadow_of(steps).limits[len(steps)]
+    assert 1e-7 < limits["v1"].absolute < 1e-6
+    assert limits["v2"].absolute == 0.0
+
+
+def test_a_power_of_unsigned_and_signed_integers_is_a_float() -> None:
+    assert power_rule("transcendental", numpy.uint64(3), numpy.int8(2)) == "transcendental"
+    assert power_rule("transcendental", numpy.int8(3), 2) == "exact"
 
 
 def test_a_running_product_is_exact_but_for_complex_pairs() -> None:
