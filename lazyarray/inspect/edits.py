@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from lazyarray.frontend.counting import COUNTED
 from lazyarray.frontend.devices import CHANGES, MOVED
 from lazyarray.runtime.device_run import AN_INPUT
 from lazyarray.runtime.evaluate import AT_ONCE
@@ -21,6 +22,7 @@ READ_FIRST: Final = "it reads memory that is written over: computed before, it s
 # A reason that is not here, or has an empty edit, has none: the program says what it needs, and this is its price.
 _EDITS: Final[dict[str, str]] = {
     _ASKED: "keep the value an array, ask for it less often, or for several at once with np.evaluate(a, b)",
+    COUNTED: "np.where(mask, a, b), x[mask] = value or where=mask keep the shape, where that will do",
     BEGINS: _ERRSTATE,
     ENDS: _ERRSTATE,
     NAMED: "drop the name before: del it, or compute it in a function that returns only what is needed",

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from lazyarray.errors import InspectError
 from lazyarray.frontend import array as core
+from lazyarray.frontend.boundary import evaluate_all
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.inspect.ahead import Made, Sites, foresee
 from lazyarray.inspect.edits import ALONG, NAMED, READ_FIRST, edit_for, edit_for_fallback
@@ -68,10 +69,7 @@ def plans_behind(nodes: list[Node]) -> tuple[list[Made], int]:
 def explain_call(function: Callable[..., Any], args: Iterable[Any]) -> Explanation:
     """What a call and the evaluation of its result run."""
     with ledger.recording() as runs:
-        result = function(*args)
-        for item in result if isinstance(result, tuple | list) else (result,):
-            if isinstance(item, core.ndarray | LazyScalar):
-                item.evaluate()
+        evaluate_all((function(*args),))
     found = Explanation(evaluated=True)
     describe(found, runs.plans)
     found.reasons += computed_before(runs)

@@ -245,6 +245,21 @@ def test_what_is_computed_along_says_why() -> None:
     assert mean.shape == (200,)
 
 
+def test_a_call_that_returns_numpys_arrays_is_told_and_a_scalar_is_no_early_evaluation() -> None:
+    x = source()
+    assert [kernel.name for kernel in np.explain(lambda: numpy.asarray(x * 2.0)).kernels] == [
+        "elementwise 100x200 (1 ops)"
+    ]
+    assert np.explain(lambda: (x * 2.0).sum()).reasons == []
+
+
+def test_a_read_under_a_mask_says_that_its_shape_is_what_is_asked_for() -> None:
+    x = source()
+    (reason,) = [r for r in np.explain(lambda: x[x > 0.5] * 2.0).reasons if r.kind == "evaluation"]
+    assert reason.why == "a shape follows from the number of true elements"
+    assert reason.edit.startswith("np.where(mask, a, b)")
+
+
 def test_what_a_function_returns_is_evaluated_as_it_is() -> None:
     pair = softmax(source())
     assert np.evaluate(pair) is pair
