@@ -45,11 +45,14 @@ def problems(program: Program, shadow: Shadow, eager_below: int) -> Iterator[str
     traces: dict[Policy, Trace] = {}
     with config.set(eager_below=eager_below):
         for policy in POLICIES:
-            traces[policy] = run(program, lazyarray, policy)
+            try:
+                traces[policy] = run(program, lazyarray, policy)
+            except Exception as error:  # an evaluation that fails is a mismatch like any other
+                yield f"fails, evaluated {policy}, eager below {eager_below}: {type(error).__name__}: {error}"
     for policy, trace in traces.items():
         for problem in compare(shadow.trace, trace, shadow.limits):
             yield f"differs from NumPy, evaluated {policy}, eager below {eager_below}: {problem}"
-        for problem in compare(traces["each"], trace):
+        for problem in compare(traces.get("each", trace), trace):
             yield f"bits differ, evaluated {policy}, eager below {eager_below}: {problem}"
 
 

@@ -89,7 +89,7 @@ def _write_part(array: Any, part: str, values: Any) -> None:
         core.refuse_write()
     found = core.as_array(values)
     if found.dtype.kind == "c" and array.dtype.kind != "b":
-        core.warn_complex()
+        core.warn_complex(found.dtype, array.dtype.type(0).real.dtype)
         found = found.real
     core.assign(core.part_of(array, part), found)
 

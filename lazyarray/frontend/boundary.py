@@ -10,14 +10,24 @@ from lazyarray.runtime import evaluate as boundary
 
 
 def evaluate_all(arrays: tuple[Any, ...]) -> Any:
-    """Makes the values of all arrays and lazy scalars present; other arguments are let through."""
-    nodes = []
-    for array in arrays:
-        if type(array) is ndarray and array._np is None:
-            nodes.append(value(array))
-        elif type(array) is LazyScalar:
-            nodes.append(array._node)
+    """Makes the values of all arrays and lazy scalars present, those in tuples and lists too; other arguments are let
+    through.
+    """
+    nodes: list[Any] = []
+    collect_nodes(arrays, nodes)
     pending = [node for node in nodes if node.data is None]
     if pending:
         boundary.evaluate(pending, boundary.ASKED, stay=True)
     return arrays[0] if len(arrays) == 1 else arrays
+
+
+def collect_nodes(items: Any, nodes: list[Any]) -> None:
+    """Adds the nodes of the items, and of what tuples and lists among them hold, as functions return them."""
+    for item in items:
+        if type(item) is ndarray:
+            if item._np is None:
+                nodes.append(value(item))
+        elif type(item) is LazyScalar:
+            nodes.append(item._node)
+        elif isinstance(item, tuple | list):
+            collect_nodes(item, nodes)

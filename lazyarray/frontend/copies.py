@@ -22,8 +22,7 @@ def cast_array(array: core.ndarray, dtype: DType, order: Any = "K") -> core.ndar
     if dtype not in COMPILED:
         return core.plain(core.read_only(array).astype(dtype, order))
     del data
-    if array.dtype.kind == "c" and dtype.kind not in "cb":
-        warn_complex()
+    warn_complex(array.dtype, dtype)
     perm = order_for(array, order)
     node = core.value(array) if perm is None else in_order(array, perm)
     node = copy_(node) if node.key.spec.dtype == dtype else cast_(node, dtype)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from lazyarray.frontend.record import cast_, reduce_
@@ -9,16 +11,18 @@ from lazyarray.ir.node import Node
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.device import in_use
 
+COUNTED: Final = "a shape follows from the number of true elements"
+
 
 def count_true(mask: Node) -> int:
     """How many elements of the mask are true; it is evaluated."""
     spec = mask.key.spec
-    boundary.evaluate((mask,), stay=True)
+    boundary.evaluate((mask,), COUNTED, stay=True)
     if mask.data is None and in_use() and spec.ndim and spec.size:
         total = reduce_("sum", cast_(mask, np.dtype(np.int64)), tuple(range(spec.ndim)))
-        boundary.evaluate((total,), "a shape follows from the number of true elements")
+        boundary.evaluate((total,), COUNTED)
         assert total.data is not None
         return int(total.data[()])
-    boundary.evaluate((mask,))
+    boundary.evaluate((mask,), COUNTED)
     assert mask.data is not None
     return int(np.count_nonzero(mask.data))

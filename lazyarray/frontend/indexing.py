@@ -165,7 +165,7 @@ def _get_advanced(array: ndarray, key: Any) -> Any:
     if parsed.mask is not None:
         return _get_masked(array, parsed)
     nodes = index_nodes(parsed)
-    if parsed.position == 0 and not _is_sorted(parsed):
+    if parsed.position or not _is_sorted(parsed):
         return _gather_in_order(array, parsed, nodes)
     source = value(view_of(array, parsed.view))
     perm = _index_order(parsed)
@@ -196,14 +196,20 @@ def _is_sorted(parsed: Advanced) -> bool:
 
 
 def _gather_in_order(array: ndarray, parsed: Advanced, nodes: list[Node]) -> ndarray:
-    """A gather whose axes after the index axes keep their order in memory, as in NumPy."""
+    """A gather as NumPy lays it out: in memory the index axes come first, and the others keep their order there."""
     view, count = parsed.view, len(parsed.axes)
     rest = [axis for axis in range(len(view.shape)) if axis not in parsed.axes]
     places = sorted(range(len(rest)), key=lambda place: -abs(view.strides[rest[place]]))
     moved = index_map.transpose(view, (*parsed.axes, *[rest[place] for place in places]))
     node = gather_(value(view_of(array, moved)), nodes, tuple(range(count)), 0)
-    lead = len(node.key.spec.shape) - len(rest)
-    return from_node_as(node, (*range(lead), *[lead + place for place in places]))
+    lead, first = len(node.key.spec.shape) - len(rest), parsed.position
+    if not first:
+        return from_node_as(node, (*range(lead), *[lead + place for place in places]))
+    # NumPy's is a view of what it gathered, with the index axes moved to where they belong.
+    found = from_node(node)
+    axes = [lead + places.index(place) for place in range(len(rest))]
+    axes[first:first] = range(lead)
+    return view_of(found, index_map.transpose(map_of(found), tuple(axes)))
 
 
 def _get_masked(array: ndarray, parsed: Advanced) -> Any:
@@ -370,8 +376,7 @@ def put_region(array: ndarray, region: IndexMap, new: Any, mask: Node | None = N
         return
     if type(new) is Node:
         check_fits(new.key.spec.shape, region.shape)
-        if new.key.spec.dtype.kind == "c" and spec.dtype.kind != "c":
-            warn_complex()
+        warn_complex(new.key.spec.dtype, spec.dtype)
     array._node = update_(node, region, new, mask)
 
 
@@ -414,11 +419,15 @@ def _fits(operand: Any, shape: Shape) -> bool:
 def _scatter(array: ndarray, parsed: Advanced, nodes: list[Node], operand: Any, shape: Shape) -> None:
     target = view_of(array, parsed.view)
     if type(operand) is Node:
+        warn_complex(operand.key.spec.dtype, array.dtype)
         operand = broadcast_(operand, shape)
     write(target, scatter_(value(target), operand, nodes, parsed.axes, parsed.position))
 
 
 def _put_masked(array: ndarray, key: Any, parsed: Advanced, operand: Any, new: Any) -> None:
+    if type(parsed.mask) is ndarray and share_memory(array, parsed.mask):
+        to_numpy(array)[memory_key(key)] = to_memory(new)  # NumPy reads the mask while it writes over it
+        return
     mask = as_operand(parsed.mask)
     if type(mask) is not Node or 0 in parsed.view.shape:
         to_numpy(array)[memory_key(key)] = operand if type(operand) is not Node else read_only(from_node(operand))
@@ -436,7 +445,7 @@ def _put_masked(array: ndarray, key: Any, parsed: Advanced, operand: Any, new: A
             operand = reshape_(operand, own)
         put_region(array, parsed.view, operand, broadcast_(_over(mask, parsed), parsed.view.shape))
         return
-    if type(new) is ndarray and _share_memory(array, new):
+    if type(new) is ndarray and share_memory(array, new):
         # NumPy does not look for overlap here: values that the write has replaced are read as they are then.
         memory = to_numpy(array)
         memory[memory_key(key)] = to_memory(new)
@@ -480,7 +489,8 @@ def _in_runs(array: ndarray, parsed: Advanced) -> bool:
     return run >= _RUN_BYTES or (first > 0 and shape[-1] < _SHORT_ROW)
 
 
-def _share_memory(a: ndarray, b: ndarray) -> bool:
+def share_memory(a: ndarray, b: ndarray) -> bool:
+    """True for views of one array that is recorded."""
     managed = a._np is None and b._np is None
     return managed and a._node is None and b._node is None and a._base is b._base
 

@@ -92,12 +92,13 @@ def check_range(ranged: Ranged, args: tuple[Any, ...]) -> Node | None:
     if len(args) == 1:
         trial = ufunc(number)
     else:
-        first = number if ranged.dtypes[0] is None else np.ones(1, ranged.dtypes[0])
-        second = number if ranged.dtypes[1] is None else np.ones(1, ranged.dtypes[1])
+        count = 0 if 0 in ranged.key.spec.shape else 1  # what a value raises, no elements do not
+        first = number if ranged.dtypes[0] is None else np.ones(count, ranged.dtypes[0])
+        second = number if ranged.dtypes[1] is None else np.ones(count, ranged.dtypes[1])
         with np.errstate(all="ignore"):
             trial = ufunc(first, second)
     if ranged.name in COMPARISONS:
-        return fill_(bool(trial[0]), ranged.key.spec.shape, BOOL)
+        return fill_(bool(trial.any()), ranged.key.spec.shape, BOOL)
     return None
 
 

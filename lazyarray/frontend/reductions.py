@@ -299,8 +299,8 @@ def _position(name: str) -> Callable[..., Any]:
             getattr(np, name)(np.zeros((1,) * x.ndim), axis)
         axes = axes_of(axis if axis is None else int(axis), x.ndim)
         accept_out(out, shape, axes, keepdims)
-        if out is not None and out.dtype != INTP:
-            raise Uncompiled
+        if (out is not None and out.dtype != INTP) or 0 in [shape[a] for a in axes]:
+            raise Uncompiled  # NumPy refuses empty axes, even where there is no element to place
         data = None if out is not None else quickly_searched(x, axes)
         if data is not None:
             return adopt(getattr(np, name)(data, axis, keepdims=keepdims))

@@ -169,10 +169,12 @@ class LazyScalar:
         raise TypeError(f"'numpy.{self.dtype.type.__name__}' object does not support item assignment")
 
     def __getitem__(self, key: Any) -> Any:
-        if key == ():
+        if type(key) is tuple and not key:
             return self
         from lazyarray.frontend.array import wrap
 
+        if isinstance(key, LazyScalar):
+            key = key.evaluate()
         return wrap(self.evaluate()[key])
 
     def __getattr__(self, name: str) -> Any:

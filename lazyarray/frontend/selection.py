@@ -25,6 +25,7 @@ from lazyarray.frontend.array import (
 from lazyarray.frontend.counting import count_true
 from lazyarray.frontend.dispatch import Uncompiled, is_compiled
 from lazyarray.frontend.elementwise import common_order
+from lazyarray.frontend.indexing import share_memory
 from lazyarray.frontend.layout import value_in_order
 from lazyarray.frontend.manipulation import ravel, reshape
 from lazyarray.frontend.rebase import rebase
@@ -68,8 +69,8 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         assign(dst, src, None, casting)
         return
     mask = as_array(where)
-    if mask.dtype != BOOL:
-        raise Uncompiled
+    if mask.dtype != BOOL or share_memory(dst, mask):
+        raise Uncompiled  # a mask within the memory that is written over is read while that happens
     chosen = _chosen(dst, src, casting, mask)
     if chosen is None:
         assign(dst, src, mask, casting)

@@ -235,6 +235,10 @@ def _nan_extremum(name: str) -> Callable[..., Any]:
         initial: Any = NO_VALUE,
         where: Any = NO_VALUE,
     ) -> Any:
+        if isinstance(a, LazyScalar):
+            raise Uncompiled  # NumPy goes another way for what is no array, with another warning
+        if operand(a).dtype.kind == "c":
+            raise Uncompiled  # of NaNs alone NumPy gives the first, part by part; kernels start from one of their own
         result = reduce(name, a, axis, None, out, keepdims, initial, where)
         if is_any(map_("isnan", (value(as_array(result)),))):
             _warn("All-NaN slice encountered")

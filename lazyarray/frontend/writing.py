@@ -128,7 +128,8 @@ def to_memory(values: Any) -> Any:
 
 def checked(new: scalar.LazyScalar, dtype: DType) -> Any:
     """The scalar, evaluated where it might not fit: NumPy's assignments of scalars refuse what does not."""
-    return new if np.can_cast(new.dtype, dtype, "same_kind") else new.evaluate()
+    whole = new.dtype.kind in "iu" and dtype.kind in "iu"
+    return new if np.can_cast(new.dtype, dtype, "safe" if whole else "same_kind") else new.evaluate()
 
 
 def write(array: core.ndarray, new: Any, mask: Node | None = None) -> None:
@@ -140,8 +141,7 @@ def write(array: core.ndarray, new: Any, mask: Node | None = None) -> None:
         if spec.shape != shape:
             check_fits(spec.shape, shape)
         if spec.dtype != dtype:
-            if spec.dtype.kind == "c" and dtype.kind != "c":
-                warn_complex()
+            warn_complex(spec.dtype, dtype)
             new = cast_(new, dtype)
     node = array._node
     if node is not None:
@@ -194,8 +194,10 @@ def _write_memory(array: core.ndarray, new: Any, mask: Node | None) -> None:
         np.copyto(target, source, casting="unsafe", where=mask.data)  # type: ignore[arg-type]
 
 
-def warn_complex() -> None:
-    """NumPy's warning for a complex value written into real memory, at the user's line."""
+def warn_complex(given: DType, dtype: DType) -> None:
+    """NumPy's warning for complex values written into memory of real numbers, at the user's line."""
+    if given.kind != "c" or dtype.kind in "cb":
+        return
     from lazyarray.frontend.rebase import Warnings
 
     Warnings.warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning)

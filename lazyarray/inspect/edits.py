@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from lazyarray.frontend.counting import COUNTED
 from lazyarray.frontend.devices import CHANGES, MOVED
 from lazyarray.runtime.device_run import AN_INPUT
 from lazyarray.runtime.evaluate import AT_ONCE
@@ -13,11 +14,19 @@ from lazyarray.schedule import demand, fusion
 _ERRSTATE: Final = "use np.errstate in its place for floating-point errors"
 _ASKED: Final = "asked for"
 
+# Why an evaluation gives values that nobody asked for.
+NAMED: Final = "the program still names it, and computing it again would cost more than keeping it"
+ALONG: Final = "it is small, and needs nothing but what is read anyway"
+RELEASES: Final = "nobody else refers to what it is made of, which is larger: computed before, it releases that memory"
+READ_FIRST: Final = "it reads memory that is written over: computed before, it saves a copy"
+
 # A reason that is not here, or has an empty edit, has none: the program says what it needs, and this is its price.
 _EDITS: Final[dict[str, str]] = {
     _ASKED: "keep the value an array, ask for it less often, or for several at once with np.evaluate(a, b)",
+    COUNTED: "np.where(mask, a, b), x[mask] = value or where=mask keep the shape, where that will do",
     BEGINS: _ERRSTATE,
     ENDS: _ERRSTATE,
+    NAMED: "drop the name before: del it, or compute it in a function that returns only what is needed",
     AT_ONCE: 'let np.errstate warn or ignore: "raise", "call", "print" and "log" run each operation at once',
     CHANGES: "choose the device once, before the arrays are made",
     MOVED: "make the array where it is used: np.asarray(x, device=...) outside the loop",

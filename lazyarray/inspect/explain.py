@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import prod
 from typing import Any, Final
 
 from lazyarray.errors import InspectError
 from lazyarray.frontend import array as core
+from lazyarray.frontend.boundary import evaluate_all
 from lazyarray.frontend.scalar import LazyScalar
-from lazyarray.inspect.edits import edit_for, edit_for_fallback
+from lazyarray.inspect.ahead import Made, Sites, foresee
+from lazyarray.inspect.edits import ALONG, NAMED, READ_FIRST, RELEASES, edit_for, edit_for_fallback
 from lazyarray.inspect.lines import Line, find_line
 from lazyarray.inspect.notes import CallNote, KernelNote, Operand, Operation, Reason
 from lazyarray.inspect.notes import Explanation as Explanation
 from lazyarray.inspect.text import bytes_text
-from lazyarray.ir.expression import capture, pending_closure
-from lazyarray.ir.node import Node, Site
+from lazyarray.ir.node import Node
 from lazyarray.runtime.device import placement
 from lazyarray.runtime.device_run import AN_INPUT
-from lazyarray.runtime.evaluate import ASKED, is_pending, plan_of
+from lazyarray.runtime.evaluate import ASKED, SMALL_RESULT, Wanted, is_pending
 from lazyarray.runtime.ledger import Runs, ledger
 from lazyarray.schedule.plan import CallStep, ClaimStep, KernelStep, Plan
 from lazyarray.schedule.printer import format_kernel
-
-Sites = tuple[Site | None, ...]
-Made = tuple[Plan, Sites]
 
 _COPY: Final = "use or evaluate what was made of the array before writing into it"
 
@@ -45,7 +44,7 @@ def explain(*given: Any) -> Explanation:
     describe(found, made)
     pending = [node for node in nodes if is_pending(node)]
     if pending:
-        found.reasons += transfers_ahead(capture(pending_closure(pending), pending)[1])
+        found.reasons += transfers_ahead(foresee(pending)[2])
     return found
 
 
@@ -54,8 +53,7 @@ def plans_behind(nodes: list[Node]) -> tuple[list[Made], int]:
     made: list[Made] = []
     pending = [node for node in nodes if is_pending(node)]
     if pending:
-        signature, sources = capture(pending_closure(pending), pending)
-        made.append((plan_of(signature), tuple([s.site if type(s) is Node else None for s in sources])))
+        made.append(foresee(pending)[0])
     untold = 0
     for node in nodes:
         known: Made | None = node.made
@@ -71,10 +69,7 @@ def plans_behind(nodes: list[Node]) -> tuple[list[Made], int]:
 def explain_call(function: Callable[..., Any], args: Iterable[Any]) -> Explanation:
     """What a call and the evaluation of its result run."""
     with ledger.recording() as runs:
-        result = function(*args)
-        for item in result if isinstance(result, tuple | list) else (result,):
-            if isinstance(item, core.ndarray | LazyScalar):
-                item.evaluate()
+        evaluate_all((function(*args),))
     found = Explanation(evaluated=True)
     describe(found, runs.plans)
     found.reasons += computed_before(runs)
@@ -99,12 +94,12 @@ def node_of(value: Any) -> Node | None:
 
 def describe(found: Explanation, made: Iterable[Made]) -> None:
     """Adds the steps of plans, and the reasons for their number and their memory."""
-    for plan, sites in made:
+    for plan, sites, wanted in made:
         numbers: dict[int, int] = {}
         for place, step in enumerate(plan.steps):
             if isinstance(step, KernelStep):
                 numbers[place] = len(found.kernels)
-                note = kernel_note(plan, place, step, sites, numbers)
+                note = kernel_note(plan, place, step, sites, numbers, wanted)
                 found.steps.append(note)
                 if note.apart:
                     what = f"kernel {numbers[place] + 1} is a nest of its own"
@@ -114,12 +109,12 @@ def describe(found: Explanation, made: Iterable[Made]) -> None:
                     edit = edit_for(plan.apart[place][1])
                     found.reasons.append(Reason(what, note.apart, edit, line, "cut"))
             elif isinstance(step, CallStep):
-                found.steps.append(call_note(plan, step, sites))
+                found.steps.append(call_note(plan, step, sites, wanted))
             elif isinstance(step, ClaimStep) and step.copy:
                 why, size = "older values of it are still to be read", plan.nbytes(step.result)
                 line = line_at(plan, step.result, sites)
                 found.reasons.append(Reason("copy before a write", why, _COPY, line, "copy", size))
-        found.reasons += memory_reasons(plan, sites)
+        found.reasons += memory_reasons(plan, sites) + unasked_reasons(plan, sites, wanted)
 
 
 def memory_reasons(plan: Plan, sites: Sites) -> list[Reason]:
@@ -138,34 +133,56 @@ def memory_reasons(plan: Plan, sites: Sites) -> list[Reason]:
     return found
 
 
-def kernel_note(plan: Plan, place: int, step: KernelStep, sites: Sites, numbers: dict[int, int]) -> KernelNote:
+def unasked_reasons(plan: Plan, sites: Sites, wanted: Wanted) -> list[Reason]:
+    """Results that were not asked for; what is kept of small ones costs nothing and is not told."""
+    asked, along, readers, holders = wanted
+    found = []
+    for place, slot in enumerate(plan.outputs[asked:], asked):
+        if slot in plan.outputs[:asked]:
+            continue
+        size, line = plan.nbytes(slot), line_at(plan, slot, sites)
+        if place < holders:
+            what = f"early evaluation of {bytes_text(size)}"
+            why = ALONG if place < along else READ_FIRST if place < readers else RELEASES
+            found.append(Reason(what, why, edit_for(why), line, "evaluation", size))
+        elif prod(plan.shapes[slot]) > SMALL_RESULT:
+            what = f"{bytes_text(size)} in memory that nobody asked for"
+            found.append(Reason(what, NAMED, edit_for(NAMED), line, "materialisation", size))
+    return found
+
+
+def kernel_note(
+    plan: Plan, place: int, step: KernelStep, sites: Sites, numbers: dict[int, int], wanted: Wanted
+) -> KernelNote:
     """One kernel step as users read it."""
     operations = tuple(
         Operation(name, line_at(plan, slot, sites)) for name, slot in zip(step.ops, step.computes, strict=True)
     )
     other, apart = plan.apart.get(place, (-1, ""))
     slots = dict.fromkeys(walk.slot for walk in step.walks)
-    reads = tuple(operand(plan, slot, sites) for slot in slots if slot not in step.writes)
-    makes = tuple(operand(plan, slot, sites) for slot in step.writes)
+    reads = tuple(operand(plan, slot, sites, wanted) for slot in slots if slot not in step.writes)
+    makes = tuple(operand(plan, slot, sites, wanted) for slot in step.writes)
     loops = format_kernel(step.kernel)
     return KernelNote(
         step.name, operations, loops, step.loaded, step.stored, step.unfused, apart, numbers.get(other), reads, makes
     )
 
 
-def call_note(plan: Plan, step: CallStep, sites: Sites) -> CallNote:
+def call_note(plan: Plan, step: CallStep, sites: Sites, wanted: Wanted) -> CallNote:
     """One library call as users read it."""
     slots = [slot for slot, _ in step.args]
     read = sum(plan.nbytes(slot) for slot in dict.fromkeys(slots))
-    inputs, outputs = [tuple(operand(plan, slot, sites) for slot in group) for group in (slots, (step.result,))]
+    inputs, outputs = [tuple(operand(plan, slot, sites, wanted) for slot in group) for group in (slots, (step.result,))]
     line = line_at(plan, step.result, sites)
     return CallNote(step.library.name, line, read, plan.nbytes(step.result), inputs, outputs)
 
 
-def operand(plan: Plan, slot: int, sites: Sites) -> Operand:
+def operand(plan: Plan, slot: int, sites: Sites, wanted: Wanted) -> Operand:
     """A slot as users read it."""
-    kind = plan.entries[slot].kind
-    where = "result" if slot in plan.outputs else "input" if kind in ("leaf", "scalar") else "memory"
+    if slot in plan.outputs:
+        where = "result" if slot in plan.outputs[: wanted[0]] else "kept"
+    else:
+        where = "input" if plan.entries[slot].kind in ("leaf", "scalar") else "memory"
     return Operand(plan.codes[slot], plan.shapes[slot], line_at(plan, slot, sites), where)
 
 
@@ -186,7 +203,7 @@ def computed_before(runs: Runs) -> list[Reason]:
     """Operations that an evaluation computed though one before it had, by line."""
     known: dict[int, int] = {}  # node -> the evaluation that computed it first
     again: dict[Line | None, dict[str, None]] = {}
-    for number, ((plan, sites), nodes) in enumerate(zip(runs.plans, runs.nodes, strict=True)):
+    for number, ((plan, sites, _wanted), nodes) in enumerate(zip(runs.plans, runs.nodes, strict=True)):
         for step in plan.steps:
             if not isinstance(step, KernelStep):
                 continue

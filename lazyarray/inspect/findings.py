@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from lazyarray import native
+from lazyarray.inspect.ahead import Made
 from lazyarray.inspect.edits import edit_for
 from lazyarray.inspect.explain import computed_before, describe, reasons_of
 from lazyarray.inspect.lines import Line, find_line
 from lazyarray.inspect.notes import Explanation, Kind, Reason
 from lazyarray.inspect.profile import Profile
 from lazyarray.inspect.text import bytes_text, seconds_text
-from lazyarray.ir.node import Site
-from lazyarray.runtime.evaluate import ASKED
+from lazyarray.runtime.evaluate import ASKED, Wanted
 from lazyarray.runtime.ledger import Runs
-from lazyarray.schedule.plan import Plan
 
 _MOST: Final = 12  # findings told of each kind
 _FEWEST: Final = 10  # evaluations of one line from which they are worth telling
@@ -58,9 +57,9 @@ def general(found: Profile) -> Iterator[str]:
 
 def causes(runs: Runs) -> list[Reason]:
     """All reasons of a recording, each once: those of the plans that ran, and those of what happened around them."""
-    plans: dict[int, tuple[Plan, tuple[Site | None, ...]]] = {}
-    for plan, sites in runs.plans:
-        plans.setdefault(id(plan), (plan, sites))
+    plans: dict[tuple[int, Wanted], Made] = {}
+    for plan, sites, wanted in runs.plans:
+        plans.setdefault((id(plan), wanted), (plan, sites, wanted))
     told = Explanation(evaluated=True)
     describe(told, plans.values())
     reasons = (

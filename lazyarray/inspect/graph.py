@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyarray.inspect.explain import Sites
+from lazyarray.inspect.ahead import Made
 from lazyarray.inspect.lines import Line, find_line
 from lazyarray.inspect.text import bytes_text
 from lazyarray.ir.expression import Entry, Expression
@@ -40,14 +40,17 @@ class Graph:
     clusters: dict[str, str] = field(default_factory=dict)  # key -> label
 
 
-def recorded(expression: Expression, sources: Sequence[Any]) -> Graph:
-    """The DAG as the program wrote it. Numbers stand in the labels of what uses them."""
+def recorded(expression: Expression, sources: Sequence[Any], asked: int) -> Graph:
+    """The DAG as the program wrote it; so many of its outputs were asked for. Numbers stand in the labels of what uses
+    them.
+    """
+    results = expression.outputs[:asked]
     graph = Graph(f"recorded: {sum(e.kind not in ('leaf', 'scalar') for e in expression.entries)} operations")
     for position, entry in enumerate(expression.entries):
         if entry.kind == "scalar":
             continue
         site = getattr(sources[position], "site", None)
-        role = "result" if position in expression.outputs else "input" if entry.kind == "leaf" else "operation"
+        role = "result" if position in results else "input" if entry.kind == "leaf" else "operation"
         words = [number(sources[a]) for a in entry.args if expression.entries[a].kind == "scalar"]
         line = None if entry.kind == "leaf" else find_line(site)
         graph.vertices.append(Vertex(f"e{position}", label(expression.entries, position, words), role, line))
@@ -55,8 +58,9 @@ def recorded(expression: Expression, sources: Sequence[Any]) -> Graph:
     return graph
 
 
-def planned(plan: Plan, sources: Sequence[Any], sites: Sites) -> Graph:
+def planned(made: Made, sources: Sequence[Any]) -> Graph:
     """What runs: each kernel and library call a cluster of the operations in it, in the order in which they run."""
+    plan, sites, (asked, *_) = made
     graph = Graph(f"plan: {len(plan.steps)} steps")
     home: dict[int, str] = {}
     written: set[int] = set()
@@ -83,7 +87,7 @@ def planned(plan: Plan, sources: Sequence[Any], sites: Sites) -> Graph:
         origin = plan.origins[slot]
         site = None if origin is None else sites[origin]
         role = "input" if entry.kind == "leaf" else "operation"
-        if slot in plan.outputs:
+        if slot in plan.outputs[:asked]:
             role = "result"
         elif slot in written:
             role = "memory"

@@ -31,7 +31,7 @@ class Operand:
     dtype: str
     shape: tuple[int, ...]
     line: Line | None
-    where: str = "input"  # "input", "memory" (made by an earlier step), "result" (asked for)
+    where: str = "input"  # "input", "memory" (made by an earlier step), "result" (asked for), "kept"
 
     def __str__(self) -> str:
         made = "" if self.line is None else f" of {Path(self.line.file).name}:{self.line.number}"

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from lazyarray.errors import InspectError
+from lazyarray.inspect.ahead import foresee
 from lazyarray.inspect.explain import node_of
 from lazyarray.inspect.graph import Graph, planned, recorded, short
-from lazyarray.ir.expression import Expression, capture, expression_of, pending_closure
+from lazyarray.ir.expression import Expression, expression_of
 from lazyarray.ir.node import Node
-from lazyarray.runtime.evaluate import is_pending, plan_of
+from lazyarray.runtime.evaluate import is_pending
 
 MISSING: Final = (
     "visualize() lays graphs out with pygraphviz 2 or newer, whose wheels bring Graphviz with them, and it cannot be "
@@ -52,18 +53,17 @@ def graphs_of(nodes: list[Node]) -> list[Graph]:
     graphs = []
     pending = [node for node in nodes if is_pending(node)]
     if pending:
-        signature, sources = capture(pending_closure(pending), pending)
-        graphs.append(recorded(expression_of(signature), sources))
-        sites = tuple([s.site if type(s) is Node else None for s in sources])
-        graphs.append(planned(plan_of(signature), sources, sites))
+        made, signature, sources = foresee(pending)
+        graphs.append(recorded(expression_of(signature), sources, len(pending)))
+        graphs.append(planned(made, sources))
     seen: list[Any] = []
     for node in nodes:
         if not is_pending(node) and node.made is not None and all(node.made[1] is not other for other in seen):
             seen.append(node.made[1])
-            graphs.append(planned(node.made[0], (), node.made[1]))
+            graphs.append(planned(node.made, ()))
     if not graphs:
         inputs = tuple(dict.fromkeys(entry_of(node) for node in nodes))
-        graphs.append(recorded(Expression(inputs, tuple(range(len(inputs)))), [None] * len(inputs)))
+        graphs.append(recorded(Expression(inputs, tuple(range(len(inputs)))), [None] * len(inputs), len(inputs)))
     return graphs
 
 

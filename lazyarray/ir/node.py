@@ -144,7 +144,7 @@ class Node:
         # What one pass over the graph notes of its nodes; `mark` is the pass's number.
         self.mark = self.place = self.uses = self.cost = 0
         # Set by evaluation, for `explain`: the plan, and the sites of its entries.
-        self.made: tuple[Any, tuple[Site | None, ...]] | None = None
+        self.made: tuple[Any, tuple[Site | None, ...], tuple[int, int, int, int]] | None = None
 
     @property
     def spec(self) -> Spec:

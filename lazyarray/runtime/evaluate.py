@@ -39,6 +39,10 @@ BUDGET: Final = "the recording reached its budget"
 HELD_UNSEEN: Final = 16 << 20  # bytes of new results after which it is looked for memory that pending ones hold
 SMALL_RESULT: Final = 4096  # elements up to which a pending result may be computed along with others
 
+# How many of an evaluation's outputs are asked for; and with those that are small and computed along; and with those
+# that read what is written over; and with those that release memory. The rest is kept because the program names it.
+Wanted: TypeAlias = tuple[int, int, int, int]
+
 WRITES: Final = frozenset({"update", "scatter"})
 
 _plans: dict[Signature, Plan] = {}
@@ -124,7 +128,7 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         if not targets:
             return
         try:
-            outputs, uses, signature, sources = expression_for(targets, alone, reason == BUDGET)
+            outputs, uses, signature, sources, wanted = expression_for(targets, alone, reason == BUDGET)
         except Exception:
             if changes.count == before:
                 raise
@@ -139,7 +143,7 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         if shadows:
             fetch([source for source in sources if type(source) is Node], reason)
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
-        run_plan(DeviceRun(plan_of(signature, device=True), sources, device, uses), outputs)
+        run_plan(DeviceRun(plan_of(signature, device=True), sources, device, uses), outputs, wanted)
         if checks:
             fetch(outputs, reason)
         for check in checks:
@@ -155,29 +159,35 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         from lazyarray.runtime.execute import Run
 
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
-        run_plan(Run(plan_of(signature), sources, backend, uses), outputs)
+        run_plan(Run(plan_of(signature), sources, backend, uses), outputs, wanted)
         for check in checks:
             check([node.data for node in outputs])
 
 
 def expression_for(
     targets: list[Node], alone: bool, unasked: bool = False
-) -> tuple[list[Node], dict[int, int], Signature, list[Any]]:
-    """What is to be evaluated with the targets: outputs, `uses` of `named_and_dear`, the signature and its sources.
+) -> tuple[list[Node], dict[int, int], Signature, list[Any], Wanted]:
+    """What is to be evaluated with the targets: outputs, `uses` of `named_and_dear`, the signature and its sources, and
+    why the outputs are among them.
 
     `unasked`: an expression may just be put together.
     """
+    asked = along = read = len(targets)
     closure = pending_closure(targets)
-    extra = [] if alone else companions(closure) + readers_first(closure)
-    if changes.nbytes >= HELD_UNSEEN and not alone and not unasked:
-        extra += releasing(closure)
-    if extra:
-        targets = list(dict.fromkeys([*targets, *extra]))
-        closure = pending_closure(targets)
+    if not alone:
+        small, readers = companions(closure), readers_first(closure)
+        holders = releasing(closure) if changes.nbytes >= HELD_UNSEEN and not unasked else []
+        if small or readers or holders:
+            targets = list(dict.fromkeys([*targets, *small]))
+            along = len(targets)
+            targets = list(dict.fromkeys([*targets, *readers]))
+            read = len(targets)
+            targets = list(dict.fromkeys([*targets, *holders]))
+            closure = pending_closure(targets)
     kept, uses = named_and_dear(closure, targets)
     outputs = [*targets, *kept]
     signature, sources = capture(closure, outputs)
-    return outputs, uses, signature, sources
+    return outputs, uses, signature, sources, (asked, along, read, len(targets))
 
 
 def evaluate_now(node: Node) -> None:
@@ -220,7 +230,7 @@ def may_warn(node: Node) -> bool:
     return any(wanted(needed) for needed in pending_closure([node]))
 
 
-def run_plan(run: Run | DeviceRun, outputs: list[Node]) -> None:
+def run_plan(run: Run | DeviceRun, outputs: list[Node], wanted: Wanted) -> None:
     """Runs a plan and settles its outputs; after an error everything that was reached."""
     running.depth += 1
     told: list[tuple[Node, int]] = []
@@ -240,8 +250,8 @@ def run_plan(run: Run | DeviceRun, outputs: list[Node]) -> None:
     finally:
         running.depth -= 1
         taken: set[int] = set()
-        made = (run.plan, tuple([s.site if type(s) is Node else None for s in run.sources]))
-        ledger.plan(*made, run.sources)
+        made = (run.plan, tuple([s.site if type(s) is Node else None for s in run.sources]), wanted)
+        ledger.plan(made, run.sources)
         for node, slot in zip(outputs, run.plan.outputs, strict=True):
             value = run.memory[slot] if finished or slot in run.done else None
             if value is not None and is_pending(node):

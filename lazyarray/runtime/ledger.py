@@ -100,7 +100,9 @@ class Runs:
     fallbacks: dict[str, int] = field(default_factory=dict)
     materialisations: list[Materialisation] = field(default_factory=list)
     evaluations: list[str] = field(default_factory=list)
-    plans: list[tuple[Any, tuple[Site | None, ...]]] = field(default_factory=list)  # what ran, with sites per entry
+    plans: list[tuple[Any, ...]] = field(
+        default_factory=list
+    )  # what ran: plan, sites per entry, why outputs are wanted
     nodes: list[tuple[int, ...]] = field(default_factory=list)  # per plan that ran: its entries' nodes, by number
     compiled: list[Compile] = field(default_factory=list)
     compiles: int = 0
@@ -234,12 +236,12 @@ class Ledger:
             busy = self.busy_seconds + self.compile_seconds - run.busy
             run.seconds = max(0.0, time.perf_counter() - run.start - busy)
 
-    def plan(self, plan: Any, sites: tuple[Site | None, ...], sources: Iterable[Any] = ()) -> None:
-        """A plan ran on nodes and numbers."""
+    def plan(self, made: tuple[Any, ...], sources: Iterable[Any] = ()) -> None:
+        """A plan ran on nodes and numbers; `made`: the plan, sites per entry, why its outputs are wanted."""
         if self._open:
             nodes = tuple([source.sequence if type(source) is Node else -1 for source in sources])
             for runs in self._open:
-                runs.plans.append((plan, sites))
+                runs.plans.append(made)
                 runs.nodes.append(nodes)
 
     @property

@@ -51,7 +51,9 @@ def warn_at(site: Site | None, message: Any, category: type[Warning]) -> None:
 
 def _warn(message: Any, category: type[Warning], file: str, line: int, space: dict[str, Any]) -> None:
     registry = space.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(message, category, file, line, space.get("__name__") or "<unknown>", registry, space)
+    # The globals are not handed on, as in `warnings.warn`: their loader is asked for the source then, and the one of
+    # `__main__` in the interpreter, or under `python -c`, raises ImportError.
+    warnings.warn_explicit(message, category, file, line, space.get("__name__") or "<unknown>", registry)
 
 
 @contextmanager

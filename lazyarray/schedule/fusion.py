@@ -412,8 +412,9 @@ class Fusion:
         if operand in self.roots:
             return True
         strides = entry.attr[1] if entry.kind == "view" else c_strides(entry.shape)
+        lies = entry.kind == "leaf" or (entry.kind == "view" and self.is_memory(entry.args[0]))
         return all(strides[a] == strides[b] * domain.shape[b] for a, b in pairwise(run)) and (
-            entry.kind in ("leaf", "view") or self.operand_is_flat(operand, domain)
+            lies or self.operand_is_flat(operand, domain)
         )
 
     def operand_is_flat(self, operand: int, domain: Domain) -> bool:

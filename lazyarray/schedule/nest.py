@@ -246,9 +246,12 @@ class Builder:
         return Stage("row", tuple(body), stores=tuple(stores))
 
     def fills_rows(self, root: int) -> bool:
-        """True for a stored root that has an element for each point of the reduction axes."""
+        """True for a stored root that has an element for each point of the reduction axes.
+
+        Along axes of one element nothing moves; what follows from a running sum has its elements there still.
+        """
         coefficients = store_flat(self.entries, self.group, root, self.values)[1]
-        return self.values.roots[root].op == "scanned" or any(coefficients[a] for a in self.group.domain.reduced)
+        return self.values.roots[root].full or any(coefficients[a] for a in self.group.domain.reduced)
 
     def row_values(self, time: int) -> list[Value]:
         """Row-level values that full-level ones of this and later stages read, available from this time on."""
@@ -278,7 +281,7 @@ class Builder:
                 found.append(self.reduction(root, value, time, body))
         for root in self.group.roots:
             value = self.values.roots[root]
-            if value.time == time and value.op == "scanned":
+            if value.time == time and value.op == "scanned" and value.attr == root:  # others are copies of it
                 operand = self.emit(value.args[0], time, body)
                 scan = Scan(self.number(), self.entries[root].attr[0], operand, value.code)
                 self.note_reduction(scan.op, scan.code, scan.target, root)

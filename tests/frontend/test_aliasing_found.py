@@ -59,6 +59,24 @@ FOUND = {
         "x = np.array(np.arange(24.0).reshape(2, 3, 4), order='F'); y = x[[0, 1, 0]]; z = x[[[0, 1]], [1, 2]]; "
         "w = x.T[[3, 0]]; v = x[[0, 1], None]"
     ),
+    "what is indexed behind others has its index axes first in memory": (
+        "x = np.arange(12).reshape(3, 4); y = x[:, [0, -1]]; z = (~y).reshape(-1); z[1:] = z[:-1] * 2; "
+        "w = x.reshape(2, 3, 2)[:, [[0, 1], [2, 0]], :]; v = x.reshape(2, 3, 2).T[None, :, [0, 2, 1]]"
+    ),
+    "a mask within the memory that is written over is read meanwhile": (
+        "x = np.arange(30) % 7 < 3; y = x[::-1]; np.copyto(y, x, where=x); y[x] = False; x[1:] = ~x[:-1]; "
+        "np.copyto(x[1:], True, where=x[:-1])"
+    ),
+    "whole scalars that do not fit are refused": (
+        "x = np.arange(30, dtype='i4'); s = x.sum() * 10**9; x[::-1] = s; x[0] = s; x.fill(s); x[...] = x.sum(); "
+        "y = np.arange(9, dtype='u1'); y[...] = s"
+    ),
+    "complex values lose their imaginary part with a warning": (
+        "x = np.arange(30.0); x[[0, 1]] = (x * 2j).sum(); x[3:5] = (x * 1j).sum(); y = x > 3; y[...] = (x * 1j).sum()"
+    ),
+    "empty axes have no position of an extreme": (
+        "x = np.zeros((0, 0)); x.argmax(-1); x.argmin(0, keepdims=True); y = np.zeros((0, 3)).argmax(1)"
+    ),
     "what index arrays alone make keeps their order": (
         "x = np.arange(30); i = np.array([[0, 1, 2], [3, 4, 5]], order='F'); y = x[i]; z = x.reshape(5, 6)[i % 5, i]; "
         "w = x.reshape(5, 6)[i % 5, i.copy()]; v = x[i.T]"

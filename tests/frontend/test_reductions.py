@@ -221,3 +221,23 @@ def test_positions_in_few_rows_are_looked_up_where_they_lie() -> None:
             assert have.dtype == other.dtype == numpy.intp
             numpy.testing.assert_array_equal(numpy.asarray(have), want)
             numpy.testing.assert_array_equal(numpy.asarray(other), want)
+
+
+COMPLEX_NANS = [complex(numpy.nan, 1), complex(2, numpy.nan)]
+
+
+@MODES
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda np: np.nanmax(np.array([COMPLEX_NANS, [1, 2]]), 1), "All-NaN slice"),
+        (lambda np: np.nanmin(np.array(COMPLEX_NANS)), "All-NaN slice"),
+        (lambda np: np.nanmax(np.array([numpy.nan]).max()), "All-NaN axis"),
+    ],
+)
+def test_where_all_is_nan_the_first_is_given_with_numpys_warning(call: Program, message: str, eager_below: int) -> None:
+    with pytest.warns(RuntimeWarning, match=message):
+        want = call(numpy)
+    with lazyarray.config.set(eager_below=eager_below), pytest.warns(RuntimeWarning, match=message):
+        got = numpy.asarray(call(lazyarray))
+    assert str(got) == str(numpy.asarray(want))  # which shows both parts of each NaN

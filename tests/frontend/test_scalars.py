@@ -134,3 +134,9 @@ def test_calling_the_class_of_a_scalar_makes_numpys_scalar() -> None:
     made = LazyScalar(1.5)
     assert type(made) is numpy.float64
     assert made == 1.5
+
+
+@MODES
+def test_a_scalar_is_indexed_by_scalars_as_numpys_is(eager_below: int) -> None:
+    for flag in (True, False):
+        agree(lambda np, flag=flag: np.data([2.5]).sum()[np.data([flag]).all()], eager_below)

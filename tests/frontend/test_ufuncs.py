@@ -191,3 +191,10 @@ def test_compiled_ufuncs_are_recorded_and_others_are_counted() -> None:
         with lazyarray.record_runs() as runs:
             lazyarray.add.at(x, [0], 1)
         assert runs.fallbacks == {"add.at": 1}
+
+
+@pytest.mark.parametrize("dtype", ["?", "i4", "u1", "i8"])
+def test_a_number_that_no_element_meets_raises_nothing(dtype: str) -> None:
+    agree(lambda np: np.data(numpy.zeros((3, 0), dtype)) ** -1, 0)
+    agree(lambda np: np.data(numpy.zeros((3, 0), dtype)) < 1000, 0)
+    agree(lambda np: np.data(numpy.zeros((3, 1), dtype)) ** -1, 0)

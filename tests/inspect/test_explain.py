@@ -189,3 +189,80 @@ def test_a_write_that_reads_what_it_overwrites_names_the_second_array() -> None:
     x[1:] = x[:-1] * 2.0
     (reason,) = [reason for reason in np.explain(x).reasons if reason.kind == "materialisation"]
     assert reason.edit == "write into a second array and swap the two names: a, b = b, a"
+
+
+def softmax(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e, e / e.sum(axis=1, keepdims=True)
+
+
+def test_a_plan_before_evaluation_is_the_one_that_runs() -> None:
+    e, y = softmax(source())
+    before = np.explain(y)
+    again = np.explain(y)
+    np.evaluate(y)
+    after = np.explain(y)
+    assert (before.steps, before.reasons) == (again.steps, again.reasons) == (after.steps, after.reasons)
+    assert not before.evaluated
+    assert after.evaluated
+    assert np.explain(e).evaluated
+
+
+def test_what_is_kept_for_its_name_says_so_and_how_to_avoid_it() -> None:
+    e, y = softmax(source())
+    (reason,) = np.explain(y).reasons
+    assert (reason.kind, reason.nbytes) == ("materialisation", e.nbytes)
+    assert reason.why == "the program still names it, and computing it again would cost more than keeping it"
+    assert reason.edit.startswith("drop the name before")
+    assert reason.line is not None
+    assert reason.line.text == "e = np.exp(x - x.max(axis=1, keepdims=True))"
+    assert [operand.where for operand in np.explain(y).kernels[0].outputs] == ["kept", "result"]
+    del e
+    assert np.explain(y).reasons == []
+
+
+def test_looking_ahead_does_not_make_a_cheap_value_kept() -> None:
+    x = source()
+    cheap = x + 1.0
+    y = np.sqrt(cheap) * 2.0
+    for _ in range(3):
+        (kernel,) = np.explain(y).kernels
+        assert kernel.bytes_written == y.nbytes
+    np.evaluate(y)
+    (kernel,) = np.explain(np.abs(cheap)).kernels  # it was seen once: now it is kept
+    assert kernel.bytes_written == 2 * y.nbytes
+
+
+def test_what_is_computed_along_says_why() -> None:
+    x = np.evaluate(source() + 0.0)
+    mean, total = x.mean(axis=0), x.sum()
+    (reason,) = [r for r in np.explain(total).reasons if r.kind == "evaluation"]
+    assert (reason.kind, reason.why) == ("evaluation", "it is small, and needs nothing but what is read anyway")
+    before = x * 2.0
+    x[0] = 1.0
+    (reason,) = [r for r in np.explain(x).reasons if r.kind == "evaluation" and r.nbytes == before.nbytes]
+    assert reason.why == "it reads memory that is written over: computed before, it saves a copy"
+    assert mean.shape == (200,)
+
+
+def test_a_call_that_returns_numpys_arrays_is_told_and_a_scalar_is_no_early_evaluation() -> None:
+    x = source()
+    assert [kernel.name for kernel in np.explain(lambda: numpy.asarray(x * 2.0)).kernels] == [
+        "elementwise 100x200 (1 ops)"
+    ]
+    assert np.explain(lambda: (x * 2.0).sum()).reasons == []
+
+
+def test_a_read_under_a_mask_says_that_its_shape_is_what_is_asked_for() -> None:
+    x = source()
+    (reason,) = [r for r in np.explain(lambda: x[x > 0.5] * 2.0).reasons if r.kind == "evaluation"]
+    assert reason.why == "a shape follows from the number of true elements"
+    assert reason.edit.startswith("np.where(mask, a, b)")
+
+
+def test_what_a_function_returns_is_evaluated_as_it_is() -> None:
+    pair = softmax(source())
+    assert np.evaluate(pair) is pair
+    assert all(np.explain(array).evaluated for array in pair)
+    first, [second, (third,)] = np.evaluate(source() + 1.0, [source() * 2.0, (source() * 3.0,)])
+    assert np.explain(first, second, third).evaluated

@@ -50,7 +50,7 @@ def test_the_graphs_before_and_after_have_the_same_values() -> None:
         "memory",
         "result",
         "input",
-        "operation",
+        "memory",  # `e` names it
     )
 
 

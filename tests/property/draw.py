@@ -221,7 +221,8 @@ def draw_transcendental(b: Builder) -> None:
 
 
 def power_rule(rule: str, *operands: Any) -> str:
-    exact = rule == "transcendental" and all(numpy.asarray(o).dtype.kind in "biu" for o in operands)
+    """Integer powers are exact; of uint64 and a signed integer NumPy makes float64."""
+    exact = rule == "transcendental" and numpy.result_type(*map(numpy.asarray, operands)).kind in "biu"
     return "exact" if exact else rule
 
 
@@ -420,8 +421,8 @@ def draw_reduction(b: Builder) -> None:
 
 
 def draw_scan(b: Builder) -> None:
-    function, rule = b.chooser.pick((("cumsum", "scan"), ("cumprod", "exact"), ("add.accumulate", "scan")))
-    x = b.operand("move" if rule == "scan" else rule)
+    function, rule = b.chooser.pick((("cumsum", "scan"), ("cumprod", "running product"), ("add.accumulate", "scan")))
+    x = b.operand("move" if rule == "scan" else "exact")
     axis = b.axis(numpy.ndim(b.value(x))) if function != "cumsum" or b.chance(2) else "None"
     b.assign(f"np.{function}({x}, axis={axis})", rule, x)
 

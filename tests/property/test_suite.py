@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
-from tests.property.draw import SeededChooser, build_program
+from tests.property.draw import SeededChooser, build_program, power_rule
 from tests.property.programs import Bound, Step, compare, differ, minimise, run, ulp_distance
 from tests.property.shadow import Refused, Shadow, admit, shadow_of
 
@@ -65,6 +65,47 @@ def test_a_bound_follows_the_buffer_through_views_and_writes() -> None:
     assert limits["v2"].ulp == limits["v0"].ulp == 4
     assert 0 < limits["v3"].absolute < 1e-13
     assert limits["v4"].is_exact
+
+
+def test_logaddexp_may_err_by_what_its_terms_round_where_they_cancel() -> None:
+    steps = (
+        Step("v0 = np.array([-0.7065504328, 3.0])", "exact", (), "v0"),
+        Step("v1 = np.logaddexp(v0, v0)", "transcendental", ("v0",), "v1"),
+        Step("v2 = np.hypot(v0, v0)", "transcendental", ("v0",), "v2"),
+    )
+    limits = shadow_of(steps).limits[len(steps)]
+    assert 0 < limits["v1"].absolute < 8 * numpy.finfo("f8").eps
+    assert limits["v1"].ulp == 4
+    assert limits["v2"].absolute == 0.0
+
+
+def test_a_transcendental_result_is_as_exact_as_the_loop_that_its_operands_choose() -> None:
+    steps = (
+        Step("v0 = np.array([1.5, 0.25], 'f4')", "exact", (), "v0"),
+        Step("v1 = np.zeros(2)", "exact", (), "v1"),
+        Step("np.arctan2(v0, v0, out=v1)", "transcendental", ("v0",), "v1"),
+        Step("v2 = np.arctan2(v0, v0)", "transcendental", ("v0",), "v2"),
+    )
+    limits = shadow_of(steps).limits[len(steps)]
+    assert 1e-7 < limits["v1"].absolute < 1e-6
+    assert limits["v2"].absolute == 0.0
+
+
+def test_a_power_of_unsigned_and_signed_integers_is_a_float() -> None:
+    assert power_rule("transcendental", numpy.uint64(3), numpy.int8(2)) == "transcendental"
+    assert power_rule("transcendental", numpy.int8(3), 2) == "exact"
+
+
+def test_a_running_product_is_exact_but_for_complex_pairs() -> None:
+    steps = (
+        Step("v0 = np.array([[1.5 + 2j, 3j, 1.0], [1j, 0.5, 2j]])", "exact", (), "v0"),
+        Step("v1 = np.cumprod(v0, axis=0)", "running product", ("v0",), "v1"),
+        Step("v2 = v0[0]", "move", ("v0",), "v2"),
+        Step("v3 = np.cumprod(v2)", "running product", ("v2",), "v3"),
+    )
+    limits = shadow_of(steps).limits[len(steps)]
+    assert 0 < limits["v1"].absolute < 1e-14
+    assert limits["v3"].is_exact
 
 
 def test_a_discontinuous_function_of_an_inexact_value_is_refused() -> None:

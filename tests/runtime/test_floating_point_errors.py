@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -264,3 +266,10 @@ def test_nan_raises_nothing() -> None:
         return (x < y).any(), np.exp(x).sum().item(), x.min().item(), (x == x).sum().item(), x.sum().item()
 
     same(program)
+
+
+def test_a_program_without_a_file_is_warned_too() -> None:
+    program = "import lazyarray as np\nx = np.zeros(100_000)\nprint((x / x)[0])"
+    ran = subprocess.run([sys.executable, "-W", "default", "-c", program], capture_output=True, text=True)
+    assert ran.stdout == "nan\n"
+    assert "<string>:3: RuntimeWarning: invalid value encountered in divide" in ran.stderr

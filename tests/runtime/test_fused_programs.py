@@ -110,6 +110,34 @@ def test_values_that_follow_from_running_sums_are_numpys(dtype: str, axis: int) 
         np.testing.assert_array_equal(np.asarray(got), want)
 
 
+@pytest.mark.parametrize("shape", [(1,), (3, 1), (1, 4), (1, 1)])
+def test_what_follows_from_running_sums_of_one_element_is_numpys(shape: tuple[int, ...]) -> None:
+    def program(np: Any, x: Any) -> tuple[Any, ...]:
+        return tuple(np.cumsum(x, axis=axis) * 2 - x for axis in range(len(shape)))
+
+    with la.config.set(eager_below=0):
+        x, lazy = given(*shape)
+        for want, got in zip(program(np, x), la.evaluate(program(la, lazy)), strict=True):
+            np.testing.assert_array_equal(np.asarray(got), want)
+
+
+def test_a_copy_of_a_running_sum_is_written_beside_it() -> None:
+    x, lazy = given(100_000)
+    running = la.cumsum(lazy)
+    copies = running, la.copy(running), la.roll(running, 0), running.copy() * 2
+    for want, got in zip((1, 1, 1, 2), la.evaluate(*copies), strict=True):
+        np.testing.assert_array_equal(np.asarray(got), np.cumsum(x) * want)
+
+
+def test_sums_of_repeated_values_have_the_order_of_the_array_that_repeats_them() -> None:
+    x, lazy = given(40, 1, dtype="f4")
+    for repeat in (lambda np, x: np.tile(x, 3), lambda np, x: np.repeat(x, 3, axis=1), lambda np, x: np.stack((x, x))):
+        np.testing.assert_array_equal(np.asarray(repeat(la, lazy).sum()), repeat(np, x).sum())
+        np.testing.assert_array_equal(
+            np.asarray((repeat(la, lazy) * 2).sum(axis=(1, 0))), (repeat(np, x) * 2).sum((1, 0))
+        )
+
+
 def test_row_softmax_is_one_kernel() -> None:
     def softmax(np: Any, x: Any) -> Any:
         e = np.exp(x - x.max(axis=1, keepdims=True))

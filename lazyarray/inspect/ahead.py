@@ -1,0 +1,40 @@
+"""Owns foresight: the plan that evaluating pending arrays would run, found without changing what it will be."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from lazyarray.ir.expression import Signature, pending_closure
+from lazyarray.ir.node import Node, Site
+from lazyarray.runtime import evaluate as boundary
+from lazyarray.runtime.device import placement
+from lazyarray.runtime.evaluate import Wanted, expression_for, plan_of
+from lazyarray.schedule.plan import Plan
+
+Sites: TypeAlias = tuple[Site | None, ...]
+Made: TypeAlias = tuple[Plan, Sites, Wanted]
+
+
+def foresee(targets: list[Node]) -> tuple[Made, Signature, list[Any]]:
+    """What evaluating pending nodes will run, with the signature and its sources.
+
+    An evaluation keeps values that the program names, and remembers which it saw without keeping them: who looks ahead
+    must hold no reference to nodes but the targets, and has that forgotten.
+    """
+    with boundary.lock:
+        before = seen_before()
+        outputs, _uses, signature, sources, wanted = expression_for(targets, False)
+        for node in pending_closure(outputs):
+            node.visits = int(node.sequence in before)
+        plan = plan_of(signature, device=placement(sources) is not None)
+    return (plan, sites_of(sources), wanted), signature, sources
+
+
+def seen_before() -> set[int]:
+    """The pending nodes that an evaluation has left pending, by number."""
+    return {node.sequence for node in boundary.pending() if node.visits}
+
+
+def sites_of(sources: list[Any]) -> Sites:
+    """The lines that recorded the sources of a signature."""
+    return tuple([source.site if type(source) is Node else None for source in sources])
