@@ -46,9 +46,43 @@ def chain_of(*ops: str) -> Kernel:
 
 
 def test_a_long_chain_that_divides_works_on_two_vectors_at_once() -> None:
-    assert max(loaded_lanes(chain_of(*["add"] * 60))) == 8
     assert max(loaded_lanes(chain_of(*["add", "divide"] * 30))) == 16
     assert max(loaded_lanes(chain_of(*["add", "divide"] * 300))) == 8, "compiling it twice as wide takes too long"
+
+
+def tree_of(leaves: int) -> Kernel:
+    """(x + x0) + (x + x1) + ..., float64: short chains side by side."""
+    body = [I(0, "load", (), "f8", 0), *(I(1 + k, "scalar", (), "f8", k) for k in range(leaves))]
+    level = []
+    for k in range(leaves):
+        body.append(I(len(body), "add", (0, 1 + k), "f8"))
+        level.append(len(body) - 1)
+    while len(level) > 1:
+        pairs = list(zip(level[::2], level[1::2], strict=True))
+        level = []
+        for a, b in pairs:
+            body.append(I(len(body), "add", (a, b), "f8"))
+            level.append(len(body) - 1)
+    stage = Stage("full", tuple(body), stores=(Store(1, level[0]),))
+    return Kernel(("p",), (Access("f8", ("1",)),) * 2, ("f8",) * leaves, (stage,))
+
+
+def test_a_body_that_is_one_chain_works_on_as_many_vectors_as_hide_its_latency() -> None:
+    assert max(loaded_lanes(chain_of(*["add"] * 30))) == 8, "a short body: the next vectors overlap by themselves"
+    assert max(loaded_lanes(chain_of(*["add"] * 200))) == 32
+    assert max(loaded_lanes(chain_of(*["add"] * 500))) == 8, "compiling it wider takes too long"
+    assert max(loaded_lanes(tree_of(64))) == 8, "operations side by side leave no gaps"
+
+
+def test_chains_on_many_vectors_have_numpys_bits_at_every_length() -> None:
+    draw = np.random.default_rng(2)
+    for n in (1, 7, 8, 9, 31, 32, 33, 63, 65, 1000):
+        x, y = draw.uniform(0.5, 2.0, n), draw.uniform(0.5, 2.0, n)
+        expected, got = x, la.array(x)
+        with la.config.set(eager_below=0):
+            for _ in range(50):
+                expected, got = expected * 0.99 + y * 0.01, got * 0.99 + la.array(y) * 0.01
+            np.testing.assert_array_equal(np.asarray(got), expected)
 
 
 def test_chains_on_two_vectors_have_numpys_bits_at_every_length() -> None:

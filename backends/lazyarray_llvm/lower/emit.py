@@ -90,6 +90,12 @@ def emit(kernel: Kernel, host: Host, form: Form = "whole") -> str:
 _SHORT_BODY = 14  # below so many instructions, vectors are doubled for instruction level parallelism
 _SINGLE_BODY = 40  # from so many on, only one masked copy of the body is emitted where masks are cheap
 _LONGEST_PAIRED = 400  # up to so many, two vectors at once are worth compiling
+_MOST_EMITTED = 900  # instructions of all vectors that are worked on at once: bounds compile time
+_MOST_AT_ONCE = 4
+_LATENCY = 4  # cycles until the result of an instruction can be used
+_PER_CYCLE = 2  # vector instructions that start in a cycle
+_WINDOW = 256  # instructions that a core looks ahead: the next vectors of short bodies are among them
+_REGISTERS = 32
 # Instructions that take tens of cycles and are not pipelined. Functions of many instructions fill the registers and the
 # waiting time with their own: two vectors of Black-Scholes took between 0.9 and 1.9 times as long as one after another.
 _WAITING = frozenset(("divide", "sqrt", "reciprocal"))
@@ -107,6 +113,38 @@ def waits(stage: Stage, codes: dict[int, str]) -> bool:
     )
 
 
+def vectors_at_once(stage: Stage, levels: Levels, work: int) -> int:
+    """How many vectors a body of short operations takes at once, so that chains of dependent ones leave no gaps."""
+    if not LONG.isdisjoint(i.op for i in stage_instructions(stage)):
+        return 1
+    ready: dict[int, int] = {}
+    for instruction in stage_instructions(stage):
+        if levels.of(instruction.target) == 3:
+            ready[instruction.target] = _LATENCY + max((ready.get(a, 0) for a in instruction.args), default=0)
+    gaps = max(ready.values(), default=0) * _PER_CYCLE / (work * max(1.0, _WINDOW / work))
+    most = min(_MOST_AT_ONCE, _MOST_EMITTED // work, _REGISTERS // max(1, most_alive(stage, levels)))
+    count = 1
+    while 2 * count <= most and count < gaps:
+        count *= 2
+    return count
+
+
+def most_alive(stage: Stage, levels: Levels) -> int:
+    """The most vectors of one body that are needed at any one place."""
+    last = {a: place for place, i in enumerate(stage.body) for a in i.args}
+    last |= {v: len(stage.body) for s in stage.stores for v in (s.value, s.mask, s.offset) if v is not None}
+    alive = most = 0
+    ends: dict[int, int] = {}
+    for place, instruction in enumerate(stage.body):
+        alive -= ends.pop(place, 0)
+        if levels.of(instruction.target) == 3 and instruction.target in last:
+            alive += 1
+            end = last[instruction.target]
+            ends[end] = ends.get(end, 0) + 1
+        most = max(most, alive)
+    return most
+
+
 def elementwise_span(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -> Span:
     """Lanes and loops for a stage without reductions."""
     lanes = vector_lanes(kernel, stage, levels, host)
@@ -120,6 +158,8 @@ def elementwise_span(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -
     single = host.vector_bytes == 64 and work >= _SINGLE_BODY and moved
     if single and work <= _LONGEST_PAIRED and lanes <= 16 and waits(stage, value_codes(kernel)):
         lanes *= 2
+    elif single:
+        lanes *= min(vectors_at_once(stage, levels, work), max(1, 64 // lanes))
     wide = lanes if single or work >= _SHORT_BODY or None in steps else 2 * lanes
     return Span(lanes, wide, single=single, strict=any(step is not None and step > 1 for step in steps))
 
