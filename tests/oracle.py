@@ -203,6 +203,9 @@ class Interpretation:
         else:
             places = self.full(self.addresses(store.access) + scope[store.offset]).ravel()
         for value, place in zip(values[mask], places[mask], strict=True):
+            if store.op == "add":
+                there = np.frombuffer(ctypes.string_at(int(place), value.nbytes), value.dtype)
+                value = np.add(there, value)[0]
             ctypes.memmove(int(place), value.tobytes(), value.nbytes)
 
 

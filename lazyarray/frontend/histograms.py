@@ -1,22 +1,38 @@
-"""Owns `histogram` with equal bins: NumPy's search for each element's bin as one kernel, then `numpy.bincount`."""
+"""Owns `histogram` with equal bins and `bincount`: NumPy's places, and a scatter that adds, in pieces side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lazyarray.frontend.array import from_node, ndarray, read_only, value, wrap
+from lazyarray.frontend.array import from_node, ndarray, value, wrap
 from lazyarray.frontend.devices import run_there
 from lazyarray.frontend.dispatch import Uncompiled
-from lazyarray.frontend.record import cast_, gather_, map_
+from lazyarray.frontend.record import (
+    cast_,
+    fill_,
+    gather_,
+    iota_,
+    map_,
+    reduce_,
+    reshape_,
+    scatter_,
+    view_,
+)
+from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node
 from lazyarray.runtime.device import in_use
 
-# Elements whose bins are found before they are counted: 8 MiB of them stay in the last cache.
-_BLOCK: Final = 1 << 20
+_PIECE: Final = 1 << 13  # fewest elements that are counted in a table of their own
+_PIECES: Final = 16  # the most tables; counts are whole numbers, so that how many there are never shows
 _EXACT: Final = 1 << 53  # whole numbers up to it are exact as float64
+_MOST_EDGES: Final = 64  # sets of edges that are remembered
+_INT: Final = np.dtype(np.int64)
+_edges: dict[tuple[int, float, float], tuple[np.ndarray[Any, Any], float | None]] = {}
+_extremes: WeakKeyDictionary[Node, tuple[int, int]] = WeakKeyDictionary()  # of values, which never change
 
 
 def histogram(
@@ -28,25 +44,106 @@ def histogram(
         result = run_there("histogram", (a,), {key: option for key, option in options.items() if option is not None})
         if result is not NotImplemented:
             return result  # type: ignore[no-any-return]
+        raise Uncompiled
     if type(a) is not ndarray or a.dtype != np.float64 or weights is not None:
         raise Uncompiled
     if type(bins) is not int and not isinstance(bins, np.integer):
         raise Uncompiled
     count = int(bins)
     low, high = _outer_edges(a, range)
-    # NumPy makes the edges, and the errors about them, of the range alone.
-    edges = np.histogram_bin_edges(np.empty(0), count, (low, high))
-    low, high = float(edges[0]), float(edges[-1])
-    lazy_edges = value(wrap(edges))
-    flat = a.reshape(-1)
-    found = np.zeros(count + 1, np.intp)
-    for start in np.arange(0, flat.size, _BLOCK).tolist():
-        places = _bins_of(value(flat[start : start + _BLOCK]), lazy_edges, count, low, high)
-        found += np.bincount(read_only(from_node(places)), minlength=count + 1)
-    counts = found[:count].copy()
+    edges, step = _edges_of(count, low, high)
+
+    def places_of(x: Node) -> Node:
+        # All that takes part lies between two edges: nothing overflows, and NumPy has nothing to report.
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            return _bins_of(x, edges, step, count)
+
+    counted = _count(value(a.reshape(-1)), places_of, count + 1)  # the last one: what is outside
+    counts = from_node(view_(counted, IndexMap(0, (count,), (1,))))
+    edges = edges.copy()
     if density:
-        return wrap(counts / np.diff(edges) / counts.sum()), wrap(edges)
-    return wrap(counts), wrap(edges)
+        return counts / wrap(np.diff(edges)) / counts.sum(), wrap(edges)
+    return counts, wrap(edges)
+
+
+def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
+    """NumPy's counts of an array of integers, or its sums of weights in the order of the array."""
+    if in_use():
+        result = run_there("bincount", (x,), {"weights": weights, "minlength": minlength})
+        if result is not NotImplemented:
+            return result  # type: ignore[no-any-return]
+        raise Uncompiled
+    if (
+        type(x) is not ndarray
+        or x.ndim != 1
+        or not x.size
+        or not np.can_cast(x.dtype, _INT)
+        or x.dtype.kind not in "iu"
+    ):
+        raise Uncompiled
+    if (type(minlength) is not int and not isinstance(minlength, np.integer)) or minlength < 0:
+        raise Uncompiled
+    places = value(x)
+    lowest, highest = _extremes_of(places)
+    if lowest < 0:
+        raise Uncompiled  # NumPy says so
+    count = max(highest + 1, int(minlength))
+    if weights is None:
+        return from_node(_count(places, lambda part: cast_(part, _INT), count))
+    if type(weights) is not ndarray or weights.shape != x.shape or weights.dtype.kind not in "biuf":
+        raise Uncompiled
+    # Sums of floats are added up one after another: their order shows.
+    added = cast_(value(weights), np.dtype(np.float64))
+    return from_node(scatter_(fill_(0.0, (count,), added.dtype), added, [cast_(places, _INT)], (0,), 0, "add"))
+
+
+def _count(elements: Node, places_of: Callable[[Node], Node], count: int) -> Node:
+    """How many elements have each place, below `count`: pieces of them in tables side by side, which are added up."""
+    size = elements.key.spec.size
+    pieces = _pieces_of(size, count)
+    length = size // pieces
+    whole = view_(elements, IndexMap(0, (pieces, length), (length, 1)))
+    tables = fill_(0, (pieces, count), _INT)
+    own = reshape_(iota_((pieces,)), (pieces, 1))
+    tables = scatter_(tables, 1, [own, places_of(whole)], (0, 1), 0, "add")
+    rest = size - pieces * length
+    if rest:
+        last = view_(elements, IndexMap(pieces * length, (1, rest), (rest, 1)))
+        tables = scatter_(tables, 1, [fill_(0, (1, 1), _INT), places_of(last)], (0, 1), 0, "add")
+    return reduce_("sum", tables, (0,)) if pieces > 1 else reshape_(tables, (count,))
+
+
+def _pieces_of(size: int, count: int) -> int:
+    """Into how many pieces so many elements are cut, preferably equal ones; tables cost less than counting."""
+    most = min(_PIECES, size // _PIECE, size // (4 * count))
+    equal = [pieces for pieces in range(most, most // 2, -1) if size % pieces == 0]
+    return max(1, equal[0] if equal else most)
+
+
+def _extremes_of(node: Node) -> tuple[int, int]:
+    found = _extremes.get(node)
+    if found is None:
+        every = tuple(range(len(node.key.spec.shape)))
+        lowest, highest = (from_node(reduce_(op, node, every)) for op in ("min", "max"))
+        # Both are named when the first is evaluated: one pass.
+        found = _extremes[node] = int(lowest), int(highest)
+    return found
+
+
+def _edges_of(count: int, low: float, high: float) -> tuple[np.ndarray[Any, Any], float | None]:
+    """NumPy's edges, with its errors, which it makes of the range alone; and the step if edge i is i * step + low."""
+    key = (count, low, high)
+    found = _edges.get(key)
+    if found is None:
+        edges = np.histogram_bin_edges(np.empty(0), count, (low, high))
+        width = float((edges[-1] - edges[0]) / count)
+        # The last edge is NumPy's own, and no element is compared with it.
+        even = np.array_equal(np.arange(count) * width + edges[0], edges[:-1])
+        step = width if even else None
+        if len(_edges) >= _MOST_EDGES:
+            _edges.clear()
+        found = _edges[key] = edges, step
+    return found
 
 
 def _outer_edges(a: ndarray, range: Any) -> tuple[float, float]:
@@ -67,21 +164,42 @@ def _outer_edges(a: ndarray, range: Any) -> tuple[float, float]:
     return float(range[0]), float(range[1])
 
 
-def _bins_of(x: Node, edges: Node, count: int, low: float, high: float) -> Node:
-    """Each element's bin as NumPy finds it: by division, corrected by the edges; `count` for what is outside."""
+def _bins_of(x: Node, edges: np.ndarray[Any, Any], step: float | None, count: int) -> Node:
+    """Each element's bin as NumPy finds it: by division, corrected by the edges; `count` for what is outside.
+
+    Bins are whole numbers up to 2**53 here, exact as float64 and cheaper to compare and choose in vectors.
+    """
+    low, high = float(edges[0]), float(edges[-1])
     inside = map_("logical_and", (map_("greater_equal", (x, low)), map_("less_equal", (x, high))))
-    # What is outside takes part as the first edge, which raises no errors.
-    x = map_("where", (inside, x, low))
-    scaled = map_("multiply", (map_("divide", (map_("subtract", (x, low)), high - low)), float(count)))
-    place = cast_(scaled, np.dtype(np.int64))
-    place = map_("where", (map_("equal", (place, count)), count - 1, place))
-    before = map_("less", (x, gather_(edges, (place,), (0,), 0)))
-    place = map_("where", (before, map_("subtract", (place, 1)), place))
-    following = gather_(edges, (map_("add", (place, 1)),), (0,), 0)
-    inner = map_("not_equal", (place, count - 1))
-    beyond = map_("logical_and", (map_("greater_equal", (x, following)), inner))
-    place = map_("where", (beyond, map_("add", (place, 1)), place))
-    return map_("where", (inside, place, count))
+    if step is None:
+        # What is outside has no place in the table of edges.
+        x = map_("where", (inside, x, low))
+    from_low = map_("subtract", (x, low))
+    if step is None or not _is_wide(step, low, high, count):
+        scaled = map_("multiply", (map_("divide", (from_low, high - low)), float(count)))
+    else:
+        scaled = map_("multiply", (from_low, count / (high - low)))
+    place = map_("trunc", (scaled,))
+    following = map_("add", (place, 1.0))
+    if step is None:
+        table = value(wrap(edges))
+        place = map_("where", (map_("equal", (place, float(count))), float(count - 1), place))
+        following = map_("add", (place, 1.0))
+        at = [gather_(table, (cast_(bound, _INT),), (0,), 0) for bound in (place, following)]
+    else:
+        at = [map_("add", (map_("multiply", (bound, step)), low)) for bound in (place, following)]
+    before, beyond = map_("less", (x, at[0])), map_("greater_equal", (x, at[1]))
+    place = map_("where", (before, map_("subtract", (place, 1.0)), map_("where", (beyond, following, place))))
+    place = map_("where", (map_("less", (place, float(count))), place, float(count - 1)))  # the last edge belongs to it
+    return cast_(map_("where", (inside, place, float(count))), _INT)
 
 
-FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {"histogram": histogram}
+def _is_wide(step: float, low: float, high: float, count: int) -> bool:
+    """Whether bins are so wide that rounding moves no element by more than one, however its bin is computed.
+
+    The edges then decide which of the neighbours it is, and a product does for the quotient.
+    """
+    return count < 1 << 30 and step > max(abs(low), abs(high)) * 2.0**-40
+
+
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {"bincount": bincount, "histogram": histogram}

@@ -125,7 +125,7 @@ PURE: Final = frozenset(
     """
     median nanmedian percentile nanpercentile quantile nanquantile unique unique_all unique_counts unique_inverse
     unique_values sort argsort argpartition partition lexsort searchsorted digitize histogram2d histogramdd
-    histogram_bin_edges bincount interp isin intersect1d union1d setdiff1d setxor1d nonzero argwhere convolve
+    histogram_bin_edges interp isin intersect1d union1d setdiff1d setxor1d nonzero argwhere convolve
     correlate polyfit roots
     linalg.inv linalg.solve linalg.det linalg.slogdet linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh
     linalg.svd linalg.svdvals linalg.qr linalg.cholesky linalg.lstsq linalg.pinv linalg.norm linalg.matrix_rank

@@ -345,7 +345,10 @@ def gather_(node: Node, indices: Sequence[Node], axes: tuple[int, ...], position
 def scatter_(
     old: Node, new: Any, indices: Sequence[Node], axes: tuple[int, ...], position: int, op: str = "set"
 ) -> Node:
-    """`old` with the elements at `indices` replaced in order; `new` is a number or broadcasts to the gather's shape."""
+    """`old` with the elements at `indices` set or added to (`op`: "set", "add"), in order.
+
+    `new` is a number or broadcasts to the gather's shape.
+    """
     spec = old.key.spec
     common = broadcast_shape([i.key.spec.shape for i in indices])
     assert common is not None

@@ -18,7 +18,7 @@ Kinds, with their arguments and `attr`:
     scan     (a)                        attr (op, axis); running sum or prod
     update   (old, new, [mask])         attr (offset, shape, strides, has_mask); old with a region replaced
     gather   (a, i0, i1, ...)           attr (axes, position); advanced index read, see `frontend/indexing.py`
-    scatter  (old, new, i0, i1, ...)    attr (axes, position, op); old with the indexed elements replaced, in order
+    scatter  (old, new, i0, i1, ...)    attr (axes, position, op); old with indexed elements set or added to, in order
     compress (mask, a)                  attr shape; a's elements in C order where mask, both broadcast to that shape
     expand   (mask, values)             values in C order where mask, one after another; elsewhere any values
     call     (a, b, ...)                attr Library record; a library call on evaluated arguments

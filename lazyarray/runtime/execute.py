@@ -238,6 +238,8 @@ class Run:
 
     def in_place(self, step: KernelStep) -> bool:
         """True when what the step writes is memory that it reads."""
+        if step.kernel.adds:
+            return True
         written = {id(self.memory[slot]) for slot in step.writes}
         return any(w.slot not in step.writes and id(self.array(w.slot)) in written for w in step.walks)
 

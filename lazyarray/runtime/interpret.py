@@ -193,14 +193,17 @@ def _gather(entry: Entry, args: list[Array]) -> Array:
 
 
 def _scatter(entry: Entry, args: list[Array]) -> Array:
-    axes, position = entry.attr[:2]
+    axes, position, op = entry.attr
     result = np.array(args[0], copy=True)
     rest = [a for a in range(result.ndim) if a not in axes]
     moved = result.transpose(*axes, *rest)
     index = tuple(args[2:])
     rank = len(np.broadcast_shapes(*(i.shape for i in index)))
     new = np.moveaxis(args[1], range(position, position + rank), range(rank))
-    moved[index] = new
+    if op == "add":
+        np.add.at(moved, index, new)
+    else:
+        moved[index] = new
     return result
 
 

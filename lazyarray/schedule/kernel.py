@@ -88,7 +88,8 @@ class Store(NamedTuple):
     `offset`: an i8 value, bytes from where the access is. Elements may meet: they are written in C order of the nest,
     so that the last one stays; different indices of the last axis never meet if the access moves along it.  `packed`:
     the values for which `mask` is true are written one after another from the access' pointer on (every step "0"), in C
-    order of the nest.
+    order of the nest.  `op`, with an offset: "set", or "add", each value in its turn to what is there.  `apart`, with
+    an offset: elements that are written at different indices of the first axis never meet.
     """
 
     access: int
@@ -96,6 +97,8 @@ class Store(NamedTuple):
     mask: int | None = None
     offset: int | None = None
     packed: bool = False
+    op: str = "set"
+    apart: bool = False
 
 
 class Stage(NamedTuple):
@@ -131,6 +134,11 @@ class Kernel(NamedTuple):
     def scatters(self) -> bool:
         """True when stores may meet and are done in C order of the nest. Such kernels have no "r" axes."""
         return any(t.offset is not None for s in self.stages for t in s.stores)
+
+    @property
+    def adds(self) -> bool:
+        """True when running it again would add to its own results."""
+        return any(t.op == "add" for s in self.stages for t in s.stores)
 
     @property
     def vector_reduced(self) -> bool:

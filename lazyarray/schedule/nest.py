@@ -319,12 +319,15 @@ class Builder:
             self.raising.append((target, root))
 
     def store(self, root: int, number: int, mask: int | None = None, place: int | None = None) -> Store:
+        entry = self.entries[root]
         return Store(
             self.access(root, store_flat(self.entries, self.group, root, self.values), self.entries[root].code),
             number,
             mask,
             place,
-            self.entries[root].kind == "compress",
+            entry.kind == "compress",
+            entry.attr[2] if entry.kind == "scatter" else "set",
+            self.axes.source[0] in self.values.apart.get(root, ()),
         )
 
 
@@ -391,6 +394,8 @@ def rewrites(entries: tuple[Entry, ...], group: Group, root: int) -> bool:
     """True when storing the root may change memory that the nest reads."""
     if entries[root].kind not in ("update", "scatter"):
         return False
+    if entries[root].kind == "scatter" and entries[root].attr[2] == "add":
+        return True
     assert group.puller is not None
     read = {*(slot for slot, _ in group.puller.loads), *group.puller.gathered}
     return entries[root].args[0] in read

@@ -73,7 +73,8 @@ def stage_lines(kernel: Kernel, stage: Stage, index: list[str]) -> list[str]:
             place = f"a{store.access} at byte v{store.offset}"
         elif store.packed:
             place = f"a{store.access}[next]"
-        lines.append(f"{place} = v{store.value}" + (f" where v{store.mask}" if store.mask is not None else ""))
+        sign = "+=" if store.op == "add" else "="
+        lines.append(f"{place} {sign} v{store.value}" + (f" where v{store.mask}" if store.mask is not None else ""))
     return lines
 
 

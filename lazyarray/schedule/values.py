@@ -47,6 +47,7 @@ class Values:
         self.masks: dict[int, Value] = {}
         self.places: dict[int, Value] = {}  # per scatter: byte offsets
         self.walks: dict[int, Flat] = {}  # per scatter: what is walked besides, in elements
+        self.apart: dict[int, set[int]] = {}  # per scatter: axes at different indices of which elements never meet
         for position in sorted({*self.puller.demands, *group.roots}):
             if position in group.inside:
                 self.roots[position] = self.root(position)
@@ -111,6 +112,7 @@ class Values:
             return self.cast(value, entry.code)
         if entry.kind == "scatter":
             self.places[position], self.walks[position] = self.offsets(entry, entry.args[2:], whole)
+            self.apart[position] = self.apart_axes(entry, whole)
             return self.cast(self.get(entry.args[1], whole), entry.code)
         return self.make(position, self.group.inside[position])
 
@@ -179,6 +181,19 @@ class Values:
     def affine(self, form: tuple[int, tuple[int, ...]]) -> Value:
         full = any(form[1][a] for a in self.reduced)
         return Value("affine", (), "i8", form, full, 0)
+
+    def apart_axes(self, entry: Entry, forms: Forms) -> set[int]:
+        """Axes of the nest that an index counts along: all its values differ, and all indices are in bounds."""
+        position = entry.attr[1]
+        rank = max(len(self.entries[a].shape) for a in entry.args[2:])
+        found: set[int] = set()
+        for arg in entry.args[2:]:
+            forms_of_index = self.puller.broadcast(forms[position : position + rank], self.entries[arg].shape)
+            index = self.get(arg, forms_of_index)
+            moved = [a for a, step in enumerate(index.attr[1]) if step] if index.op == "affine" else []
+            if len(moved) == 1:
+                found.add(moved[0])
+        return found
 
     def offsets(self, entry: Entry, indices: tuple[int, ...], forms: Forms) -> tuple[Value, Flat]:
         """Byte offsets, index values times strides; and the walk over the axes that are not indexed, in elements."""

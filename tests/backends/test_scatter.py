@@ -66,6 +66,48 @@ def test_a_scatter_leaves_the_last_of_what_meets(code: str, masked: bool) -> Non
             np.testing.assert_array_equal(target, expected)
 
 
+@pytest.mark.parametrize("code", CODES)
+def test_a_scatter_that_adds_adds_all_that_meet_in_order(code: str, workers: int) -> None:
+    body = (I(0, "load", (), code, 0), I(1, "load", (), "i8", 1))
+    accesses = (Access(code, ("1",)), Access("i8", ("1",)), Access(code, ("0",)))
+    kernel = Kernel(("p",), accesses, (), (Stage("full", body, stores=(Store(2, 0, None, 1, op="add"),)),))
+    for length in LENGTHS[:-1]:
+        values, places = data(code, (length,)), np.random.default_rng(1).integers(0, 50, length)
+        expected = data(code, (50,), 5)
+        np.add.at(expected, places, values)
+        for backend in BACKENDS:
+            target = data(code, (50,), 5)
+            size = target.itemsize
+            walks = [(values, (size,)), (places * size, (8,)), (target, (0,))]
+            backend.compile(kernel).launch(bind((length,), *walks))
+            np.testing.assert_array_equal(target, expected)
+
+
+@pytest.mark.parametrize("op", ["set", "add"])
+@pytest.mark.parametrize("extents", [(1, 70001), (9, 5000), (5, 7, 400), (70001, 1)])
+def test_rows_that_never_meet_are_written_side_by_side(op: str, extents: tuple[int, ...], workers: int) -> None:
+    """The offset leads into the row of the first axis: the target has 11 elements for each of its indices."""
+    rank = len(extents)
+    body = (I(0, "load", (), "f8", 0), I(1, "load", (), "i8", 1))
+    accesses = (Access("f8", ("s",) * (rank - 1) + ("1",)), Access("i8", ("s",) * (rank - 1) + ("1",)))
+    target_access = Access("f8", ("0",) * rank)
+    store = Store(2, 0, None, 1, op=op, apart=True)
+    kernel = Kernel(("p",) * rank, (*accesses, target_access), (), (Stage("full", body, stores=(store,)),))
+    values = data("f8", extents)
+    rows = np.arange(extents[0]).reshape(-1, *(1,) * (rank - 1))
+    places = rows * 11 + np.random.default_rng(1).integers(0, 11, extents)
+    expected = np.zeros(11 * extents[0])
+    if op == "add":
+        np.add.at(expected, places, values)
+    else:
+        expected[places] = values
+    target = np.zeros_like(expected)
+    offsets = places * 8
+    walks = [(values, values.strides), (offsets, offsets.strides), (target, (0,) * rank)]
+    Backend().compile(kernel).launch(bind(extents, *walks))
+    np.testing.assert_array_equal(target, expected)
+
+
 def packing(code: str, step: str = "1") -> Kernel:
     body = (I(0, "load", (), code, 0), I(1, "load", (), "b1", 1))
     accesses = (Access(code, (step,)), Access("b1", ("1",)), Access(code, ("0",)))

@@ -1,4 +1,4 @@
-"""Histograms with equal bins: NumPy's counts, edges and errors, out of one kernel and `numpy.bincount`."""
+"""Histograms with equal bins and `bincount`: NumPy's counts, edges and errors, out of kernels that add in place."""
 
 from __future__ import annotations
 
@@ -29,15 +29,16 @@ GRID = np.linspace(0.0, 1.0, 100_001)  # many elements on edges, where dividing 
         (DATA[:100_000].reshape(200, 500).T, {"bins": 11}),
     ],
 )
-def test_a_histogram_is_one_kernel_and_numpys(a: np.ndarray[Any, Any], options: dict[str, Any]) -> None:
+def test_a_histogram_is_one_pass_over_its_elements_and_numpys(a: np.ndarray[Any, Any], options: dict[str, Any]) -> None:
     lazy = la.array(a)
     with la.record_runs() as r:
         got = la.histogram(lazy, **options)
+        la.evaluate(*got)
     assert not r.fallbacks
+    passes = [k for k in r.kernels if k.elements > a.size // 2]
     copies = not a.flags.c_contiguous
-    assert len(r.kernels) == 1 + ("range" not in options) + copies, (
-        "the bins, and the extremes where they are asked for"
-    )
+    assert len(passes) == 1 + ("range" not in options) + copies, "the counts, and the extremes where they are asked for"
+    assert "scatter" in passes[-1].ops
     for want, have in zip(np.histogram(a, **options), got, strict=True):
         assert type(have) is la.ndarray
         assert have.dtype == want.dtype
@@ -68,3 +69,75 @@ def test_other_histograms_run_in_numpy(options: dict[str, Any]) -> None:
     assert r.fallbacks == {"histogram": 1}
     for want, have in zip(np.histogram(DATA, **options), got, strict=True):
         np.testing.assert_array_equal(np.asarray(have), want)
+
+
+PLACES = np.random.default_rng(2).integers(0, 300, 100_003)
+
+
+@pytest.mark.parametrize("kind", ["i1", "u1", "i4", "u4", "i8"])
+@pytest.mark.parametrize("minlength", [0, 200, 400])
+def test_bincount_is_numpys(kind: str, minlength: int) -> None:
+    places = (PLACES % 100).astype(kind)
+    with la.record_runs() as r:
+        got = la.bincount(la.array(places), minlength=minlength)
+        again = la.bincount(la.array(places) + 1 - 1, minlength=np.int64(minlength))
+        la.evaluate(got, again)
+    assert not r.fallbacks
+    for have in (got, again):
+        assert have.dtype == np.intp
+        np.testing.assert_array_equal(np.asarray(have), np.bincount(places, minlength=minlength))
+
+
+@pytest.mark.parametrize("kind", ["f8", "f4", "i4", "b1"])
+def test_weights_are_added_in_numpys_order(kind: str) -> None:
+    weights = (np.random.default_rng(3).normal(size=PLACES.size) * 10).astype("?" if kind == "b1" else kind)
+    with la.record_runs() as r:
+        got = la.bincount(la.array(PLACES), weights=la.array(weights), minlength=310)
+        la.evaluate(got)
+    assert not r.fallbacks
+    np.testing.assert_array_equal(np.asarray(got), np.bincount(PLACES, weights=weights, minlength=310))
+
+
+def test_a_count_that_is_used_twice_is_not_added_to_twice() -> None:
+    places = la.array(PLACES)
+    counts = la.bincount(places)
+    both = counts + la.bincount(places)
+    la.evaluate(both)
+    counts[0] += 1
+    want = np.bincount(PLACES)
+    np.testing.assert_array_equal(np.asarray(both), 2 * want)
+    want[0] += 1
+    np.testing.assert_array_equal(np.asarray(counts), want)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m, k: m.bincount(m.array(k - 5)),
+        lambda m, k: m.bincount(m.array(k), minlength=-1),
+        lambda m, k: m.bincount(m.array(k * 1.0)),
+        lambda m, k: m.bincount(m.array(k.reshape(1, -1))),
+        lambda m, k: m.bincount(m.array(k), weights=m.array(k[1:])),
+        lambda m, k: m.bincount(m.array(k), weights=m.array(k * 1j)),
+    ],
+)
+def test_what_bincount_refuses_is_refused(call: Any) -> None:
+    with pytest.raises((TypeError, ValueError)) as wanted:
+        call(np, PLACES)
+    with pytest.raises(wanted.type) as got:
+        call(la, PLACES)
+    assert str(got.value) == str(wanted.value)
+
+
+@pytest.mark.parametrize("low", [0.0, 1.0, 1e6, 1e9, -3.0])
+@pytest.mark.parametrize("width", [1.0, 1e-3, 7.3])
+def test_elements_beside_edges_are_in_numpys_bins(low: float, width: float) -> None:
+    """Narrow bins on large values, where edges are rounded, and elements one step of float64 beside each edge."""
+    for bins in (1, 3, 64, 1000):
+        edges = np.linspace(low, low + width, bins + 1)
+        beside = np.concatenate([edges, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf)])
+        want, at = np.histogram(beside, bins=bins, range=(low, low + width))
+        with la.config.set(eager_below=0):
+            got, edges_got = la.histogram(la.array(beside), bins=bins, range=(low, low + width))
+            np.testing.assert_array_equal(np.asarray(got), want)
+            np.testing.assert_array_equal(np.asarray(edges_got), at)

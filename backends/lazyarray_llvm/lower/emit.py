@@ -10,10 +10,11 @@ from lazyarray_llvm.lower.columns import Columns
 from lazyarray_llvm.lower.facts import LONG, Levels, cost, merged, stage_instructions, widest
 from lazyarray_llvm.lower.frame import Frame, Register
 from lazyarray_llvm.lower.kernel import Form
-from lazyarray_llvm.lower.memory import Point, along_lanes, fixed_step, store
+from lazyarray_llvm.lower.memory import Point, along_lanes, fixed_step, load, store
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row
 from lazyarray_llvm.lower.ordered import (
     Counters,
+    added,
     count_bits,
     emit_vector,
     inside_row,
@@ -50,7 +51,9 @@ def describe(kernel: Kernel) -> str:
         for s in stage.stores:
             place = f"{s.access}" if s.offset is None else f"{s.access} at v{s.offset}"
             where = "" if s.mask is None else f" where v{s.mask}"
-            lines.append(f"    {'pack' if s.packed else 'store'} v{s.value} to {place}{where}")
+            apart = ", rows apart" if s.apart else ""
+            word = "pack" if s.packed else "add" if s.op == "add" else "store"
+            lines.append(f"    {word} v{s.value} to {place}{where}{apart}")
         if stage.kept:
             lines.append(f"    keep {' '.join(f'v{v}' for v in stage.kept)}")
     return "\n".join(lines)
@@ -198,16 +201,21 @@ def put(body: Body, target: Store, env: dict[int, AnyValue], point: Point) -> No
     """One store of a kernel without reduction axes, at one point."""
     frame, base = body.frame, body.rows[target.access]
     mask = None if target.mask is None else body.value(target.mask, env, point.lanes)
-    value = body.value(target.value, env, point.lanes)
+    scattered = target.offset is not None and body.placed(target.access, target.offset) is None
+    # One by one, what is the same everywhere is written from where it is.
+    lanes = 1 if scattered and body.levels.of(target.value) < 3 else point.lanes
+    value = body.value(target.value, env, lanes)
     assert mask is None or isinstance(mask, Value)
     if target.offset is not None:
         row = body.placed(target.access, target.offset)
         if row is not None:
+            if target.op == "add":
+                value = added(frame, load(frame, target.access, row, point), value)
             store(frame, target.access, row, point, value, mask)
             return
         offsets = body.value(target.offset, env, point.lanes)
         assert isinstance(offsets, Value)
-        scatter(frame, base, point, value, along_lanes(frame, target.access, offsets, point), mask)
+        scatter(frame, base, point, value, along_lanes(frame, target.access, offsets, point), mask, target.op)
     elif target.packed:
         assert target.mask is not None
         assert mask is not None

@@ -101,6 +101,22 @@ def cut_ordered(kernel: Kernel, extents: tuple[int, ...], work: int, masks: int,
     return Geometry(rows, run, blocks, block, phases, partials=8 * tasks * masks)
 
 
+def cut_apart(kernel: Kernel, extents: tuple[int, ...], work: int) -> Geometry:
+    """Tasks of a kernel whose stores meet only at one index of the first axis: some such indices each."""
+    rows, length = prod(extents[:-1]), extents[-1]
+    total = rows * length
+    if not total:
+        return Geometry(rows, 1, 1, length, ())
+    serial = total * (point_bytes(kernel) + 2 * work // 8) < _SERIAL_BYTES
+    if len(extents) == 1:
+        block = length if serial else min(length, _BLOCK_ELEMENTS)
+        blocks = -(-length // block)
+        return Geometry(1, 1, blocks, block, (Phase(0, blocks, not serial),))
+    inside = prod(extents[1:-1])
+    run = rows if serial else inside * max(1, _BLOCK_ELEMENTS // (inside * length))
+    return Geometry(rows, run, 1, length, (Phase(0, -(-rows // run), not serial),))
+
+
 def reduced_elements(kernel: Kernel, extents: tuple[int, ...]) -> int:
     """Points of the reduction axes."""
     return prod(n for n, role in zip(extents, kernel.roles, strict=True) if role == "r")

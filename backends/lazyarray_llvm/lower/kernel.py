@@ -9,6 +9,7 @@ from lazyarray.schedule.kernel import Access, Kernel, Store
 from lazyarray_llvm.lower.facts import Levels, can_split, cost, counted_masks, merged, phase_names
 from lazyarray_llvm.lower.geometry import (
     Geometry,
+    cut_apart,
     cut_columns,
     cut_elementwise,
     cut_ordered,
@@ -43,7 +44,10 @@ def cutter(kernel: Kernel) -> Callable[[tuple[int, ...]], Geometry]:
     work = cost(kernel.stages, levels)
     if kernel.packs or kernel.scatters:
         masks = len(counted_masks(merged(kernel)))
-        columns = not kernel.packs and all(walks_rows(kernel, t, levels) for s in kernel.stages for t in s.stores)
+        stores = [t for s in kernel.stages for t in s.stores]
+        if not kernel.packs and all(t.apart for t in stores if t.offset is not None):
+            return lambda extents: cut_apart(kernel, extents, work)
+        columns = not kernel.packs and all(walks_rows(kernel, t, levels) for t in stores)
         return lambda extents: cut_ordered(kernel, extents, work, masks, columns)
     if not kernel.reduces:
         return lambda extents: cut_elementwise(kernel, extents, work)

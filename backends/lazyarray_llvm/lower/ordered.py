@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from lazyarray.schedule.kernel import Instruction, Kernel, Stage, Store
+from lazyarray_llvm import elementwise
 from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, itemsize, memory_code
 from lazyarray_llvm.lower.facts import counted_masks
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
@@ -103,8 +104,15 @@ def count_bits(frame: Frame, bits: Value) -> Value:
     return frame.b.intrinsic("ctpop", [bits])
 
 
-def scatter(frame: Frame, base: Pointer, point: Point, value: AnyValue, offsets: Value, mask: Value | None) -> None:
-    """Writes the lanes one by one, the last lane last."""
+def added(frame: Frame, old: AnyValue, value: AnyValue) -> AnyValue:
+    """What is there with a value added, in their dtype."""
+    return elementwise.lower(frame.b, "add", [old, value], value.code)
+
+
+def scatter(
+    frame: Frame, base: Pointer, point: Point, value: AnyValue, offsets: Value, mask: Value | None, op: str
+) -> None:
+    """Writes or adds the lanes one by one, the last lane last."""
     b = frame.b
     for k in range(point.lanes):
         one = _lane(frame, value, k)
@@ -115,7 +123,8 @@ def scatter(frame: Frame, base: Pointer, point: Point, value: AnyValue, offsets:
             wanted = reached if wanted is None else b.and_(wanted, reached)
 
         def write(one: AnyValue = one, at: Value = at) -> list[Register]:
-            store_scalar(frame, one, frame.offset(base, at))
+            place = frame.offset(base, at)
+            store_scalar(frame, added(frame, load_scalar(frame, one.code, place), one) if op == "add" else one, place)
             return []
 
         if wanted is None:
