@@ -20,15 +20,17 @@ from lazyarray.frontend.array import (
     to_numpy,
     value,
 )
-from lazyarray.frontend.dispatch import Foreign, Uncompiled, is_compiled
+from lazyarray.frontend.dispatch import Foreign, Uncompiled, adopt, is_compiled
 from lazyarray.frontend.layout import value_in_order
 from lazyarray.frontend.record import broadcast_, broadcast_shape, map_, reduce_, reshape_, scan_, view_
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.index_map import identity, transpose
 from lazyarray.ir.node import Node, Shape
 from lazyarray.runtime.buffer import owns_alone
+from lazyarray.runtime.device import in_use
 
 DType = np.dtype[Any]
+_SEARCHED_BYTES: Final = 1 << 20
 NO_VALUE: Final[Any] = getattr(np, "_NoValue")  # noqa: B009  (NumPy's stubs have it in some releases)
 BOOL: Final = np.dtype(bool)
 INTP: Final = np.dtype(np.intp)
@@ -273,6 +275,20 @@ def _truth(name: str) -> Callable[..., Any]:
     return call
 
 
+def quickly_searched(x: ndarray, axes: tuple[int, ...]) -> Any:
+    """The array's memory if NumPy finds a position in its rows before an evaluation would begin; else None.
+
+    Measured: 256 x 400 float32 take NumPy 8 us, and an evaluation about 10 us besides its kernel.
+    """
+    if x._np is not None or not config.eager_below or in_use():
+        return None
+    node = value(x)
+    spec = node.key.spec
+    if spec.nbytes > _SEARCHED_BYTES or spec.dtype.kind not in "iuf" or spec.dtype.itemsize < 4:
+        return None
+    return node.data if axes and axes[-1] == spec.ndim - 1 else None
+
+
 def _position(name: str) -> Callable[..., Any]:
     def call(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
         x = operand(a)
@@ -285,6 +301,9 @@ def _position(name: str) -> Callable[..., Any]:
         accept_out(out, shape, axes, keepdims)
         if out is not None and out.dtype != INTP:
             raise Uncompiled
+        data = None if out is not None else quickly_searched(x, axes)
+        if data is not None:
+            return adopt(getattr(np, name)(data, axis, keepdims=keepdims))
         read_once(x)
         problem = Problem(value(x), axes, None, shape, axes)  # positions count in C order
         return deliver(reduction(name, problem.node, axes), out, problem, keepdims)

@@ -199,3 +199,25 @@ def test_large_reductions_are_recorded() -> None:
         assert not runs.evaluations
         assert float(total) == numpy.sum(numpy.arange(50_000.0) * 2)
     assert not runs.fallbacks
+
+
+def test_positions_in_few_rows_are_looked_up_where_they_lie() -> None:
+    """NumPy finds them before an evaluation would begin; pending arrays and long ones take part in kernels."""
+    x = numpy.random.default_rng(0).normal(size=(300, 400)).astype(numpy.float32)
+    x[7, 3:5] = numpy.nan
+    lazy = lazyarray.evaluate(lazyarray.array(x) * 1)
+    for options in ({}, {"axis": 1}, {"axis": -1, "keepdims": True}):
+        with lazyarray.record_runs() as r:
+            got = [lazyarray.evaluate(lazyarray.argmax(lazy, **options)), lazyarray.evaluate(lazy.argmin(**options))]
+        assert not r.kernels
+        assert not r.fallbacks
+        with lazyarray.record_runs() as r:
+            later = [
+                lazyarray.evaluate(lazyarray.argmax(lazy * 1, **options)),
+                lazyarray.evaluate((lazy * 1).argmin(**options)),
+            ]
+        assert len(r.kernels) == 2
+        for want, have, other in zip((numpy.argmax(x, **options), numpy.argmin(x, **options)), got, later, strict=True):
+            assert have.dtype == other.dtype == numpy.intp
+            numpy.testing.assert_array_equal(numpy.asarray(have), want)
+            numpy.testing.assert_array_equal(numpy.asarray(other), want)
