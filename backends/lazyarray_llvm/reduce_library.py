@@ -174,9 +174,9 @@ def better(b: Builder, op: str, value: AnyValue, best: AnyValue) -> Value:
     assert isinstance(value, Value)
     assert isinstance(best, Value)
     if is_float(value.code):
-        wins = quiet(b, "olt" if op == "argmin" else "ogt", value, best)
-        first_nan = b.and_(b.compare("uno", value, value), b.compare("ord", best, best))
-        return b.or_(wins, first_nan)
+        # "Unordered or": NaNs win too.
+        wins = quiet(b, "ult" if op == "argmin" else "ugt", value, best)
+        return b.and_(wins, b.compare("ord", best, best))
     sign = "s" if value.code[0] == "i" else "u"
     return b.compare(f"{sign}lt" if op == "argmin" else f"{sign}gt", value, best)  # type: ignore[arg-type]
 
@@ -192,17 +192,21 @@ def _better_complex(b: Builder, op: str, value: Complex, best: Complex) -> Value
 
 def fold_best(b: Builder, op: str, value: Value, index: Value) -> tuple[Value, Value]:
     """The best lane; of equal ones that with the lowest index."""
-    while value.lanes > 1:
-        half = value.lanes // 2
-        low, high = range(half), range(half, 2 * half)
-        a, c = pick(b, value, low), pick(b, value, high)
-        i, j = pick(b, index, low), pick(b, index, high)
-        assert isinstance(a, Value)
-        assert isinstance(c, Value)
-        assert isinstance(i, Value)
-        assert isinstance(j, Value)
-        value, index = best_of(b, op, (a, i), (c, j))
-    return value, index
+    if value.lanes == 1:
+        return value, index
+    best = fold(b, "min" if op == "argmin" else "max", value)
+    assert isinstance(best, Value)
+    others = b.splat(best, value.lanes)
+    if is_float(value.code):
+        # The extreme is NaN where any lane is.
+        same = b.or_(b.compare("oeq", value, others), b.compare("uno", value, value))
+    else:
+        same = b.compare("eq", value, others)
+    bits = 8 * itemsize(index.code)
+    places = b.select(same, index, b.const(index.code, (1 << (bits - 1)) - 1, index.lanes))
+    first = fold(b, "min", places)
+    assert isinstance(first, Value)
+    return best, first
 
 
 def best_of(b: Builder, op: str, a: tuple[Value, Value], c: tuple[Value, Value]) -> tuple[Value, Value]:

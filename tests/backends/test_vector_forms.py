@@ -97,3 +97,33 @@ def test_chains_on_two_vectors_have_numpys_bits_at_every_length() -> None:
                 got = (got[0] / la.array(y) + x) * y - x, la.where(abs(got[1]) < 4, got[1] ** 2 + la.array(z), z)
             np.testing.assert_array_equal(np.asarray(got[0]), expected[0])
             np.testing.assert_array_equal(np.asarray(got[1]), expected[1])
+
+
+def position_of(code: str) -> Kernel:
+    stages = (
+        Stage("full", (I(0, "load", (), code, 0),), reductions=(Reduction(1, "argmax", 0, "i8"),)),
+        Stage("row", (), stores=(Store(1, 1),)),
+    )
+    return Kernel(("p", "r"), (Access(code, ("s", "1")), Access("i8", ("s", "0"))), (), stages)
+
+
+def test_places_in_a_row_are_counted_in_lanes_as_wide_as_the_values() -> None:
+    assert "<64 x i64>" not in (text := emit(position_of("f4"), WIDE, "whole"))
+    assert "select <64 x i1>" in text
+    assert "<32 x i64>" in emit(position_of("f8"), WIDE, "whole")
+
+
+def test_positions_are_numpys_among_equals_nans_and_infinities_at_every_length() -> None:
+    draw = np.random.default_rng(4)
+    for code in ("f2", "f4", "f8", "i1", "u2", "i4", "u8"):
+        for n in (1, 2, 15, 16, 63, 64, 65, 130, 1000, 70_001):
+            x = draw.integers(0, 5, (3, n)).astype(code)
+            if code[0] == "f":
+                x[1] = -np.inf
+                x[2, n // 2 :: 3] = np.nan
+            y = la.array(x)
+            with la.config.set(eager_below=0):
+                for axis in (0, 1, None):
+                    for name in ("argmax", "argmin"):
+                        got = getattr(la, name)(y, axis=axis)
+                        np.testing.assert_array_equal(np.asarray(got), getattr(np, name)(x, axis=axis))

@@ -28,9 +28,14 @@ _SINGLE_BODY = 40
 def row_span(frame: Frame, stage: Stage, levels: Levels, walk: Sequence[Reduction], codes: dict[int, str]) -> Span:
     """Lanes and loops for one walk of a full stage."""
     kernel, width = frame.kernel, frame.host.vector_bytes
-    lanes = max(1, min(64, width // widest(kernel, [stage], levels)))
-    work = cost([stage], levels)
     kinds = [ops.kind_of(r, ops.operand_code(r, codes[r.value])) for r in walk]
+    narrow = stage
+    if "tree" not in kinds:
+        # Places are counted in lanes as wide as the values.
+        found = (r._replace(code=codes[r.value]) if r.op in ("argmin", "argmax") else r for r in stage.reductions)
+        narrow = stage._replace(reductions=tuple(found))
+    lanes = max(1, min(64, width // widest(kernel, [narrow], levels)))
+    work = cost([stage], levels)
     units = [ops.unit_elements(codes[r.value]) for r, kind in zip(walk, kinds, strict=True) if kind == "tree"]
     numbers = {i.attr for i in stage.body if i.op in ("load", "gather")} | {s.access for s in stage.stores}
     steps = [fixed_step(kernel.accesses[n]) for n in numbers if isinstance(n, int)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from lazyarray.schedule.kernel import Reduction, Scan, Stage
 from lazyarray_llvm import elementwise
 from lazyarray_llvm import reduce_library as ops
-from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Builder, Complex, Value, is_complex
+from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Builder, Complex, Value, is_complex, itemsize
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.frame import Register
 from lazyarray_llvm.lower.memory import Point
@@ -18,11 +18,15 @@ from lazyarray_llvm.lower.tree import Cells, Tree
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A reduction of a pass that is not a tree sum, or its scan, with the dtype that it runs in."""
+    """A reduction of a pass that is not a tree sum, or its scan, with the dtype that it runs in.
+
+    `folded`: an argmin or argmax that carries one element and its index; lanes are at work inside a walk only.
+    """
 
     reduction: Reduction | Scan
     kind: ops.Kind
     code: str
+    folded: bool = False
 
     @property
     def op(self) -> str:
@@ -30,7 +34,7 @@ class Running:
 
     def shape(self, lanes: int) -> list[tuple[str, int]]:
         """Codes and lanes of the registers that it carries."""
-        wide = 1 if self.kind == "ordered" else lanes
+        wide = 1 if self.kind == "ordered" or self.folded else lanes
         part = COMPLEX_PARTS.get(self.code, self.code)
         shape = [(part, wide)] * (2 if is_complex(self.code) else 1)
         if self.op in ("argmin", "argmax"):
@@ -60,6 +64,8 @@ class Pass:
         self.trees: list[Reduction] = []
         self.masked: list[Reduction] = []
         self.running: list[Running] = []
+        self.base: Value | None = None  # what the places of `folded` ones count from
+        kinds = {ops.kind_of(r, ops.operand_code(r, codes[r.value])) for r in reductions}
         for r in reductions:
             code = ops.operand_code(r, codes[r.value])
             kind = ops.kind_of(r, code)
@@ -69,7 +75,7 @@ class Pass:
                 self.masked.append(r)
             else:
                 wide = ops.sum_code(code) if kind == "ordered" and r.op == "prod" else code
-                self.running.append(Running(r, kind, wide))
+                self.running.append(Running(r, kind, wide, kind == "arg" and "tree" not in kinds))
         if stage.scan is not None and effects is not None:
             self.running.append(Running(stage.scan, "ordered", stage.scan.code))
 
@@ -86,7 +92,7 @@ class Pass:
         b = self.frame.b
         registers: list[Register] = []
         for r in self.running:
-            lanes = 1 if r.kind == "ordered" else self.lanes
+            lanes = 1 if r.kind == "ordered" or r.folded else self.lanes
             if r.kind == "ordered" and r.op == "sum":
                 first: AnyValue = ops.identity(b, "sum", r.code, 1)
             elif r.kind == "ordered" and isinstance(r.reduction, Reduction) and r.reduction.start is not None:
@@ -240,8 +246,14 @@ class Pass:
     def _arg(self, r: Running, point: Point, value: AnyValue, registers: list[Value]) -> list[Value]:
         b = self.frame.b
         assert isinstance(value, Value)
-        index = self._flat_index(point, 0)
-        lanes = b.add(b.splat(index, point.lanes), b.vector("i8", range(point.lanes))) if point.lanes > 1 else index
+        if r.folded:
+            assert self.base is not None
+            place = b.sub(point.index, self.base)
+            narrow = place if _place_code(r.code) == "i8" else b.convert("trunc", place, "i4")
+            lanes = b.splat(narrow, point.lanes)
+        else:
+            index = self._flat_index(point, 0)
+            lanes = b.add(b.splat(index, point.lanes), b.vector("i8", range(point.lanes))) if point.lanes > 1 else index
         wins = ops.better(b, r.op, value, registers[0])
         if point.active is not None and point.lanes > 1:
             wins = b.and_(wins, point.mask(r.code))
@@ -250,11 +262,54 @@ class Pass:
     # -- one range ------------------------------------------------------------------------------------------
     def walk(self, start: Value, stop: Value, carried: Sequence[Register]) -> list[Register]:
         """A range without tree sums."""
-        return self.span.walk(self.frame, start, stop, carried, lambda point, inner: self.step(point, inner)[0])
+
+        def walk(first: Value, end: Value, inner: Sequence[Register]) -> list[Register]:
+            return self.span.walk(self.frame, first, end, inner, lambda point, here: self.step(point, here)[0])
+
+        if not any(r.folded for r in self.running):
+            return walk(start, stop, carried)
+        frame, b = self.frame, self.frame.b
+
+        def block(first: Value, state: list[Register]) -> list[Register]:
+            groups = self._grouped(state)
+            self.base = first
+            inner: list[Register] = []
+            for r, registers in groups:
+                inner += self._spread(r) if r.folded else registers
+            found = self._grouped(walk(first, frame.minimum(b.add(first, frame.number(_BLOCK)), stop), inner))
+            after: list[Register] = []
+            for (r, before), (_, registers) in zip(groups, found, strict=True):
+                after += self._folded(r, first, before, registers) if r.folded else registers
+            return after
+
+        return frame.loop(start, stop, _BLOCK, carried, block)[1:]
+
+    def _spread(self, r: Running) -> list[Register]:
+        b = self.frame.b
+        return [*ops.parts(ops.identity(b, r.op, r.code, self.lanes)), b.const(_place_code(r.code), 0, self.lanes)]
+
+    def _folded(self, r: Running, first: Value, before: list[Value], registers: list[Value]) -> list[Register]:
+        """The best of the lanes, joined with the best of the blocks before."""
+        b, (best, place) = self.frame.b, registers
+        if self.lanes > 1:
+            place = b.add(place, b.vector(place.code, range(self.lanes)))
+        best, place = ops.fold_best(b, r.op, best, place)
+        if place.code != "i8":
+            place = b.convert("sext", place, "i8")
+        index = b.add(first if self.flat is None else b.add(first, self.flat), place)
+        return list(ops.best_of(b, r.op, (before[0], before[1]), (best, index)))
 
     def walk_tree(self, start: Value, count: Value, cells: Cells) -> list[AnyValue]:
         """One run of every tree sum over [start, start + count): pairwise sums; running registers live in `cells`."""
         return Tree(self, cells).run(start, count)
+
+
+_BLOCK = 1 << 30  # elements whose places are counted from the first one in 32 bits
+
+
+def _place_code(code: str) -> str:
+    """The dtype of places inside a walk: of lanes as wide as the values."""
+    return "i8" if itemsize(code) == 8 else "i4"
 
 
 def _all(b: Builder, masks: Sequence[Value]) -> Value | None:
