@@ -28,6 +28,8 @@ from lazyarray.runtime.device import in_use
 
 _PIECE: Final = 1 << 13  # fewest elements that are counted in a table of their own
 _PIECES: Final = 16  # the most tables; counts are whole numbers, so that how many there are never shows
+# Tables that elements one after another take turns in: adding at a place that is just being added to takes longer.
+_SIDE: Final = 4
 _EXACT: Final = 1 << 53  # whole numbers up to it are exact as float64
 _MOST_EDGES: Final = 64  # sets of edges that are remembered
 _INT: Final = np.dtype(np.int64)
@@ -103,19 +105,22 @@ def _count(elements: Node, places_of: Callable[[Node], Node], count: int) -> Nod
     pieces = _pieces_of(size, count)
     length = size // pieces
     whole = view_(elements, IndexMap(0, (pieces, length), (length, 1)))
-    tables = fill_(0, (pieces, count), _INT)
+    side = _SIDE if pieces > 1 else 1
+    tables = fill_(0, (pieces, side, count), _INT)
     own = reshape_(iota_((pieces,)), (pieces, 1))
-    tables = scatter_(tables, 1, [own, places_of(whole)], (0, 1), 0, "add")
+    turn = map_("bitwise_and", (iota_((1, length), 1), side - 1))
+    tables = scatter_(tables, 1, [own, turn, places_of(whole)], (0, 1, 2), 0, "add")
     rest = size - pieces * length
     if rest:
         last = view_(elements, IndexMap(pieces * length, (1, rest), (rest, 1)))
-        tables = scatter_(tables, 1, [fill_(0, (1, 1), _INT), places_of(last)], (0, 1), 0, "add")
-    return reduce_("sum", tables, (0,)) if pieces > 1 else reshape_(tables, (count,))
+        zero = fill_(0, (1, 1), _INT)
+        tables = scatter_(tables, 1, [zero, zero, places_of(last)], (0, 1, 2), 0, "add")
+    return reduce_("sum", reshape_(tables, (pieces * side, count)), (0,))
 
 
 def _pieces_of(size: int, count: int) -> int:
     """Into how many pieces so many elements are cut, preferably equal ones; tables cost less than counting."""
-    most = min(_PIECES, size // _PIECE, size // (4 * count))
+    most = min(_PIECES, size // _PIECE, size // (4 * _SIDE * count))
     equal = [pieces for pieces in range(most, most // 2, -1) if size % pieces == 0]
     return max(1, equal[0] if equal else most)
 
