@@ -33,38 +33,43 @@ _SIDE: Final = 4
 _EXACT: Final = 1 << 53  # whole numbers up to it are exact as float64
 _MOST_EDGES: Final = 64  # sets of edges that are remembered
 _INT: Final = np.dtype(np.int64)
-_edges: dict[tuple[int, float, float], tuple[np.ndarray[Any, Any], float | None]] = {}
+_FLOAT: Final = np.dtype(np.float64)
+# What `histogram` takes: integers that are exact as float64, in which NumPy counts them too.
+_COUNTED: Final = frozenset(np.dtype(kind) for kind in ("f8", "f4", "i1", "i2", "i4", "u1", "u2", "u4"))
+_edges: dict[Any, tuple[np.ndarray[Any, Any], float | None]] = {}
 _extremes: WeakKeyDictionary[Node, tuple[int, int]] = WeakKeyDictionary()  # of values, which never change
 
 
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> tuple[ndarray, ndarray]:
-    """NumPy's counts and edges for float64 and a number of bins; Uncompiled for all else."""
+    """NumPy's counts and edges for real numbers and a number of bins; Uncompiled for all else."""
     if in_use():
         options = {"bins": bins, "range": range, "density": density, "weights": weights}
         result = run_there("histogram", (a,), {key: option for key, option in options.items() if option is not None})
         if result is not NotImplemented:
             return result  # type: ignore[no-any-return]
         raise Uncompiled
-    if type(a) is not ndarray or a.dtype != np.float64 or weights is not None:
+    if type(a) is not ndarray or a.dtype not in _COUNTED or weights is not None:
         raise Uncompiled
     if type(bins) is not int and not isinstance(bins, np.integer):
         raise Uncompiled
     count = int(bins)
-    low, high = _outer_edges(a, range)
-    edges, step = _edges_of(count, low, high)
+    edges, step = _edges_of(count, *_outer_edges(a, range), a.dtype)
+    wide = _is_wide(edges)
+    if not wide and edges.dtype == np.float32:
+        raise Uncompiled  # the rounding of NumPy's float32 quotients shows
 
     def places_of(x: Node) -> Node:
         # All that takes part lies between two edges: nothing overflows, and NumPy has nothing to report.
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            return _bins_of(x, edges, step, count)
+            return _bins_of(cast_(x, _FLOAT), edges, step, wide)
 
     counted = _count(value(a.reshape(-1)), places_of, count + 1)  # the last one: what is outside
     counts = from_node(view_(counted, IndexMap(0, (count,), (1,))))
     edges = edges.copy()
     if density:
-        return counts / wrap(np.diff(edges)) / counts.sum(), wrap(edges)
+        return counts / wrap(np.array(np.diff(edges), float)) / counts.sum(), wrap(edges)
     return counts, wrap(edges)
 
 
@@ -95,7 +100,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
     if type(weights) is not ndarray or weights.shape != x.shape or weights.dtype.kind not in "biuf":
         raise Uncompiled
     # Sums of floats are added up one after another: their order shows.
-    added = cast_(value(weights), np.dtype(np.float64))
+    added = cast_(value(weights), _FLOAT)
     return from_node(scatter_(fill_(0.0, (count,), added.dtype), added, [cast_(places, _INT)], (0,), 0, "add"))
 
 
@@ -135,30 +140,36 @@ def _extremes_of(node: Node) -> tuple[int, int]:
     return found
 
 
-def _edges_of(count: int, low: float, high: float) -> tuple[np.ndarray[Any, Any], float | None]:
-    """NumPy's edges, with its errors, which it makes of the range alone; and the step if edge i is i * step + low."""
-    key = (count, low, high)
+def _edges_of(count: int, low: Any, high: Any, dtype: np.dtype[Any]) -> tuple[np.ndarray[Any, Any], float | None]:
+    """NumPy's edges, with its errors, which it makes of the range and the dtype alone.
+
+    And the step if edge i is i * step + low, in float64 and then in the dtype of the edges.
+    """
+    key = (count, low, high, type(low), type(high), dtype)
     found = _edges.get(key)
     if found is None:
-        edges = np.histogram_bin_edges(np.empty(0), count, (low, high))
-        width = float((edges[-1] - edges[0]) / count)
+        edges = np.histogram_bin_edges(np.empty(0, dtype), count, (low, high))
+        first, last = float(low), float(high)
+        if first == last:
+            first, last = first - 0.5, last + 0.5
+        width = (last - first) / count
         # The last edge is NumPy's own, and no element is compared with it.
-        even = np.array_equal(np.arange(count) * width + edges[0], edges[:-1])
-        step = width if even else None
+        even = np.array_equal((np.arange(count) * width + first).astype(edges.dtype), edges[:-1])
         if len(_edges) >= _MOST_EDGES:
             _edges.clear()
-        found = _edges[key] = edges, step
+        found = _edges[key] = edges, width if even and first == edges[0] else None
     return found
 
 
-def _outer_edges(a: ndarray, range: Any) -> tuple[float, float]:
-    """The first and the last edge, as far as they are known to be exact as Python's floats."""
+def _outer_edges(a: ndarray, range: Any) -> tuple[Any, Any]:
+    """The first and the last edge as NumPy is given them."""
     if range is None:
         if not a.size:
             raise Uncompiled
         lowest, highest = a.min(), a.max()  # both are named when the first is evaluated: one pass
-        low, high = float(lowest), float(highest)
-        if not np.isfinite(high - low):
+        kind = np.float32 if a.dtype == np.float32 else float  # NumPy makes float32 edges of them in float32
+        low, high = kind(float(lowest)), kind(float(highest))
+        if not np.isfinite(float(high) - float(low)):
             raise Uncompiled  # NumPy says so
         return low, high
     if type(range) not in (tuple, list) or len(range) != 2:
@@ -166,45 +177,48 @@ def _outer_edges(a: ndarray, range: Any) -> tuple[float, float]:
     for edge in range:
         if type(edge) not in (int, float, np.float64) or not abs(edge) <= _EXACT:
             raise Uncompiled
-    return float(range[0]), float(range[1])
+    return range[0], range[1]
 
 
-def _bins_of(x: Node, edges: np.ndarray[Any, Any], step: float | None, count: int) -> Node:
+def _is_wide(edges: np.ndarray[Any, Any]) -> bool:
+    """Whether bins are so wide that rounding moves no element by more than one, however its bin is computed.
+
+    The edges then decide which of the neighbours it is, and a product in float64 does for NumPy's quotient.
+    """
+    count, bits = len(edges) - 1, 18 if edges.dtype == np.float32 else 40
+    step = (float(edges[-1]) - float(edges[0])) / count
+    return count < 1 << (bits - 8) and step > max(abs(float(edges[0])), abs(float(edges[-1]))) * 2.0**-bits
+
+
+def _bins_of(x: Node, edges: np.ndarray[Any, Any], step: float | None, wide: bool) -> Node:
     """Each element's bin as NumPy finds it: by division, corrected by the edges; `count` for what is outside.
 
     Bins are whole numbers up to 2**53 here, exact as float64 and cheaper to compare and choose in vectors.
     """
-    low, high = float(edges[0]), float(edges[-1])
+    count, low, high = len(edges) - 1, float(edges[0]), float(edges[-1])
     inside = map_("logical_and", (map_("greater_equal", (x, low)), map_("less_equal", (x, high))))
     if step is None:
         # What is outside has no place in the table of edges.
         x = map_("where", (inside, x, low))
     from_low = map_("subtract", (x, low))
-    if step is None or not _is_wide(step, low, high, count):
-        scaled = map_("multiply", (map_("divide", (from_low, high - low)), float(count)))
-    else:
+    if wide:
         scaled = map_("multiply", (from_low, count / (high - low)))
+    else:
+        scaled = map_("multiply", (map_("divide", (from_low, high - low)), float(count)))
     place = map_("trunc", (scaled,))
     following = map_("add", (place, 1.0))
     if step is None:
-        table = value(wrap(edges))
-        place = map_("where", (map_("equal", (place, float(count))), float(count - 1), place))
+        table = value(wrap(edges.astype(_FLOAT)))
+        place = map_("where", (map_("less", (place, float(count))), place, float(count - 1)))
         following = map_("add", (place, 1.0))
         at = [gather_(table, (cast_(bound, _INT),), (0,), 0) for bound in (place, following)]
     else:
         at = [map_("add", (map_("multiply", (bound, step)), low)) for bound in (place, following)]
+        at = [cast_(cast_(edge, edges.dtype), _FLOAT) for edge in at]
     before, beyond = map_("less", (x, at[0])), map_("greater_equal", (x, at[1]))
     place = map_("where", (before, map_("subtract", (place, 1.0)), map_("where", (beyond, following, place))))
     place = map_("where", (map_("less", (place, float(count))), place, float(count - 1)))  # the last edge belongs to it
     return cast_(map_("where", (inside, place, float(count))), _INT)
-
-
-def _is_wide(step: float, low: float, high: float, count: int) -> bool:
-    """Whether bins are so wide that rounding moves no element by more than one, however its bin is computed.
-
-    The edges then decide which of the neighbours it is, and a product does for the quotient.
-    """
-    return count < 1 << 30 and step > max(abs(low), abs(high)) * 2.0**-40
 
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {"bincount": bincount, "histogram": histogram}

@@ -71,6 +71,30 @@ def test_other_histograms_run_in_numpy(options: dict[str, Any]) -> None:
         np.testing.assert_array_equal(np.asarray(have), want)
 
 
+@pytest.mark.parametrize("kind", ["f4", "u1", "i1", "u2", "i4", "u4"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"bins": 256, "range": (0, 256)},
+        {"bins": 100, "range": (-0.1, 60.7), "density": True},
+        {"bins": 33, "range": (np.float64(0.1), 77.7)},
+        {"bins": 5000},
+        {"bins": 70_000},
+    ],
+)
+def test_histograms_of_other_numbers_are_numpys(kind: str, options: dict[str, Any]) -> None:
+    draw = np.random.default_rng(5)
+    a = (draw.normal(size=100_000) * 40).astype(kind) if kind[0] != "u" else draw.integers(0, 200, 100_000).astype(kind)
+    if kind == "f4":
+        edges = np.histogram_bin_edges(a, options.get("bins", 10), options.get("range"))[:10_000].astype("f4")
+        a[: 3 * len(edges)] = np.concatenate([edges, np.nextafter(edges, np.float32(9)), np.nextafter(edges, -9)])
+    got = la.histogram(la.array(a), **options)
+    for want, have in zip(np.histogram(a, **options), got, strict=True):
+        assert have.dtype == want.dtype
+        np.testing.assert_array_equal(np.asarray(have), want)
+
+
 PLACES = np.random.default_rng(2).integers(0, 300, 100_003)
 
 
