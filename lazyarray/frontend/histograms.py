@@ -8,9 +8,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from lazyarray.config import config
 from lazyarray.frontend.array import from_node, ndarray, value, wrap
 from lazyarray.frontend.devices import run_there
 from lazyarray.frontend.dispatch import Uncompiled
+from lazyarray.frontend.jit import jit
 from lazyarray.frontend.record import (
     cast_,
     fill_,
@@ -24,7 +26,9 @@ from lazyarray.frontend.record import (
 )
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node
+from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.device import in_use
+from lazyarray.runtime.ledger import ledger
 
 _PIECE: Final = 1 << 13  # fewest elements that are counted in a table of their own
 _PIECES: Final = 16  # the most tables; counts are whole numbers, so that how many there are never shows
@@ -37,6 +41,7 @@ _FLOAT: Final = np.dtype(np.float64)
 # What `histogram` takes: integers that are exact as float64, in which NumPy counts them too.
 _COUNTED: Final = frozenset(np.dtype(kind) for kind in ("f8", "f4", "i1", "i2", "i4", "u1", "u2", "u4"))
 _edges: dict[Any, tuple[np.ndarray[Any, Any], float | None]] = {}
+_jitted: dict[Callable[..., ndarray], Callable[..., ndarray]] = {}
 _extremes: WeakKeyDictionary[Node, tuple[int, int]] = WeakKeyDictionary()  # of values, which never change
 
 
@@ -55,7 +60,19 @@ def histogram(
     if type(bins) is not int and not isinstance(bins, np.integer):
         raise Uncompiled
     count = int(bins)
-    edges, step = _edges_of(count, *_outer_edges(a, range), a.dtype)
+    low, high = _outer_edges(a, range)
+    edges = _edges_of(count, low, high, a.dtype)[0].copy()
+    flat = a if a.ndim == 1 else a.reshape(-1)
+    # Ends that data have are others each time: nothing to replay.
+    run = _count_bins if range is None else _replayed(_count_bins, flat)
+    counts = run(flat, count, low, high)
+    if density:
+        return counts / wrap(np.array(np.diff(edges), float)) / counts.sum(), wrap(edges)
+    return counts, wrap(edges)
+
+
+def _count_bins(a: ndarray, count: int, low: Any, high: Any) -> ndarray:
+    edges, step = _edges_of(count, low, high, a.dtype)
     wide = _is_wide(edges)
     if not wide and edges.dtype == np.float32:
         raise Uncompiled  # the rounding of NumPy's float32 quotients shows
@@ -65,12 +82,28 @@ def histogram(
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             return _bins_of(cast_(x, _FLOAT), edges, step, wide)
 
-    counted = _count(value(a.reshape(-1)), places_of, count + 1)  # the last one: what is outside
-    counts = from_node(view_(counted, IndexMap(0, (count,), (1,))))
-    edges = edges.copy()
-    if density:
-        return counts / wrap(np.array(np.diff(edges), float)) / counts.sum(), wrap(edges)
-    return counts, wrap(edges)
+    return from_node(_count(value(a), places_of, count, beyond=1))  # the place beyond is for what is outside
+
+
+def _count_places(x: ndarray, count: int) -> ndarray:
+    return from_node(_count(value(x), lambda part: cast_(part, _INT), count))
+
+
+def _add_weights(x: ndarray, weights: ndarray, count: int) -> ndarray:
+    # Sums of floats are added up one after another: their order shows.
+    added = cast_(value(weights), _FLOAT)
+    places = [cast_(value(x), _INT)]
+    return from_node(scatter_(fill_(0.0, (count,), _FLOAT), added, places, (0,), 0, "add"))
+
+
+def _replayed(function: Callable[..., ndarray], *arrays: ndarray) -> Callable[..., ndarray]:
+    """The function as `jit` has it, where its arguments are in memory: recording takes as long as 1e5 elements."""
+    if not config.eager_below or ledger.refusing or any(boundary.is_pending(value(array)) for array in arrays):
+        return function
+    found = _jitted.get(function)
+    if found is None:
+        found = _jitted[function] = jit(function)
+    return found
 
 
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
@@ -96,31 +129,33 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
         raise Uncompiled  # NumPy says so
     count = max(highest + 1, int(minlength))
     if weights is None:
-        return from_node(_count(places, lambda part: cast_(part, _INT), count))
+        return _replayed(_count_places, x)(x, count)
     if type(weights) is not ndarray or weights.shape != x.shape or weights.dtype.kind not in "biuf":
         raise Uncompiled
-    # Sums of floats are added up one after another: their order shows.
-    added = cast_(value(weights), _FLOAT)
-    return from_node(scatter_(fill_(0.0, (count,), added.dtype), added, [cast_(places, _INT)], (0,), 0, "add"))
+    return _replayed(_add_weights, x, weights)(x, weights, count)
 
 
-def _count(elements: Node, places_of: Callable[[Node], Node], count: int) -> Node:
-    """How many elements have each place, below `count`: pieces of them in tables side by side, which are added up."""
+def _count(elements: Node, places_of: Callable[[Node], Node], count: int, beyond: int = 0) -> Node:
+    """How many elements have each place below `count`: pieces of them in tables side by side, which are added up.
+
+    `beyond`: places after these, which do not matter.
+    """
     size = elements.key.spec.size
-    pieces = _pieces_of(size, count)
+    width = count + beyond
+    pieces = _pieces_of(size, width)
     length = size // pieces
     whole = view_(elements, IndexMap(0, (pieces, length), (length, 1)))
     side = _SIDE if pieces > 1 else 1
-    tables = fill_(0, (pieces, side, count), _INT)
+    tables = fill_(0, (pieces, side, width), _INT)
     own = reshape_(iota_((pieces,)), (pieces, 1))
-    turn = map_("bitwise_and", (iota_((1, length), 1), side - 1))
+    turn = map_("bitwise_and", (iota_((pieces, length), 1), side - 1))
     tables = scatter_(tables, 1, [own, turn, places_of(whole)], (0, 1, 2), 0, "add")
     rest = size - pieces * length
     if rest:
         last = view_(elements, IndexMap(pieces * length, (1, rest), (rest, 1)))
         zero = fill_(0, (1, 1), _INT)
         tables = scatter_(tables, 1, [zero, zero, places_of(last)], (0, 1, 2), 0, "add")
-    return reduce_("sum", reshape_(tables, (pieces * side, count)), (0,))
+    return reduce_("sum", view_(tables, IndexMap(0, (pieces * side, count), (width, 1))), (0,))
 
 
 def _pieces_of(size: int, count: int) -> int:
@@ -177,6 +212,8 @@ def _outer_edges(a: ndarray, range: Any) -> tuple[Any, Any]:
     for edge in range:
         if type(edge) not in (int, float, np.float64) or not abs(edge) <= _EXACT:
             raise Uncompiled
+    if a.dtype == np.float64:
+        return float(range[0]), float(range[1])
     return range[0], range[1]
 
 
