@@ -12,7 +12,6 @@ from lazyarray.config import config
 from lazyarray.frontend.array import from_node, ndarray, value, wrap
 from lazyarray.frontend.devices import run_there
 from lazyarray.frontend.dispatch import Uncompiled
-from lazyarray.frontend.jit import jit
 from lazyarray.frontend.record import (
     cast_,
     fill_,
@@ -102,6 +101,8 @@ def _replayed(function: Callable[..., ndarray], *arrays: ndarray) -> Callable[..
         return function
     found = _jitted.get(function)
     if found is None:
+        from lazyarray.frontend.jit import jit  # loads the scheduler, which small programs do without
+
         found = _jitted[function] = jit(function)
     return found
 
