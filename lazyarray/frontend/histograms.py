@@ -12,7 +12,6 @@ from lazyarray.config import config
 from lazyarray.frontend.array import from_node, ndarray, value, wrap
 from lazyarray.frontend.devices import run_there
 from lazyarray.frontend.dispatch import Uncompiled
-from lazyarray.frontend.jit import jit
 from lazyarray.frontend.record import (
     cast_,
     fill_,
@@ -32,6 +31,7 @@ from lazyarray.runtime.ledger import ledger
 
 _PIECE: Final = 1 << 13  # fewest elements that are counted in a table of their own
 _PIECES: Final = 16  # the most tables; counts are whole numbers, so that how many there are never shows
+_RAISED: Final = 2.0**-4  # of a bin: far more than rounding moves an element where bins are wide
 # Tables that elements one after another take turns in: adding at a place that is just being added to takes longer.
 _SIDE: Final = 4
 _EXACT: Final = 1 << 53  # whole numbers up to it are exact as float64
@@ -102,6 +102,8 @@ def _replayed(function: Callable[..., ndarray], *arrays: ndarray) -> Callable[..
         return function
     found = _jitted.get(function)
     if found is None:
+        from lazyarray.frontend.jit import jit  # loads the scheduler, which small programs do without
+
         found = _jitted[function] = jit(function)
     return found
 
@@ -228,7 +230,7 @@ def _is_wide(edges: np.ndarray[Any, Any]) -> bool:
 
 
 def _bins_of(x: Node, edges: np.ndarray[Any, Any], step: float | None, wide: bool) -> Node:
-    """Each element's bin as NumPy finds it: by division, corrected by the edges; `count` for what is outside.
+    """Each element's bin as NumPy finds it, which corrects a quotient by the edges; `count` for what is outside.
 
     Bins are whole numbers up to 2**53 here, exact as float64 and cheaper to compare and choose in vectors.
     """
@@ -237,25 +239,40 @@ def _bins_of(x: Node, edges: np.ndarray[Any, Any], step: float | None, wide: boo
     if step is None:
         # What is outside has no place in the table of edges.
         x = map_("where", (inside, x, low))
-    from_low = map_("subtract", (x, low))
     if wide:
-        scaled = map_("multiply", (from_low, count / (high - low)))
+        # Somewhat too high, so that it is the bin or the next one: one edge decides.
+        scale = count / (high - low)
+        place = map_("trunc", (map_("multiply", (map_("subtract", (x, low - _RAISED / scale)), scale)),))
+        if step is None:
+            place = _up_to(place, count)
+        place = map_("where", (map_("less", (x, _edge(place, edges, step))), map_("subtract", (place, 1.0)), place))
     else:
-        scaled = map_("multiply", (map_("divide", (from_low, high - low)), float(count)))
-    place = map_("trunc", (scaled,))
+        place = _corrected(x, edges, step)
+    # The last edge belongs to the last bin.
+    return cast_(map_("where", (inside, _up_to(place, count - 1), float(count))), _INT)
+
+
+def _corrected(x: Node, edges: np.ndarray[Any, Any], step: float | None) -> Node:
+    """NumPy's own way: its quotient, and a look at both edges."""
+    count, low, high = len(edges) - 1, float(edges[0]), float(edges[-1])
+    quotient = map_("divide", (map_("subtract", (x, low)), high - low))
+    place = _up_to(map_("trunc", (map_("multiply", (quotient, float(count))),)), count - 1)
     following = map_("add", (place, 1.0))
+    before = map_("less", (x, _edge(place, edges, step)))
+    beyond = map_("greater_equal", (x, _edge(following, edges, step)))
+    return map_("where", (before, map_("subtract", (place, 1.0)), map_("where", (beyond, following, place))))
+
+
+def _up_to(place: Node, most: int) -> Node:
+    return map_("where", (map_("less", (place, float(most))), place, float(most)))
+
+
+def _edge(place: Node, edges: np.ndarray[Any, Any], step: float | None) -> Node:
+    """The edges where these bins begin."""
     if step is None:
-        table = value(wrap(edges.astype(_FLOAT)))
-        place = map_("where", (map_("less", (place, float(count))), place, float(count - 1)))
-        following = map_("add", (place, 1.0))
-        at = [gather_(table, (cast_(bound, _INT),), (0,), 0) for bound in (place, following)]
-    else:
-        at = [map_("add", (map_("multiply", (bound, step)), low)) for bound in (place, following)]
-        at = [cast_(cast_(edge, edges.dtype), _FLOAT) for edge in at]
-    before, beyond = map_("less", (x, at[0])), map_("greater_equal", (x, at[1]))
-    place = map_("where", (before, map_("subtract", (place, 1.0)), map_("where", (beyond, following, place))))
-    place = map_("where", (map_("less", (place, float(count))), place, float(count - 1)))  # the last edge belongs to it
-    return cast_(map_("where", (inside, place, float(count))), _INT)
+        return gather_(value(wrap(edges.astype(_FLOAT))), (cast_(place, _INT),), (0,), 0)
+    edge = map_("add", (map_("multiply", (place, step)), float(edges[0])))
+    return cast_(cast_(edge, edges.dtype), _FLOAT)
 
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {"bincount": bincount, "histogram": histogram}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lazyarray.ir.ops import plain_name
 from lazyarray.schedule.kernel import Kernel, Stage, Store
 from lazyarray_llvm.builder import AnyValue, Module, Value, is_complex
 from lazyarray_llvm.engine import Host
@@ -118,7 +119,7 @@ def waits(stage: Stage, codes: dict[int, str]) -> bool:
 
 def vectors_at_once(stage: Stage, levels: Levels, work: int) -> int:
     """How many vectors a body of short operations takes at once, so that chains of dependent ones leave no gaps."""
-    if not LONG.isdisjoint(i.op for i in stage_instructions(stage)):
+    if not LONG.isdisjoint(plain_name(i.op) for i in stage_instructions(stage)):
         return 1
     ready: dict[int, int] = {}
     for instruction in stage_instructions(stage):
