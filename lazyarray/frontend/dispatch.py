@@ -427,10 +427,13 @@ def compiled_pair(name: str, source: Function, lazy: Function) -> Function:
     return describe(serving(call, source, ANY), source, name)
 
 
-def passing(name: str, source: Function, pure: bool = False, counted: bool = True) -> Function:
+def passing(
+    name: str, source: Function, pure: bool = False, counted: bool = True, large: Callable[[str], Any] | None = None
+) -> Function:
     """The public function `name` that only NumPy runs; on small plain operands that is no fallback.
 
-    `pure`: it neither writes its arguments nor returns views of them, so that values are read where they are.
+    `pure`: it neither writes its arguments nor returns views of them, so that values are read where they are. `large`
+    finds the function that takes the place of `source` there, or None.
     """
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -456,7 +459,8 @@ def passing(name: str, source: Function, pure: bool = False, counted: bool = Tru
                 return result
             given_to = lend if name in _COPYING else borrow
             values = [given_to(arg) for arg in args]
-            result = source(*values, **{key: given_to(value) for key, value in kwargs.items()})
+            run_it = (None if large is None else large(source.__name__)) or source
+            result = run_it(*values, **{key: given_to(value) for key, value in kwargs.items()})
             ledger.ended(run)
             for given, value in zip(args, values, strict=True):
                 if result is value:

@@ -22,6 +22,7 @@ from lazyarray.frontend import (
     reductions,
     selection,
     statistics,
+    transforms,
 )
 from lazyarray.frontend.array import as_array, ndarray, to_numpy, wrap
 from lazyarray.frontend.callables import ANY, AS_IS, CONVERTS, LIKE, NUMBERS, RANGE, SIZED, SPACED, SQUARE
@@ -319,7 +320,9 @@ def wrap_member(name: str, value: Any) -> Any:
     if name in REBASED_MEMBERS:
         return compiled(name, value, rebased(value), at_once=not name.startswith("lib.scimath."))
     package = name.partition(".")[0]
-    return unbound(passing(name, value, package == "fft" or name in PURE, counted=package not in UNCOUNTED), value)
+    if package == "fft":
+        return unbound(passing(name, value, True, large=transforms.function_of), value)
+    return unbound(passing(name, value, name in PURE, counted=package not in UNCOUNTED), value)
 
 
 REBASED_MEMBERS: Final = frozenset(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lazyarray.ir.expression import Expression
+from lazyarray.passes.boxes import join_writes
 from lazyarray.passes.liveness import drop_dead
 from lazyarray.passes.numbering import share_common
 from lazyarray.passes.rewrite import Rewritten, unchanged
@@ -16,6 +17,7 @@ PIPELINE: tuple[tuple[str, Callable[[Rewritten], Rewritten]], ...] = (
     ("share_common", share_common),
     ("select_last", select_last),
     ("choose_masked", choose_masked),
+    ("join_writes", join_writes),
     ("push_reshapes", push_reshapes),
     ("share_common", share_common),
     ("drop_dead", drop_dead),

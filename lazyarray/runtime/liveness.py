@@ -99,6 +99,8 @@ def named_and_dear(closure: list[Node], targets: list[Node]) -> tuple[list[Node]
         asked = node.mark == -1
         node.mark = 0
         again = 0 if asked else cost_again(node)
+        if node.visits and not asked and node.key.kind == "roll":
+            again = EXPENSIVE  # what is computed of it is cut into pieces in memory, which would be made a third time
         if not asked and named:
             if again >= EXPENSIVE or node.visits:
                 kept.append(node)

@@ -69,3 +69,17 @@ def test_a_long_periodic_loop_plans_a_bounded_number_of_times() -> None:
         a = a + 0.1 * PROGRAMS["laplacian"](la, a, None)
         expected = expected + 0.1 * PROGRAMS["laplacian"](np, expected, None)
     np.testing.assert_array_equal(np.asarray(a), expected)
+
+
+def test_a_loop_of_rolls_that_is_looked_at_computes_no_step_a_third_time() -> None:
+    a = la.array(np.random.default_rng(0).random((300, 400)))
+    expected = np.asarray(a).copy()
+    most = 0
+    for _ in range(12):
+        a = np.roll(a, 1, axis=0) * 0.5
+        expected = np.roll(expected, 1, axis=0) * 0.5
+        with la.record_runs() as r:
+            assert float(a.sum()) == expected.sum()
+        most = max(most, len(r.kernels))
+    assert most <= 5, "two steps of two pieces, and the sum"
+    np.testing.assert_array_equal(np.asarray(a), expected)

@@ -1,0 +1,114 @@
+"""Owns Fourier transforms of large arrays: NumPy's own loops, the lines of an array shared out to threads.
+
+NumPy's functions work out shapes, norms and dtypes and call one loop for each axis. They run here as they are, but for
+the names of these loops, so results have NumPy's bits.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from types import FunctionType, SimpleNamespace
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.config import config
+
+LEAST: Final = 1 << 16  # elements from which sharing out costs less than it saves: half a millisecond in NumPy
+LOOPS: Final = ("fft", "ifft", "rfft_n_even", "rfft_n_odd", "irfft")
+
+_functions: dict[str, Any] = {}
+_lock = threading.Lock()
+
+
+class _Workers:
+    """Threads that run NumPy's loops, which let go of the interpreter's lock; made when first wanted."""
+
+    pool: Any = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: setattr(_Workers, "pool", None))
+
+
+def threads() -> int:
+    """How many threads share the work."""
+    if config.num_threads is not None:
+        return config.num_threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def shared_out(loop: Any) -> Callable[..., Any]:
+    """The loop over the lines of an array along one axis, on several threads where there is much to do."""
+
+    def run(a: Any, factor: Any, axes: Any, out: Any) -> Any:
+        count = threads()
+        rest = [axis for axis in range(a.ndim) if axis != axes[0][0]]
+        widest = max(rest, key=a.shape.__getitem__, default=None)
+        if count < 2 or a.size < LEAST or widest is None or a.shape[widest] < 2 * count:
+            return loop(a, factor, axes=axes, out=out)
+        if type(out) is not np.ndarray or out.shape[widest] != a.shape[widest] or np.may_share_memory(a, out):
+            return loop(a, factor, axes=axes, out=out)
+        before = (slice(None),) * widest
+        watched: Any = {kind: told if told == "ignore" else "raise" for kind, told in np.geterr().items()}
+
+        def transform(part: int) -> bool:
+            first, last = (a.shape[widest] * k // count for k in (part, part + 1))
+            lines = (*before, slice(first, last))
+            with np.errstate(**watched):
+                try:
+                    loop(a[lines], factor, axes=axes, out=out[lines])
+                except FloatingPointError:
+                    return False
+            return True
+
+        pool = workers()
+        others = [pool.submit(transform, part) for part in range(1, count)]
+        try:
+            quiet = transform(0)
+        finally:
+            wait(others)
+        if quiet and all([other.result() for other in others]):
+            return out
+        # What is to be told is told on the thread that asked, under its error state.
+        return loop(a, factor, axes=axes, out=out)
+
+    return run
+
+
+def wait(jobs: list[Any]) -> None:
+    """Returns when all jobs have ended, however they did."""
+    for job in jobs:
+        job.exception()
+
+
+def workers() -> Any:
+    """The pool of threads."""
+    from concurrent.futures import ThreadPoolExecutor  # here, since importing it takes 5 ms
+
+    with _lock:
+        if _Workers.pool is None:
+            _Workers.pool = ThreadPoolExecutor(max(threads() - 1, 1), "lazyarray-fft")
+        return _Workers.pool
+
+
+def function_of(name: str) -> Any:
+    """NumPy's `numpy.fft` function of the name, with its loops shared out; None where NumPy is written otherwise."""
+    if not _functions:
+        from numpy.fft import _pocketfft
+
+        names: dict[str, Any] = dict(vars(_pocketfft))
+        loops = names.get("pfu")
+        if loops is None or not all([hasattr(loops, loop) for loop in LOOPS]):  # before NumPy 2.0
+            _functions[""] = None
+            return None
+        names["pfu"] = SimpleNamespace(**{loop: shared_out(getattr(loops, loop)) for loop in LOOPS})
+        for known, item in list(names.items()):
+            source = getattr(item, "_implementation", item)
+            if isinstance(source, FunctionType) and source.__module__ in (_pocketfft.__name__, "numpy.fft"):
+                made = FunctionType(source.__code__, names, known, source.__defaults__, source.__closure__)
+                made.__kwdefaults__ = source.__kwdefaults__
+                names[known] = _functions[known] = made
+    return _functions.get(name)

@@ -1,0 +1,92 @@
+"""Fourier transforms of large arrays have NumPy's bits, dtypes, errors and warnings, on any number of threads."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazyarray as la
+from lazyarray.frontend import transforms
+
+SHAPE = (280, 300)
+
+
+def arrays(code: str = "D") -> tuple[Any, Any]:
+    rng = np.random.default_rng(1)
+    x = (rng.standard_normal(SHAPE) + (1j * rng.standard_normal(SHAPE) if code in "FD" else 0)).astype(code)
+    assert x.size >= transforms.LEAST
+    lazy = la.array(x) + 0
+    la.evaluate(lazy)
+    return x + 0, lazy
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(
+    "options", [{}, {"norm": "ortho"}, {"axis": 0}, {"n": 77}, {"n": 512, "norm": "forward"}], ids=repr
+)
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"])
+def test_one_axis(name: str, options: dict[str, Any], threads: int) -> None:
+    x, lazy = arrays("d" if name in ("rfft", "ihfft") else "D")
+    want = getattr(np.fft, name)(x, **options)
+    with la.config.set(num_threads=threads):
+        got = getattr(la.fft, name)(lazy, **options)
+    assert (got.dtype, got.shape, got.strides) == (want.dtype, want.shape, want.strides)
+    np.testing.assert_array_equal(np.asarray(got), want)
+
+
+@pytest.mark.parametrize("code", ["f", "d", "F", "D"])
+@pytest.mark.parametrize("name", ["fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn"])
+def test_several_axes(name: str, code: str) -> None:
+    x, lazy = arrays(code if name.startswith(("fft", "ifft")) else code.lower() if name[0] == "r" else code.upper())
+    want = getattr(np.fft, name)(x)
+    with la.config.set(num_threads=3):
+        got = getattr(la.fft, name)(lazy)
+        turned = getattr(la.fft, name)(lazy.T)
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(np.asarray(got), want)
+    np.testing.assert_array_equal(np.asarray(turned), getattr(np.fft, name)(x.T))
+
+
+@pytest.mark.parametrize("options", [{"axis": 7}, {"n": 0}, {"norm": "none"}, {"n": "3"}], ids=repr)
+def test_errors_are_numpys(options: dict[str, Any]) -> None:
+    x, lazy = arrays()
+    with pytest.raises(Exception) as want:  # noqa: PT011
+        np.fft.fft(x, **options)
+    with la.config.set(num_threads=2), pytest.raises(type(want.value)) as got:
+        la.fft.fft(lazy, **options)
+    assert str(got.value) == str(want.value)
+
+
+def test_what_overflows_warns_once_and_raises_where_asked() -> None:
+    x, lazy = (space.full(SHAPE, 1e308) * (1 + 0j) for space in (np, la))
+    la.evaluate(lazy)
+    with la.config.set(num_threads=2), warnings.catch_warnings(record=True) as got:
+        warnings.simplefilter("always")
+        found = la.fft.fft(lazy)
+    with warnings.catch_warnings(record=True) as want:
+        warnings.simplefilter("always")
+        np.testing.assert_array_equal(np.asarray(found), np.fft.fft(x))
+    assert [str(w.message) for w in got] == [str(w.message) for w in want]
+    with la.config.set(num_threads=2), np.errstate(all="ignore"):
+        assert np.isinf(np.asarray(la.fft.fft(lazy))).any()
+
+
+def test_the_lines_are_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    if transforms.function_of("fft") is None:
+        pytest.skip("NumPy before 2.0")
+    _, lazy = arrays()
+    asked: list[int] = []
+    made = transforms.workers()
+
+    class Counting:
+        def submit(self, function: Any, part: int) -> Any:
+            asked.append(part)
+            return made.submit(function, part)
+
+    monkeypatch.setattr(transforms, "workers", Counting)
+    with la.config.set(num_threads=4):
+        la.fft.fft2(lazy)
+    assert asked == [1, 2, 3] * 2
