@@ -83,7 +83,7 @@ class Device:
         try:
             return cupy.ndarray(shape, dtype)
         except cupy.cuda.memory.OutOfMemoryError as error:
-            raise DeviceMemoryError(f"{self.name} has no room for an array of {shape} {dtype}: {error}") from None
+            raise DeviceMemoryError(f"{self.name} has no room for it: {error}") from None
 
     def allocate(self, nbytes: int) -> tuple[Any, int]:
         """New memory and its address."""
