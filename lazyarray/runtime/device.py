@@ -179,14 +179,16 @@ class Remote:
 
 
 def no_room(shape: tuple[int, ...], dtype: np.dtype[Any], why: str) -> DeviceMemoryError:
-    """The error of NumPy's words for an array that there is no memory for; its note says where and why."""
-    try:
-        from numpy._core._exceptions import _ArrayMemoryError  # type: ignore[attr-defined,unused-ignore]
+    """The error in NumPy's words, and of its class, for an array that has no room; its note says where and why."""
+    from numpy._core._exceptions import _ArrayMemoryError
 
-        text = str(_ArrayMemoryError(shape, dtype))
-    except ImportError:
-        text = f"Unable to allocate an array with shape {shape} and data type {dtype}"
-    made = DeviceMemoryError(text)
+    class ArrayMemoryError(DeviceMemoryError, _ArrayMemoryError):
+        """A device has no room for an array."""
+
+        __init__ = _ArrayMemoryError.__init__
+        __str__ = _ArrayMemoryError.__str__
+
+    made: DeviceMemoryError = ArrayMemoryError(shape, dtype)
     made.add_note(f"lazyarray: {why}")
     return made
 

@@ -201,6 +201,9 @@ def test_memory_that_ends_within_a_plan_leaves_everything_usable(devices: list[F
             np.evaluate(z)
         devices[0].room = None
         assert any("fake:0 is full" in note for note in raised.value.__notes__)
+        with pytest.raises(MemoryError) as numpys:
+            numpy.empty((1 << 40, 1 << 10))
+        assert isinstance(raised.value, numpys.type)
         numpy.testing.assert_array_equal(numpy.asarray(y), want)
         numpy.testing.assert_allclose(numpy.asarray(z), (want - want.mean(axis=0)) @ want.T)
         numpy.testing.assert_array_equal(numpy.asarray(x), DATA)
