@@ -187,6 +187,27 @@ def test_a_function_that_the_devices_library_lacks_a_part_of_runs_on_the_host(
         numpy.testing.assert_array_equal(numpy.asarray(np.sort(np.array(DATA) * 2)), numpy.sort(DATA * 2))
 
 
+@pytest.mark.parametrize("density", [False, True])
+def test_a_histogram_is_counted_on_the_device(
+    devices: list[FakeDevice], monkeypatch: pytest.MonkeyPatch, density: bool
+) -> None:
+    def bincount(x: Any, minlength: int) -> Any:
+        found = numpy.bincount(x.view(numpy.ndarray), minlength=minlength)
+        made = devices[0].empty(found.shape, found.dtype)
+        made.view(numpy.ndarray)[...] = found
+        return made
+
+    monkeypatch.setattr(FakeDevice, "function", lambda self, name: {"bincount": bincount}.get(name), raising=False)
+    with np.device("fake"), np.record_runs() as runs:
+        counts, edges = np.histogram(np.array(DATA.ravel()), 7, (0.1, 0.9), density=density)
+        np.evaluate(counts)
+        assert [t for t in runs.transfers if t.way == "from fake:0"] == []
+        wanted = numpy.histogram(DATA, 7, (0.1, 0.9), density=density)
+        numpy.testing.assert_array_equal(numpy.asarray(counts), wanted[0])
+        numpy.testing.assert_array_equal(numpy.asarray(edges), wanted[1])
+        assert counts.dtype == wanted[0].dtype
+
+
 @pytest.mark.parametrize("room", range(4))
 def test_memory_that_ends_within_a_plan_leaves_everything_usable(devices: list[FakeDevice], room: int) -> None:
     want = DATA * 2.0
