@@ -231,7 +231,7 @@ def test_threads_do_less_where_each_element_takes_much_code() -> None:
         body = [I(0, "load", (), "f4", 0), *(I(k, "sin", (k - 1,), "f4") for k in range(1, count + 1))]
         return Kernel(("p",), (Access("f4", ("1",)),) * 2, (), (Stage("full", tuple(body), stores=(Store(1, count),)),))
 
-    each = [model.guess(chain(count), (1 << 20,)).blocks for count in (1, 16, 64)]
+    each = [model.guess(chain(count), (1 << 20,)).blocks for count in (1, 32, 64)]
     assert [b.y // (32 * b.warps) for b in each] == [4, 2, 1]
 
 
