@@ -255,6 +255,10 @@ def counts(np: Any, x: Array) -> Sequence[Array]:
     return (np.bincount(x, minlength=1024),)
 
 
+def histogram(np: Any, x: Array) -> Sequence[Array]:
+    return (np.histogram(x, 256, (-3.0, 3.0))[0],)
+
+
 def perceptron(np: Any, x: Array, first: Array, second: Array) -> Sequence[Array]:
     hidden = np.maximum(x @ first, 0)
     unused = hidden @ first  # noqa: F841
@@ -273,6 +277,7 @@ LIBRARY: tuple[GpuWorkload, ...] = (
     GpuWorkload(
         "bincount int32, 16 Mi, 1024 bins", counts, counts, (Input((16 * MI,), "int32", 0, 1024),), 4 * 16 * MI
     ),
+    GpuWorkload("histogram f64, 16 Mi, 256 bins", histogram, histogram, (Input((16 * MI,), "float64"),), 8 * 16 * MI),
     GpuWorkload(
         "MLP f16, 4096 x 1024, one product unused",
         perceptron,

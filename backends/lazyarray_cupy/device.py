@@ -83,7 +83,7 @@ class Device:
         try:
             return cupy.ndarray(shape, dtype)
         except cupy.cuda.memory.OutOfMemoryError as error:
-            raise DeviceMemoryError(f"{self.name} has no room for an array of {shape} {dtype}: {error}") from None
+            raise DeviceMemoryError(f"{self.name} has no room for it: {error}") from None
 
     def allocate(self, nbytes: int) -> tuple[Any, int]:
         """New memory and its address."""
@@ -209,8 +209,9 @@ class Device:
         return not address or runtime.pointerGetAttributes(address).device == self.number
 
     def from_others(self, given: Any) -> Any:
-        """An array over the memory of another library's."""
-        with self._device:
+        """An array over the memory of another library's, on whichever GPU that lies."""
+        address = given.__cuda_array_interface__["data"][0]
+        with cupy.cuda.Device(runtime.pointerGetAttributes(address).device if address else self.number):
             return cupy.asarray(given)
 
     def from_dlpack(self, given: Any) -> Any:

@@ -48,7 +48,12 @@ class CupyDriver:
 
     def allocate(self, size: int, fill: int | None) -> WorkMemory:
         """Memory of `size` bytes, alive as long as the object."""
-        pointer = self._cupy.cuda.alloc(max(size, 1))
+        try:
+            pointer = self._cupy.cuda.alloc(max(size, 1))
+        except self._cupy.cuda.memory.OutOfMemoryError:
+            self._cupy.cuda.runtime.deviceSynchronize()  # what is queued may hold memory until it has run
+            self._cupy.get_default_memory_pool().free_all_blocks()
+            pointer = self._cupy.cuda.alloc(max(size, 1))
         if fill is not None:
             pointer.memset_async(fill, size, self._cupy.cuda.get_current_stream())
         if self.kept is not None:

@@ -90,9 +90,12 @@ def _inv(a: Any) -> Any:
 
 
 def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
-    if x.ndim != 1 or x.dtype.kind not in "iu" or not x.size or bool((x < 0).any()):
+    if x.ndim != 1 or x.dtype.kind not in "iu" or not x.size:
         return NotImplemented
-    return cupy.bincount(x, weights, minlength)
+    try:
+        return cupy.bincount(x, weights, minlength)
+    except ValueError:  # negative numbers, which CuPy looks for too: NumPy says so
+        return NotImplemented
 
 
 FUNCTIONS: Final[dict[str, Function]] = {

@@ -90,7 +90,8 @@ class Launcher:
             return None
         shift = launch.shift_of(kernel, binding)
         if guess is None:
-            guess = model.guess(kernel, binding.extents, self.driver.multiprocessors, shifted=shift > 0)
+            many = self.driver.multiprocessors
+            guess = model.guess(kernel, binding.extents, many, shifted=shift > 0, watched=flags != 0)
         source = self.source(kernel, guess.form, "exact" if flags else "")
         plan = launch.plan_launches(source, binding.extents, guess, shift)
         works = [

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lazyarray.ir.ops import OPS
-from lazyarray.schedule.kernel import Kernel
+from lazyarray.schedule.kernel import Instruction, Kernel
 from lazyarray_triton.codes import PARTS, itemsize, part
 from lazyarray_triton.emit import forms, normalise
 from lazyarray_triton.source import Form
@@ -21,7 +21,9 @@ from lazyarray_triton.tiles import Tiles, tiles_of
 MULTIPROCESSORS: Final = 132
 _TILE: Final = 1024  # elements of an elementwise tile
 _SQUARE: Final = 64  # sides of a tile of 4-byte elements that some array is walked across
-_STENCIL: Final = 128  # elements of a line of a tile whose other lines hold what a stencil reads again
+_STENCIL: Final = 256  # elements of a line of a tile whose other lines hold what a stencil reads again
+_STENCIL_TILE: Final = 2  # elementwise tiles that make one of a stencil
+_LONG: Final = 1024  # additions' worth of code of a thread, beyond which compiling takes seconds
 _LOOP_WARPS: Final = 8  # of a program that goes through a row
 _COLUMNS: Final = 128
 _HELD_BYTES: Final = 1 << 17  # a tile that is kept between stages may fill half of the registers
@@ -64,9 +66,17 @@ def widest(kernel: Kernel) -> int:
 
 
 def guess(
-    kernel: Kernel, extents: tuple[int, ...], multiprocessors: int = MULTIPROCESSORS, *, shifted: bool = False
+    kernel: Kernel,
+    extents: tuple[int, ...],
+    multiprocessors: int = MULTIPROCESSORS,
+    *,
+    shifted: bool = False,
+    watched: bool = False,
 ) -> Guess:
-    """The first guess for a launch; `shifted`: its tiles begin where lines of memory do (`launch.shift_of`)."""
+    """The first guess for a launch; `shifted`: its tiles begin where lines of memory do (`launch.shift_of`).
+
+    `watched`: it looks for errors, which takes registers.
+    """
     kernel = normalise(kernel)
     extents = extents or (1,)
     possible = forms(kernel)
@@ -77,7 +87,7 @@ def guess(
         blocks = _line(kernel, extents[0])
         return Guess(possible[0], blocks, blocks)
     if tiles.kind == "elementwise":
-        blocks = _elementwise(kernel, tiles, extents, shifted)
+        blocks = _stencil(kernel, watched) if shifted else _elementwise(kernel, tiles, extents)
         return Guess(possible[0], blocks, blocks)
     if tiles.kind == "rows":
         return _rows(kernel, tiles, extents, multiprocessors)
@@ -90,20 +100,41 @@ def _tile(kernel: Kernel) -> int:
     With these the compiler leaves 29 to 72 registers a thread (float32 and float64 activation, sm_90), with eight
     float64 elements 184.
     """
-    slow = any(i.op in OPS and OPS[i.op].transcendental for s in kernel.stages for i in (*s.body, *s.after))
-    return _TILE // (2 if slow else 1) // (2 if widest(kernel) > 4 else 1)
+    slow = any(i.op in OPS and OPS[i.op].transcendental for i in _instructions(kernel))
+    return _TILE // (2 if slow else 1) // (2 if widest(kernel) > 4 else 1) // _shorter(kernel)
+
+
+def _instructions(kernel: Kernel) -> list[Instruction]:
+    return [i for s in kernel.stages for i in (*s.body, *s.after)]
+
+
+def _shorter(kernel: Kernel) -> int:
+    """By how much less a thread does than usual: the code of every element of a thread is compiled.
+
+    A kernel of 32 sines takes 5.7 s to compile with four elements a thread, 1.8 s with two.
+    """
+    code = sum(OPS[i.op].cost if i.op in OPS else 1 for i in _instructions(kernel))
+    return min(power_of_two(-(-4 * code // _LONG)), 4)
 
 
 def _line(kernel: Kernel, n: int) -> Blocks:
     y = min(max(power_of_two(n), 32), _tile(kernel))
-    return Blocks(1, y, max(1, min(4, y // 64)))
+    return Blocks(1, y, _few_warps(kernel, y))
 
 
-def _elementwise(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], shifted: bool) -> Blocks:
+def _few_warps(kernel: Kernel, elements: int) -> int:
+    """Up to four, with two elements a thread at least; one where each takes much code."""
+    return max(1, min(4, elements // (64 if _shorter(kernel) < 4 else 32)))
+
+
+def _stencil(kernel: Kernel, watched: bool) -> Blocks:
+    # With the larger tile and 56 registers a Jacobi sweep that looks for errors took 510 us, and 147 without a look.
+    x = max(1, _tile(kernel) * (1 if watched else _STENCIL_TILE) // _STENCIL)
+    return Blocks(x, _STENCIL, _few_warps(kernel, x * _STENCIL))
+
+
+def _elementwise(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...]) -> Blocks:
     rows, last = math.prod(extents[a] for a in tiles.x), extents[tiles.y[0]]
-    if shifted:
-        x = max(1, _tile(kernel) // _STENCIL)
-        return Blocks(x, _STENCIL, max(1, min(4, x * _STENCIL // 64)))
     # An array that is walked by a stride known at run time only is probably a transposed one: neighbours in memory
     # are neighbours along another axis, and squares read whole lines of it.
     square = _SQUARE if widest(kernel) <= 4 else _SQUARE // 2
@@ -111,12 +142,12 @@ def _elementwise(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], shifted
     tile = square * square if crossed else _tile(kernel)
     y = min(power_of_two(last), square if crossed else tile)
     x = min(power_of_two(rows), max(1, tile // y))
-    return Blocks(x, y, max(1, min(4, x * y // 64)))
+    return Blocks(x, y, _few_warps(kernel, x * y))
 
 
-def _warps(elements: int, size: int) -> int:
-    """Sixteen 4-byte elements a thread, between 1 and 32 warps."""
-    return min(32, max(1, elements * max(size, 4) // 4 // 512))
+def _warps(kernel: Kernel, elements: int, size: int) -> int:
+    """Sixteen 4-byte elements a thread or, of long code, fewer; between 1 and 32 warps."""
+    return min(32, max(1, elements * max(size, 4) // 4 * _shorter(kernel) // 512))
 
 
 def _rows(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiprocessors: int) -> Guess:
@@ -127,7 +158,7 @@ def _rows(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiprocessor
     held = _fits(kernel, tiles, y) if passes > 1 else y <= _ONE_PASS
     if held:
         x = min(power_of_two(rows), max(1, _TILE // y))
-        blocks = Blocks(x, y, _warps(x * y, size))
+        blocks = Blocks(x, y, _warps(kernel, x * y, size))
         return Guess("tile", blocks, blocks)
     y = 1024 if size <= 4 else 512
     blocks = Blocks(1, y, _LOOP_WARPS)
@@ -164,10 +195,10 @@ def _columns(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiproces
     x = power_of_two(max(reduced, 1))
     held = x * y * max(size, 4) <= _HELD_BYTES // 4 if passes > 1 else x * y <= _ONE_PASS
     if held and not scanned:
-        blocks = Blocks(x, y, _warps(x * y, size))
+        blocks = Blocks(x, y, _warps(kernel, x * y, size))
         return Guess("tile", blocks, blocks)
     x = 1 if scanned else max(1, (2048 if size <= 4 else 1024) // y)
-    blocks = Blocks(x, y, _warps(x * y, size))
+    blocks = Blocks(x, y, _warps(kernel, x * y, size))
     wanted = _WAVES * multiprocessors // max(outer * -(-last // y), 1)
     segments, length = cut_segments(reduced, wanted, max(x, 64))
     if segments > 1:

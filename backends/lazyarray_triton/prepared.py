@@ -57,7 +57,10 @@ class Prepared:
     ) -> None:
         driver: Driver = launcher.driver
         shift = launch.shift_of(kernel, binding)
-        chosen = guess or model.guess(kernel, binding.extents, driver.multiprocessors, shifted=shift > 0)
+        if guess is None:
+            many = driver.multiprocessors
+            guess = model.guess(kernel, binding.extents, many, shifted=shift > 0, watched=watched != "")
+        chosen = guess
         self.guess = chosen
         self.source = source = launcher.source(kernel, chosen.form, watched)
         plan = launch.plan_launches(source, binding.extents, chosen, shift)

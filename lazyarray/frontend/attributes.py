@@ -79,7 +79,10 @@ def _items(array: Any) -> Iterator[Any]:
 
 def _asked_by_name(frame: Any, name: str) -> bool:
     """True when the frame's current instruction loads an attribute: not a call into C that looks for one."""
-    instruction = opcode.opname[frame.f_code.co_code[frame.f_lasti]]
+    code, place = frame.f_code.co_code, frame.f_lasti
+    while opcode.opname[code[place]] == "CACHE":  # where Python 3.12 has specialised the instruction
+        place -= 2
+    instruction = opcode.opname[code[place]]
     return instruction in ("LOAD_ATTR", "LOAD_METHOD") and name in frame.f_code.co_names
 
 

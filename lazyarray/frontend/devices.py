@@ -258,7 +258,10 @@ class _Call:
             named = {key: self.there(arg, place) for key, arg in self.options.items()}
             if any(arg is NotImplemented for arg in (*given, *named.values())):
                 return NotImplemented
-            found = function(*given, **named)
+            try:
+                found = function(*given, **named)
+            except NotImplementedError:  # as CuPy says it of arguments that it does not take
+                return NotImplemented
             if found is NotImplemented:
                 return NotImplemented
             made = _wrapped(found, place)

@@ -10,7 +10,7 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.array import from_node, ndarray, value, wrap
-from lazyarray.frontend.devices import run_there
+from lazyarray.frontend.devices import device_of, run_there
 from lazyarray.frontend.dispatch import Uncompiled
 from lazyarray.frontend.record import (
     cast_,
@@ -54,7 +54,6 @@ def histogram(
         result = run_there("histogram", (a,), {key: option for key, option in options.items() if option is not None})
         if result is not NotImplemented:
             return result  # type: ignore[no-any-return]
-        raise Uncompiled
     if type(a) is not ndarray or a.dtype not in _COUNTED or weights is not None:
         raise Uncompiled
     if type(bins) is not int and not isinstance(bins, np.integer):
@@ -63,15 +62,35 @@ def histogram(
     low, high = _outer_edges(a, range)
     edges = _edges_of(count, low, high, a.dtype)[0].copy()
     flat = a if a.ndim == 1 else a.reshape(-1)
-    # Ends that data have are others each time: nothing to replay.
-    run = _count_bins if range is None else _replayed(_count_bins, flat)
-    counts = run(flat, count, low, high)
+    if in_use():
+        counts = _count_there(flat, count, low, high)
+    else:
+        # Ends that data have are others each time: nothing to replay.
+        run = _count_bins if range is None else _replayed(_count_bins, flat)
+        counts = run(flat, count, low, high)
     if density:
         return counts / wrap(np.array(np.diff(edges), float)) / counts.sum(), wrap(edges)
     return counts, wrap(edges)
 
 
 def _count_bins(a: ndarray, count: int, low: Any, high: Any) -> ndarray:
+    places_of = _finder_of_bins(a, count, low, high)
+    return from_node(_count(value(a), places_of, count, beyond=1))  # the place beyond is for what is outside
+
+
+def _count_there(a: ndarray, count: int, low: Any, high: Any) -> ndarray:
+    """The counts on the device where the elements are, whose library counts places."""
+    places = _finder_of_bins(a, count, low, high)(value(a))
+    if device_of(places) is None:
+        raise Uncompiled
+    counted = run_there("bincount", (from_node(places),), {"minlength": count + 1})
+    if counted is NotImplemented:
+        raise Uncompiled
+    return counted[:count]  # type: ignore[no-any-return]
+
+
+def _finder_of_bins(a: ndarray, count: int, low: Any, high: Any) -> Callable[[Node], Node]:
+    """What gives each element of `a`, or of a part of it, its bin, or `count`."""
     edges, step = _edges_of(count, low, high, a.dtype)
     wide = _is_wide(edges)
     if not wide and edges.dtype == np.float32:
@@ -82,7 +101,7 @@ def _count_bins(a: ndarray, count: int, low: Any, high: Any) -> ndarray:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             return _bins_of(cast_(x, _FLOAT), edges, step, wide)
 
-    return from_node(_count(value(a), places_of, count, beyond=1))  # the place beyond is for what is outside
+    return places_of
 
 
 def _count_places(x: ndarray, count: int) -> ndarray:

@@ -7,6 +7,7 @@ ever written while the node is alive, so that the two cannot differ.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -134,6 +135,8 @@ class Device(Protocol):
         """Returns when all that was queued has run."""
         ...
 
+    # A device may also have `survives_fork`: its memory and what is queued there are those of a process's child too.
+
     # A device may also have these; plans that come again are then queued as one (`runtime/device_graphs.py`).
     # def recordable(self, library: Library, shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool
     #     True where a library call on C-contiguous arrays can be part of a record.
@@ -175,9 +178,27 @@ class Remote:
             return Remote(self.device.copy(self.array), self.device)
 
 
+def no_room(shape: tuple[int, ...], dtype: np.dtype[Any], why: str) -> DeviceMemoryError:
+    """The error in NumPy's words, and of its class, for an array that has no room; its note says where and why."""
+    from numpy._core._exceptions import _ArrayMemoryError
+
+    class ArrayMemoryError(DeviceMemoryError, _ArrayMemoryError):
+        """A device has no room for an array."""
+
+        __init__ = _ArrayMemoryError.__init__
+        __str__ = _ArrayMemoryError.__str__
+
+    made: DeviceMemoryError = ArrayMemoryError(shape, dtype)
+    made.add_note(f"lazyarray: {why}")
+    return made
+
+
 def reserve(device: Device, spec: Spec) -> Remote:
     """New memory for a value."""
-    memory, address = device.allocate(spec.nbytes)
+    try:
+        memory, address = device.allocate(spec.nbytes)
+    except DeviceMemoryError as error:
+        raise no_room(spec.shape, spec.dtype, str(error)) from None
     made: Remote = _new(Remote)
     made._array = None
     made._memory = memory, spec
@@ -197,11 +218,32 @@ class _Seen:
 
 _devices: Final[dict[str, Device]] = {}
 _opening: Final = threading.RLock()
+_left: Final[set[str]] = set()  # devices that this process's parent had opened, and that end with a fork
+
+
+def _leave_devices() -> None:
+    """In a child that was forked: what has to run runs on the host, and values that are only on a device are lost."""
+    _left.update([one.name for one in _devices.values() if not getattr(one, "survives_fork", False)])
+    if config.device != HOST and getattr(_devices.get(config.device), "name", "") in _left:
+        config.device = HOST
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_devices)
+
+
+def _lost(device: Device) -> BackendError:
+    return BackendError(
+        f"a value lies on {device.name}, which a process that was forked cannot use: evaluate it to the host before "
+        'the fork (numpy.asarray), or start processes by the method "spawn" or "forkserver"'
+    )
 
 
 def open_device(name: str) -> Device:
     """The device called `name` ("cuda", "cuda:1"), from the entry points of the group "lazyarray.devices"."""
     found = _devices.get(name)
+    if found is not None and found.name in _left:
+        raise BackendError(f"{found.name} was used before this process was forked: it cannot be used in both")
     if found is None:
         kind, _, number = name.partition(":")
         if number and not number.isdecimal():
@@ -261,6 +303,10 @@ def placement(leaves: Iterable[Any]) -> Device | None:
         for node in leaves:
             remote = node.remote if type(node) is Node else None
             if remote is not None and remote.home and remote.device is not found:
+                if remote.device.name in _left:
+                    if node.data is None:
+                        raise _lost(remote.device)
+                    continue
                 if found is not None:
                     raise ValueError(
                         f"arrays on {found.name} and {remote.device.name} in one operation: "
@@ -295,7 +341,10 @@ def upload(data: Array, device: Device, reason: str) -> DeviceArray:
     if data.ndim and not data.flags.c_contiguous:
         data = np.ascontiguousarray(data)
     ledger.transfer(f"to {device.name}", data.nbytes, reason)
-    return device.upload(data)
+    try:
+        return device.upload(data)
+    except DeviceMemoryError as error:
+        raise no_room(data.shape, data.dtype, str(error)) from None
 
 
 def fetch(nodes: Iterable[Node], reason: str) -> None:
@@ -312,6 +361,8 @@ def fetch(nodes: Iterable[Node], reason: str) -> None:
 
 def download(arrays: Sequence[DeviceArray], specs: Sequence[Any], device: Device, reason: str) -> list[Array]:
     """Host copies of device arrays, of the given shapes and dtypes."""
+    if device.name in _left:
+        raise _lost(device)
     ledger.transfer(f"from {device.name}", sum([s.nbytes for s in specs]), reason, len(arrays))
     targets = [allocate(s.shape, s.dtype) for s in specs]
     with device.active():

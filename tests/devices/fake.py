@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from lazyarray.errors import CompileError
+from lazyarray.errors import CompileError, DeviceMemoryError
 from lazyarray.ir.index_map import IndexMap, apply
 from lazyarray.ir.node import Library
 from lazyarray.runtime import backend, device
@@ -44,8 +44,10 @@ class FakeDevice:
     """A device for tests. `transfers`: bytes copied there (positive) and back (negative)."""
 
     compiler = "fake"
+    survives_fork = True
 
     def __init__(self, number: int = 0) -> None:
+        self.room: int | None = None  # how many more arrays fit; None: any number
         self.name = f"fake:{number}"
         self.live: WeakValueDictionary[int, FakeArray] = WeakValueDictionary()
         self.free: dict[int, list[Array]] = {}  # memory that was given back, by its size
@@ -61,6 +63,10 @@ class FakeDevice:
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> FakeArray:
         # As a pool does: what was given back last is handed out first, at the same address.
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        if self.room is not None:
+            if not self.room:
+                raise DeviceMemoryError(f"{self.name} is full")
+            self.room -= 1
         given = self.free.setdefault(size, [])
         memory = given.pop() if given else np.empty(size + 64, np.uint8)
         skipped = -memory.ctypes.data % 64

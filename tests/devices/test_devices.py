@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,89 @@ def test_the_function_of_a_device_serves_in_numpys_place(
         numpy.testing.assert_array_equal(numpy.asarray(x), numpy.sort(DATA * 2))
         assert numpy.argsort(DATA.ravel())[0] == np.argsort(np.array(DATA).ravel())[0]
     assert "argsort" in runs.fallbacks
+
+
+def test_a_function_that_the_devices_library_lacks_a_part_of_runs_on_the_host(
+    devices: list[FakeDevice], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sort(a: Any, axis: int = -1) -> Any:
+        raise NotImplementedError("of one axis only")
+
+    monkeypatch.setattr(FakeDevice, "function", lambda self, name: {"sort": sort}.get(name), raising=False)
+    with np.device("fake"):
+        numpy.testing.assert_array_equal(numpy.asarray(np.sort(np.array(DATA) * 2)), numpy.sort(DATA * 2))
+
+
+@pytest.mark.parametrize("density", [False, True])
+def test_a_histogram_is_counted_on_the_device(
+    devices: list[FakeDevice], monkeypatch: pytest.MonkeyPatch, density: bool
+) -> None:
+    def bincount(x: Any, minlength: int) -> Any:
+        found = numpy.bincount(x.view(numpy.ndarray), minlength=minlength)
+        made = devices[0].empty(found.shape, found.dtype)
+        made.view(numpy.ndarray)[...] = found
+        return made
+
+    monkeypatch.setattr(FakeDevice, "function", lambda self, name: {"bincount": bincount}.get(name), raising=False)
+    with np.device("fake"), np.record_runs() as runs:
+        counts, edges = np.histogram(np.array(DATA.ravel()), 7, (0.1, 0.9), density=density)
+        np.evaluate(counts)
+        assert [t for t in runs.transfers if t.way == "from fake:0"] == []
+        wanted = numpy.histogram(DATA, 7, (0.1, 0.9), density=density)
+        numpy.testing.assert_array_equal(numpy.asarray(counts), wanted[0])
+        numpy.testing.assert_array_equal(numpy.asarray(edges), wanted[1])
+        assert counts.dtype == wanted[0].dtype
+
+
+@pytest.mark.parametrize("room", range(4))
+def test_memory_that_ends_within_a_plan_leaves_everything_usable(devices: list[FakeDevice], room: int) -> None:
+    want = DATA * 2.0
+    want[10:20] += 1.0
+    with np.device("fake"):
+        x = np.array(DATA)
+        y = x * 2.0
+        y[10:20] += 1.0
+        z = (y - y.mean(axis=0)) @ y.T
+        devices[0].room = room
+        with pytest.raises(MemoryError, match=r"^Unable to allocate ") as raised:  # as NumPy says it
+            np.evaluate(z)
+        devices[0].room = None
+        assert any("fake:0 is full" in note for note in raised.value.__notes__)
+        with pytest.raises(MemoryError) as numpys:
+            numpy.empty((1 << 40, 1 << 10))
+        assert isinstance(raised.value, numpys.type)
+        numpy.testing.assert_array_equal(numpy.asarray(y), want)
+        numpy.testing.assert_allclose(numpy.asarray(z), (want - want.mean(axis=0)) @ want.T)
+        numpy.testing.assert_array_equal(numpy.asarray(x), DATA)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_process_computes_on_the_host_and_knows_what_it_has_lost(
+    devices: list[FakeDevice], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeDevice, "survives_fork", False)
+    reader, writer = os.pipe()
+    with np.device("fake"):
+        host, lost = np.array(DATA), np.evaluate(np.array(DATA) * 2)
+        brought = np.evaluate(np.array(DATA) * 3)
+        numpy.asarray(brought)
+        child = os.fork()
+        if not child:
+            told = [str(bool((numpy.asarray(host + brought) == DATA + DATA * 3).all())), (host + 1).device]
+            try:
+                np.evaluate(lost + 1)
+            except BackendError as error:
+                told.append(str(error))
+            os.write(writer, "\n".join(told).encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        told = os.read(reader, 1000).decode().split("\n")
+        os.close(reader)
+        os.close(writer)
+        assert told[:2] == ["True", "cpu"]
+        assert told[2].startswith("a value lies on fake:0, which a process that was forked cannot use")
+        assert float(lost[0, 0]) == DATA[0, 0] * 2
 
 
 def test_an_unknown_device_is_refused_by_name(devices: list[FakeDevice]) -> None:

@@ -106,6 +106,12 @@ def test_interfaces_describe_memory_that_both_sides_write() -> None:
     assert not numpy.shares_memory(copied, memory)
 
 
+def test_the_interface_is_there_however_often_a_line_asks() -> None:
+    x = lazy()
+    for _ in range(100):  # Python 3.12 specialises an instruction that comes again
+        assert x.__array_interface__["shape"] == DATA.shape
+
+
 def _slots() -> Any:
     from lazyarray.frontend import buffer_slot
 

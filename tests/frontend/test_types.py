@@ -45,7 +45,7 @@ def test_methods_have_the_signatures_and_docstrings_of_numpys(name: str) -> None
     assert compared > 2
 
 
-@pytest.mark.parametrize("name", [n for n in numpy.__all__ if inspect.isroutine(getattr(numpy, n))])
+@pytest.mark.parametrize("name", sorted(n for n in numpy.__all__ if inspect.isroutine(getattr(numpy, n))))
 def test_functions_have_the_signatures_of_numpys(name: str) -> None:
     theirs, ours = getattr(numpy, name), getattr(lazyarray, name)
     assert signature_of(ours) == signature_of(theirs)

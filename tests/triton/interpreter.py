@@ -47,8 +47,14 @@ class Libdevice:
         return call
 
 
+def turned_sine(x, quarters: int):
+    """The device's needs a multiplication and an addition that are rounded once, which the interpreter rounds twice."""
+    return Libdevice().cos(x) if quarters else Libdevice().sin(x)
+
+
 for module in (real, elementary, complexes, complex_functions):
     module.libdevice = Libdevice()
+elementary.turned_sine = turned_sine
 
 
 _splat = InterpreterBuilder.create_splat

@@ -65,6 +65,28 @@ def test_elementary_functions_are_within_two_ulp(op: str, code: str) -> None:
     assert error[worst] <= 2, (op, code, float(error[worst]), [a[worst] for a in arguments], out[worst], exact[worst])
 
 
+@pytest.mark.parametrize("op", ["sin", "cos"])
+def test_sines_of_any_size_are_within_two_ulp(op: str) -> None:
+    numbers = np.random.default_rng(5)
+    near = np.nextafter(numbers.integers(1, 600_000, 5000) * (np.pi / 2), np.inf)  # almost a zero
+    given = np.concatenate(
+        [
+            numbers.uniform(-(2.0**20), 2.0**20, 20_000), near, [0.0, -0.0, 5e-324, 1e-310],
+            # From here on tiles hold what only the slow way serves.
+            10.0 ** numbers.uniform(-300, 300, 5000), [2.0**20, np.nextafter(2.0**20, 0), -np.inf, np.inf, np.nan],
+        ]
+    )  # fmt: skip
+    out = np.empty_like(given)
+    launch(cases.elementwise(op, ("f8",), "f8"), cases.bind([given, out], given.shape))
+    with np.errstate(all="ignore"):
+        exact = getattr(np, op)(given.astype(np.longdouble))
+    np.testing.assert_array_equal(np.isnan(out), np.isnan(exact))
+    np.testing.assert_array_equal(np.signbit(out[:25_004]), np.signbit(exact[:25_004]))
+    known = ~np.isnan(out)
+    error = np.abs(out[known] - exact[known]) / np.spacing(np.abs(exact[known].astype(np.float64)))
+    assert error.max() <= 2, given[known][np.argmax(error)]
+
+
 @pytest.mark.parametrize("code", ["f2", "f4", "f8"])
 def test_nothing_is_contracted(code: str) -> None:
     I = cases.I  # noqa: E741

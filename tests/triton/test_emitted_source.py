@@ -104,6 +104,12 @@ def test_a_row_softmax_is_one_function_that_reads_its_input_once_when_it_is_held
     assert emit(kernel, "loop").works == ()
 
 
+def test_what_a_reduction_reads_once_takes_no_place_in_the_caches() -> None:
+    passing = 'eviction_policy="evict_first"'
+    assert passing in emit(cases.reduction("sum", "f4", "rp"), "split").text
+    assert passing not in emit(cases.softmax("f4", "pr", keep=True), "tile").text
+
+
 def test_what_an_earlier_stage_overwrote_is_kept_in_memory() -> None:
     source = emit(cases.softmax("f4", "pr", keep=True, in_place=True), "loop")
     assert [w.size for w in source.works] == ["full"]

@@ -226,6 +226,15 @@ def test_blocks_are_powers_of_two() -> None:
                     assert number > 0
 
 
+def test_threads_do_less_where_each_element_takes_much_code() -> None:
+    def chain(count: int) -> Kernel:
+        body = [I(0, "load", (), "f4", 0), *(I(k, "sin", (k - 1,), "f4") for k in range(1, count + 1))]
+        return Kernel(("p",), (Access("f4", ("1",)),) * 2, (), (Stage("full", tuple(body), stores=(Store(1, count),)),))
+
+    each = [model.guess(chain(count), (1 << 20,)).blocks for count in (1, 32, 64)]
+    assert [b.y // (32 * b.warps) for b in each] == [4, 2, 1]
+
+
 def test_tiles_of_a_stencil_begin_where_lines_of_memory_do() -> None:
     loads = [I(k, "load", (), "f4", k) for k in range(3)]
     adds = [I(3, "add", (0, 1), "f4"), I(4, "add", (3, 2), "f4")]
@@ -246,4 +255,4 @@ def test_tiles_of_a_stencil_begin_where_lines_of_memory_do() -> None:
     made = launch.variant(plan.steps[0], "i32", launch.arguments(plan, plan.steps[0], binding, ()))
     assert ("SHIFTED", True) in made.constants
     # 8190 elements and the one before them take as many tiles as 8191 do.
-    assert plan.steps[0].grid == 64 * -(-8190 // guess.blocks.x)
+    assert plan.steps[0].grid == -(-8191 // guess.blocks.y) * -(-8190 // guess.blocks.x)
