@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Iterator
 
 import numpy
 import pytest
 
+from lazyarray.frontend import ways
 from tests.numpy_compat import calls, coverage
 
 VERSION, ROWS = coverage.read_page()
@@ -73,6 +75,34 @@ def test_the_page_is_as_the_command_writes_it() -> None:
 def sorted_as_written(rows: list[coverage.Row]) -> list[coverage.Row]:
     places = list(dict.fromkeys(row.module for row in rows))
     return sorted(rows, key=lambda row: (places.index(row.module), row.name))
+
+
+HELP = {
+    coverage.COMPILED: ways.COMPILED,
+    coverage.VIEW: ways.VIEW,
+    coverage.LIBRARY: ways.LIBRARY,
+    coverage.REBASED: ways.REBASED,
+    coverage.ABOUT: ways.ABOUT,
+    coverage.NUMPY: ways.NUMPY,
+    coverage.UNCOUNTED: ways.NUMPY,
+}
+
+
+@of_this_numpy
+def test_help_ends_with_the_way_that_the_page_tells() -> None:
+    told = 0
+    for row in ROWS:
+        if row.module in ("ndarray", "ufunc", *calls.NOT_RUN) or row.path in calls.NOT_RUN or row.way not in HELP:
+            continue
+        theirs, ours = (getattr(module, row.name) for module in coverage.modules_of(row.module))
+        if isinstance(theirs, type) or not callable(theirs) or not (theirs.__doc__ or "").strip():
+            continue
+        text, _, way = inspect.cleandoc(ours.__doc__).rpartition("\n\nlazyarray: ")
+        if coverage.public_name(ours) is not None or not row.module:
+            assert text == inspect.cleandoc(theirs.__doc__), row
+        assert way == HELP[row.way], row
+        told += 1
+    assert told > 500
 
 
 def test_a_name_that_falls_back_though_it_is_recorded_is_found() -> None:

@@ -23,6 +23,7 @@ from lazyarray.frontend import (
     selection,
     statistics,
     transforms,
+    ways,
 )
 from lazyarray.frontend.array import as_array, ndarray, to_numpy, wrap
 from lazyarray.frontend.callables import ANY, AS_IS, CONVERTS, LIKE, NUMBERS, RANGE, SIZED, SPACED, SQUARE
@@ -47,6 +48,7 @@ from lazyarray.frontend.record import dummy
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.subclass import teach
 from lazyarray.frontend.ufunc import UFUNCS, ufunc
+from lazyarray.frontend.ways import tell, way_of_recorded
 
 RECORDED: Final[dict[str, Callable[..., Any]]] = {
     **reductions.FUNCTIONS,
@@ -73,7 +75,7 @@ PAIRS: Final = frozenset({"dot", "inner", "vdot"})
 REBASED: Final = frozenset(
     """
     allclose append apply_over_axes array_equal array_equiv atleast_1d atleast_2d atleast_3d average block
-    clip column_stack corrcoef cov cross cumulative_prod cumulative_sum diff dstack ediff1d extract fix
+    clip column_stack corrcoef cov cross cumulative_prod cumulative_sum diff dstack ediff1d fix
     flatnonzero gradient hstack imag insert delete iscomplex isclose isneginf isposinf isreal kron
     nanargmax nanargmin nancumprod nancumsum nanmean nanprod nansum outer pad piecewise polyval
     put_along_axis real real_if_close resize row_stack select stack take_along_axis tensordot tile
@@ -245,32 +247,41 @@ def _resolve(name: str) -> Any:
     if own_name != name and callable(source) and getattr(np, own_name, None) is source:
         return resolve(own_name)  # a second name of the same object
     if name in UFUNCS:
-        return UFUNCS[name]
+        return tell(UFUNCS[name], source, way_of_recorded(name))
+    if name in SAME or isinstance(source, type) or not callable(source):
+        return source
+    found, way = _make(name, source)
+    return tell(found, source, way)
+
+
+def _make(name: str, source: Any) -> tuple[Any, str]:
+    """The function of lazyarray's that the name means, and how it runs."""
+    recorded = way_of_recorded(name)
     if name in RECORDED:
         make = compiled_pair if name in PAIRS else compiled
-        return make(name, source, RECORDED[name])
+        return make(name, source, RECORDED[name]), recorded
     made = _NEW.get(name)
     if made is not None:
         own = describe(placed(made, name) if name in PLACED else made, source, name)
         if name in GUARDED:
             own = guarded(own, source)
-        return unbound(own, source, GUARDS.get(name))
+        return unbound(own, source, GUARDS.get(name)), recorded
     if name in manipulation.UNCONDITIONAL:
         own = describe(manipulation.UNCONDITIONAL[name], source, name)
-        return guarded(own, source) if name in GUARDED else unbound(own, source, ANY) if name == "concatenate" else own
+        if name in GUARDED:
+            return guarded(own, source), recorded
+        return unbound(own, source, ANY) if name == "concatenate" else own, recorded
     if name in manipulation.VIEWING:
-        return manipulation.viewing(name, source)
+        return manipulation.viewing(name, source), recorded
     if name == "from_dlpack":
-        return describe(from_dlpack, source, name)
+        return describe(from_dlpack, source, name), recorded
     if name in GROWING:
-        return growing(name, source)
+        return growing(name, source), recorded
     if name in REBASED or name in REBASED_ALWAYS:
-        return compiled(name, source, rebased(source), at_once=name in REBASED)
+        return compiled(name, source, rebased(source), at_once=name in REBASED), ways.REBASED
     if name in BY_DTYPE:
-        return _of_dtypes(name)
-    if name in SAME or isinstance(source, type) or not callable(source):
-        return source
-    return unbound(passing(name, source, name in PURE), source, ANY)
+        return _of_dtypes(name), ways.ABOUT
+    return unbound(passing(name, source, name in PURE), source, ANY), ways.NUMPY
 
 
 def rebased(source: Any) -> Callable[..., Any]:
@@ -314,15 +325,18 @@ def wrap_member(name: str, value: Any) -> Any:
     if not module.startswith("numpy") and not type(owner).__module__.startswith("numpy"):
         return value  # a helper that a module of NumPy's imported
     if name in RECORDED_MEMBERS:
-        return compiled(name, value, RECORDED_MEMBERS[name])
+        return tell(compiled(name, value, RECORDED_MEMBERS[name]), value, way_of_recorded(name))
     if name in GROWING:
-        return growing(name, value)
+        return tell(growing(name, value), value, way_of_recorded(name))
     if name in REBASED_MEMBERS:
-        return compiled(name, value, rebased(value), at_once=not name.startswith("lib.scimath."))
+        own = compiled(name, value, rebased(value), at_once=not name.startswith("lib.scimath."))
+        return tell(own, value, ways.REBASED)
     package = name.partition(".")[0]
     if package == "fft":
-        return unbound(passing(name, value, True, large=transforms.function_of), value)
-    return unbound(passing(name, value, name in PURE, counted=package not in UNCOUNTED), value)
+        own = unbound(passing(name, value, True, large=transforms.function_of), value)
+    else:
+        own = unbound(passing(name, value, name in PURE, counted=package not in UNCOUNTED), value)
+    return tell(own, value, ways.NUMPY)
 
 
 REBASED_MEMBERS: Final = frozenset(

@@ -11,6 +11,7 @@ from lazyarray.frontend.array import ndarray
 from lazyarray.frontend.dispatch import adopt, describe, export, same
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.frontend.ways import NUMPY, with_way
 
 
 def _method(base: type, name: str) -> Callable[..., Any]:
@@ -28,7 +29,7 @@ def _method(base: type, name: str) -> Callable[..., Any]:
 
     call.__name__ = name
     call.__qualname__ = f"{base.__name__}.{name}"
-    call.__doc__ = source.__doc__
+    call.__doc__ = with_way(source.__doc__, NUMPY)
     return call
 
 
@@ -40,7 +41,7 @@ def _shuffling(source: Callable[..., Any]) -> Callable[..., Any]:
         passed = [export(arg) if type(arg) in own else arg for arg in args]
         return source(*passed, **{key: export(item) if type(item) in own else item for key, item in kwargs.items()})
 
-    shuffle.__doc__ = source.__doc__
+    shuffle.__doc__ = with_way(source.__doc__, NUMPY)
     return shuffle
 
 

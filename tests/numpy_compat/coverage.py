@@ -8,13 +8,17 @@ python -m tests.numpy_compat.coverage --name N  says what one name runs
 from __future__ import annotations
 
 import argparse
+import importlib
+import importlib.util
 import re
 import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from types import ModuleType
 from typing import Any, Final
+from unittest.mock import patch
 
 import numpy
 
@@ -41,6 +45,7 @@ MODULES: Final = """
     lib.user_array testing testing.overrides emath dtypes exceptions typing ctypeslib matlib f2py version
     """.split()
 
+CUPY: Final = "CuPy"
 COMPILED, VIEW, LIBRARY, REBASED, BOUNDARY, ABOUT, NUMPY, UNCOUNTED, OWN, SAME, MODULE = (
     "compiled",
     "view",
@@ -69,6 +74,23 @@ MEANING: Final = {
     SAME: "NumPy's own object: classes, constants, dtypes, exceptions, settings.",
     MODULE: "A module of lazyarray's over NumPy's.",
 }
+ON_A_GPU: Final = {
+    COMPILED: "Records; evaluation runs Triton's kernels. What Triton refuses runs on the CPU, on copies.",
+    LIBRARY: "Records; evaluation calls cuBLAS through CuPy.",
+    CUPY: "Arguments are evaluated and stay on the GPU. CuPy runs where it means what NumPy means, else NumPy runs.",
+    NUMPY: "Arguments are evaluated and copied to the host, where NumPy runs. Transfers are counted.",
+}
+
+
+def read_served() -> frozenset[str]:
+    """The names that CuPy serves on a GPU. The table needs no CuPy to be read, and is read again where one is."""
+    with patch.dict(sys.modules):
+        if importlib.util.find_spec("cupy") is None:
+            sys.modules["cupy"] = ModuleType("cupy")
+        return frozenset(importlib.import_module("lazyarray_cupy.functions").FUNCTIONS)
+
+
+SERVED: Final = read_served()
 
 
 @dataclass(frozen=True)
@@ -83,6 +105,12 @@ class Row:
     @property
     def path(self) -> str:
         return f"{self.module}.{self.name}" if self.module else self.name
+
+    @property
+    def on_gpu(self) -> str:
+        """How it runs on arrays that live on a GPU."""
+        served = self.path.removeprefix("ndarray.") in SERVED
+        return CUPY if served and self.way == NUMPY else self.way
 
 
 class Mismatch(AssertionError):
@@ -263,9 +291,16 @@ def page(rows: list[Row]) -> str:
         "`python -m tests.numpy_compat.coverage --write` made this page from the code and from a run of each name on",
         f"large arrays; a test compares them. It is the namespace of NumPy {top}: {len(rows)} names, none missing.",
         "",
-        "| way | names | what it means |",
+        "| on the CPU | names | what it means |",
         "| --- | ---: | --- |",
         *(f"| {way} | {counts[way]} | {MEANING[way]} |" for way in MEANING),
+        "",
+        "On arrays that [live on a GPU](gpu.md) these are other, as `lazyarray_cupy/functions.py` declares; the rest",
+        "is the same:",
+        "",
+        "| on a GPU | names | what it means |",
+        "| --- | ---: | --- |",
+        *(f"| {way} | {sum(row.on_gpu == way for row in rows)} | {ON_A_GPU[way]} |" for way in ON_A_GPU),
         "",
         "Small arrays run in NumPy at once in all of these ways ([when does it evaluate](evaluation.md)), and so do",
         "arrays of dtypes that are never compiled (strings, objects, dates, structures). A call with arguments that",
@@ -274,11 +309,11 @@ def page(rows: list[Row]) -> str:
         "",
     ]
     for place in dict.fromkeys(row.module for row in rows):
-        lines += [f"## {title(place)}", "", "| way | names |", "| --- | --- |"]
-        for way in MEANING:
-            names = [row for row in rows if row.module == place and row.way == way]
+        lines += [f"## {title(place)}", "", "| on the CPU | on a GPU | names |", "| --- | --- | --- |"]
+        for way, on_gpu in product(MEANING, (*MEANING, CUPY)):
+            names = [row for row in rows if (row.module, row.way, row.on_gpu) == (place, way, on_gpu)]
             if names:
-                lines.append(f"| {way} | {', '.join(cell(row) for row in names)} |")
+                lines.append(f"| {way} | {on_gpu} | {', '.join(cell(row) for row in names)} |")
         lines.append("")
     return "\n".join(lines)
 
@@ -304,7 +339,7 @@ def read_page() -> tuple[str, list[Row]]:
     rows: list[Row] = []
     for section in text.split("\n## ")[1:]:
         place = places[section.partition("\n")[0]]
-        for way, names in re.findall(r"^\| ([^|`]+) \| (`.*) \|$", section, re.MULTILINE):
+        for way, names in re.findall(r"^\| ([^|`]+) \| [^|`]+ \| (`.*) \|$", section, re.MULTILINE):
             for name, inside in re.findall(r"`(\w+)`(?: \(([^)]*) in NumPy\))?", names):
                 rows.append(Row(place, name, way, tuple(inside.split(", ")) if inside else ()))
     return version[1], rows
@@ -327,6 +362,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--name", metavar="NAME", help="say what one name runs")
     options = parser.parse_args(argv)
     warnings.simplefilter("ignore")
+    lazyarray.config.eager_below = 4096  # as in tests: the arrays of `calls.py` are to be recorded
     if options.name:
         path, _, name = options.name.rpartition(".")
         print(declared(path, name), "|", describe(calls.run(path, name)))
