@@ -2,6 +2,9 @@
 cimport cython
 
 from lazyarray.ir.node cimport Key, Node
+from lazyarray.runtime.ledger cimport Ledger
+
+cdef Ledger ledger
 
 @cython.locals(absent=list, targets=list, node=Node)
 cpdef evaluate(nodes, reason=*, bint alone=*, bint stay=*)

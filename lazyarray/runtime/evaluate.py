@@ -232,7 +232,7 @@ def run_plan(run: Run | DeviceRun, outputs: list[Node]) -> None:
         running.depth -= 1
         taken: set[int] = set()
         made = (run.plan, tuple([s.site if type(s) is Node else None for s in run.sources]))
-        ledger.plan(*made, run.sources)
+        ledger.plan(made[0], made[1], run.sources)
         for node, slot in zip(outputs, run.plan.outputs, strict=True):
             value = run.memory[slot] if finished or slot in run.done else None
             if value is not None and is_pending(node):
