@@ -14,7 +14,8 @@ def evaluate_all(arrays: tuple[Any, ...]) -> Any:
     nodes = []
     for array in arrays:
         if type(array) is ndarray and array._np is None:
-            nodes.append(value(array))
+            node = array._node
+            nodes.append(value(array) if node is None else node)
         elif type(array) is LazyScalar:
             nodes.append(array._node)
     pending = [node for node in nodes if node.data is None]
