@@ -15,7 +15,7 @@ import lazyarray as np
 from benchmarks import harness
 
 SIDE, OPERATIONS = 100, 20
-TURNS, ROUNDS = 200, 40
+TURNS, ROUNDS = 20, 400
 
 
 def body(u: Any, v: Any) -> tuple[Any, Any]:
@@ -50,7 +50,7 @@ def least(step: Callable[[], object], rounds: int) -> float:
 def kernel_time(step: Callable[[], object], rounds: int) -> float:
     """Microseconds of the kernels of a turn."""
     seconds = []
-    for _ in range(rounds * 10):
+    for _ in range(rounds):
         with np.record_runs() as runs:
             step()
         seconds.append(sum(run.seconds for run in runs.kernels))
@@ -60,7 +60,7 @@ def kernel_time(step: Callable[[], object], rounds: int) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.loops", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    rounds = 10 if parser.parse_args().quick else ROUNDS
+    rounds = 100 if parser.parse_args().quick else ROUNDS
     replayed, tiny = np.jit(body), np.jit(lambda x: x * 2.0 + 1.0)
     rows = []
     with np.config.set(eager_below=0):
