@@ -40,11 +40,15 @@ _modules.install()
 _native.install()  # before the modules whose form it chooses
 
 
+_evaluate_all: Any = None  # imported when first called
+
+
 def evaluate(*arrays: Any) -> Any:
     """Computes the values of arrays now, all in one evaluation; returns the array, or a tuple of several."""
-    from lazyarray.frontend.boundary import evaluate_all
-
-    return evaluate_all(arrays)
+    global _evaluate_all
+    if _evaluate_all is None:
+        from lazyarray.frontend.boundary import evaluate_all as _evaluate_all
+    return _evaluate_all(arrays)
 
 
 def __getattr__(name: str) -> Any:

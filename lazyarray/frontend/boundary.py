@@ -26,7 +26,8 @@ def collect_nodes(items: Any, nodes: list[Any]) -> None:
     for item in items:
         if type(item) is ndarray:
             if item._np is None:
-                nodes.append(value(item))
+                node = item._node
+                nodes.append(value(item) if node is None else node)
         elif type(item) is LazyScalar:
             nodes.append(item._node)
         elif isinstance(item, tuple | list):

@@ -14,22 +14,28 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend.array import assign, from_node, ndarray, spec_of_array, value
 from lazyarray.frontend.loops import COMPILED, MEMO_LIMIT
+from lazyarray.frontend.quick import Fields, limits, managed, wrapped  # cimport
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
+from lazyarray.ir import node as node_module
 from lazyarray.ir.expression import capture, pending_closure
-from lazyarray.ir.node import Key, Node, spec_of
+from lazyarray.ir.node import Key, Node  # cimport
+from lazyarray.native.primitives import address_of, holds_in_c_order  # cimport
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.device import Device, in_use, placement
 from lazyarray.runtime.device_run import DeviceRun
-from lazyarray.runtime.execute import Run
+from lazyarray.runtime.execute import Ready, Run  # cimport
 from lazyarray.runtime.floating import tell
 from lazyarray.runtime.ledger import ledger
+from lazyarray.runtime.pool import allocate
+from lazyarray.schedule.plan import KernelStep
 
 TRACES_LIMIT: Final = 64  # kinds of arguments for which a function is recorded; then it is only called
 Refuse: TypeAlias = Callable[[str, str], None]
 
 _STATIC: Final = frozenset({int, float, complex, bool, str, bytes, type(None), type, np.dtype})
 _nparray: Final = np.ndarray
+spec_of: Final = node_module.spec_of
 
 
 class Unfit(Exception):
@@ -43,8 +49,10 @@ class Trace:
         "arguments",
         "backend",
         "device",
+        "direct",
         "keys",
         "memo",
+        "numbers",
         "numerics",
         "outputs",
         "plan",
@@ -52,6 +60,8 @@ class Trace:
         "scalars",
         "shape",
         "sources",
+        "walks",
+        "written",
     )
 
     def __init__(self, arguments: list[Any], results: list[Node], shape: Any) -> None:
@@ -86,9 +96,73 @@ class Trace:
         self.keys = [_key_of(node.key.spec) for node in results]
         self.scalars = [not node.key.spec.shape for node in results]
         self.shape = shape  # of what is returned: one value, or a tuple or list of them
+        self.direct: Ready | None = None  # the one kernel of a plan that is nothing else
+        self.walks: tuple[int, ...] = ()  # what it walks over: places of arguments, or of `written` from -1 down
+        self.written: tuple[int, ...] = ()  # the place among the results of each slot that it writes
+
+    def prepare(self) -> None:
+        """Notes what a call has to do where the plan is one kernel from the arguments to the results."""
+        (step, *more) = self.plan.steps
+        if more or type(step) is not KernelStep or self.device is not None:
+            return
+        ready = self.plan.ready.get(id(step))
+        if ready is None or ready.blind or ready.rewrites or set(step.writes) != set(self.outputs):
+            return
+        places = {place: argument for place, argument in self.arguments}
+        walks = []
+        for slot in ready.slots:
+            if slot in step.writes:
+                walks.append(-1 - step.writes.index(slot))
+            elif self.plan.origins[slot] in places:
+                walks.append(places[self.plan.origins[slot]])
+            else:
+                return
+        self.walks = tuple(walks)
+        self.written = tuple([self.outputs.index(slot) for slot in step.writes])
+        self.numbers = Run(self.plan, self.sources, self.backend).numbers(ready)
+        self.direct = ready
+
+    def launch(self, arrays: list[Any]) -> Any:
+        """The results of that kernel as a list; None where the general way is to be gone, and nothing has happened."""
+        ready = self.direct
+        if ready is None or ledger.listening:
+            return None
+        found: list[Any] = [None] * len(self.written)
+        for place in self.written:
+            spec = self.keys[place].spec
+            found[place] = allocate(spec.shape, spec.dtype)
+        held: list[Any] = []  # nobody takes an argument's memory away meanwhile
+        pointers: list[int] = []
+        at = 0
+        for walk in self.walks:
+            if walk < 0:
+                data = found[self.written[-1 - walk]]
+            else:
+                array: Fields = arrays[walk]
+                data = array._np
+                if data is None:
+                    node: Node | None = array._node
+                    data = None if node is None else node.data
+                    if data is None:
+                        return None
+                elif not holds_in_c_order(data):
+                    return None
+                held.append(data)
+            pointers.append(address_of(data) + ready.offsets[at])
+            at += 1  # noqa: SIM113  (C counts faster than `enumerate`)
+        if ready.launcher.launch(pointers, self.numbers) and ready.raising:
+            return None  # it may have errors to tell: what is written is written again
+        for place in self.written:
+            ledger.allocation(found[place].nbytes)
+        ledger.kernel(ready.name, ready.ops, ready.loaded, ready.stored)
+        return found
 
     def replay(self, arguments: list[Any]) -> Any:
         """Runs the plan on other arguments of the same kind."""
+        ledger.evaluation(REPLAYED)
+        made = self.launch(arguments)
+        if made is not None:
+            return self.answer_of(made)
         sources = list(self.sources)
         held = []  # a second reference: no plan writes over an argument's memory
         for place, argument in self.arguments:
@@ -97,7 +171,6 @@ class Trace:
             sources[place] = node
         for stand_in, errors in self.raising:
             stand_in.errors = errors
-        ledger.evaluation(REPLAYED)
         if self.device is not None:
             return self.pack(self.replay_there(sources, self.device))
         for place, _ in self.arguments:
@@ -111,7 +184,26 @@ class Trace:
         for slot in self.outputs:
             memory = run.memory[slot]
             found.append(from_node(_holding(memory)))
+        if self.direct is None:
+            self.prepare()
         return self.pack(found)
+
+    def answer_of(self, made: list[Any]) -> Any:
+        """Results in memory as the function returns them: small ones are NumPy's to work on."""
+        found: list[Any] = []
+        at = 0
+        for data in made:
+            key: Key = self.keys[at]
+            if self.scalars[at]:
+                found.append(data[()])
+            elif key.spec.size < limits.eager:
+                found.append(wrapped(data))
+            else:
+                node: Node = Node(key, ())
+                node.data = data
+                found.append(managed(node))
+            at += 1  # noqa: SIM113
+        return found[0] if self.shape is None else self.shape(found)
 
     def replay_there(self, sources: list[Any], device: Device) -> list[Any]:
         """Queues the plan on a device; its results stay there."""
@@ -167,6 +259,21 @@ def _leaf_of(array: Any) -> Node:
     return found
 
 
+def _spec_of(array: Fields) -> Any:
+    data = array._np
+    if data is not None:
+        return spec_of(data.shape, data.dtype)
+    node: Node | None = array._node
+    return spec_of_array(array) if node is None else node.key.spec  # type: ignore[arg-type]
+
+
+def _said(item: Any) -> str:
+    """A part of a kind of arguments in words."""
+    if type(item) is not tuple:
+        return str(item)
+    return repr(item[1]) if len(item) == 2 else f"{item[0]}={item[2]!r}"
+
+
 def _place_of(array: Any) -> Any:
     """The device where an argument lives, as part of its kind; None for the host."""
     if array._np is not None:
@@ -193,7 +300,7 @@ class Jitted:
         self.function = function
         self.static = frozenset(static)
         self.misses: list[str] = []
-        self._traces: dict[Any, Trace | None] = {}
+        self._traces: dict[Any, Trace | str] = {}  # or why calls with such arguments are not replayed
 
     def __repr__(self) -> str:
         return f"<lazyarray.jit of {self.function!r}, {len(self._traces)} kinds of arguments>"
@@ -209,7 +316,7 @@ class Jitted:
         placed = in_use()
         for argument in args:
             if type(argument) is ndarray:
-                key.append(spec_of_array(argument))
+                key.append(_spec_of(argument))
                 if placed:
                     key.append(_place_of(argument))
                 arrays.append(argument)
@@ -226,13 +333,15 @@ class Jitted:
             key.append(config.device)
         found = tuple(key)
         try:
-            trace = self._traces.get(found, False)
+            trace = self._traces.get(found)
         except TypeError:
             return self._refused("an argument cannot be hashed", args, kwargs)
-        if trace is False:
+        if trace is None:
             return self._record(found, arrays, args, kwargs)
-        if trace is None or trace.backend is not current() or trace.numerics != config.numerics:  # type: ignore[union-attr]
-            return self.function(*args, **kwargs)
+        if type(trace) is str:
+            return self._refused(trace, args, kwargs)
+        if trace.backend is not current() or trace.numerics != config.numerics:  # type: ignore[union-attr]
+            return self._refused("it was recorded under another backend or another numerics", args, kwargs)
         return trace.replay(arrays)  # type: ignore[union-attr]
 
     def _refused(self, why: str, args: Any, kwargs: Any) -> Any:
@@ -240,14 +349,25 @@ class Jitted:
             self.misses.append(f"called without replaying: {why}")
         return self.function(*args, **kwargs)
 
+    def _news(self, key: tuple[Any, ...]) -> str:
+        """What is new in a kind of arguments: all of it, or what tells it from the known one that is nearest to it."""
+        said = [_said(item) for item in key if item is not None]
+        nearest: list[str] | None = None
+        for known in self._traces:
+            if len(known) == len(key):
+                pairs = [(a, b) for a, b in zip(key, known, strict=True) if a != b]
+                if nearest is None or len(pairs) < len(nearest):
+                    nearest = [f"{_said(new)} in the place of {_said(old)}" for new, old in pairs]
+        return ", ".join(said if nearest is None else nearest)
+
     def _record(self, key: Any, arrays: list[Any], args: Any, kwargs: Any) -> Any:
-        kinds = ", ".join(str(item) for item in key if item is not None)
+        kinds = self._news(key)
         if len(self._traces) >= TRACES_LIMIT:
             return self._refused(f"more than {TRACES_LIMIT} kinds of arguments; the last: {kinds}", args, kwargs)
         for array in arrays:
             if array is not None and array.dtype not in COMPILED:
-                self._traces[key] = None
-                return self._refused(f"arrays of dtype {array.dtype} are not compiled", args, kwargs)
+                why = self._traces[key] = f"arrays of dtype {array.dtype} are not compiled"
+                return self._refused(why, args, kwargs)
         events: list[str] = []
 
         def listen(event: str, what: str) -> None:
@@ -264,7 +384,7 @@ class Jitted:
                     raise Unfit(f"it was cut by an {events[0]}")
                 trace = self._trace_of(result, given, nodes)
         except Unfit as error:
-            self._traces[key] = None
+            self._traces[key] = str(error)
             self.misses.append(f"{kinds}: not replayed, {error}")
             return self._as_called(result, arrays, given, nodes, args, kwargs)
         finally:

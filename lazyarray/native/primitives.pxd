@@ -178,6 +178,10 @@ cdef extern from *:
         return number < NPY_OBJECT || number == NPY_HALF;
     }
 
+    static int lazyarray_holds_in_c_order(PyObject *a) {
+        return (((PyArrayObject_fields *)a)->flags & NPY_ARRAY_C_CONTIGUOUS) != 0;
+    }
+
     static PyObject *lazyarray_item_of(PyObject *a, PyObject *key, PyObject *missing) {
         PyObject *found = PyObject_GetItem(a, key);
         if (found) return found;
@@ -239,6 +243,7 @@ cdef extern from *:
     bint same_shape "lazyarray_same_shape" (object a, object b)
     Py_ssize_t size_of_memory "lazyarray_size_of_memory" (object a)
     bint holds_numbers "lazyarray_holds_numbers" (object a)
+    bint holds_in_c_order "lazyarray_holds_in_c_order" (object a)
     object item_of "lazyarray_item_of" (object a, object key, object missing)
     bint put_item "lazyarray_put_item" (object a, object key, object value) except -1
     size_t address_of "lazyarray_address_of" (object a)

@@ -46,6 +46,11 @@ def holds_numbers(a: Any) -> bool:
     return bool(a.dtype.num < 17 or a.dtype.num == 23)  # NPY_OBJECT, NPY_HALF
 
 
+def holds_in_c_order(a: Any) -> bool:
+    """True when a NumPy array is C-contiguous."""
+    return bool(a.flags.c_contiguous)
+
+
 def item_of(a: Any, key: Any, missing: Any) -> Any:
     """`a[key]`, or `missing` where that is an IndexError or ValueError."""
     try:

@@ -2,6 +2,9 @@
 cimport cython
 
 from lazyarray.ir.node cimport Key, Node
+from lazyarray.runtime.ledger cimport Ledger
+
+cdef Ledger ledger
 
 @cython.locals(absent=list, targets=list, node=Node)
 cpdef evaluate(nodes, reason=*, bint alone=*, bint stay=*)
@@ -13,3 +16,5 @@ cpdef tuple expression_for(list targets, bint alone, bint unasked=*)
 @cython.locals(node=Node)
 cpdef run_plan(run, list outputs, tuple wanted)
 cpdef settle(Node node, value)
+@cython.locals(node=Node)
+cdef tuple sites_of(list sources)

@@ -156,12 +156,35 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
             if is_pending(node):
                 settle(node, value)
     else:
-        from lazyarray.runtime.execute import Run
-
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
-        run_plan(Run(plan_of(signature), sources, backend, uses), outputs, wanted)
+        run_plan(run_of(plan_of(signature), sources, backend, uses), outputs, wanted)
         for check in checks:
             check([node.data for node in outputs])
+
+
+_runs: list[Any] = []  # the class of runs, once it is imported: each evaluation makes one
+
+
+def run_of(plan: Plan, sources: list[Any], backend: Any, uses: dict[int, int]) -> Run:
+    """One evaluation of a plan on the host."""
+    if not _runs:
+        from lazyarray.runtime.execute import Run
+
+        _runs.append(Run)
+    made: Run = _runs[0](plan, sources, backend, uses)
+    return made
+
+
+def sites_of(sources: list[Any]) -> tuple[Any, ...]:
+    """The lines that recorded the nodes among the sources; None for numbers."""
+    found: list[Any] = []
+    for source in sources:
+        if type(source) is Node:
+            node: Node = source
+            found.append(node.site)
+        else:
+            found.append(None)
+    return tuple(found)
 
 
 def expression_for(
@@ -250,7 +273,7 @@ def run_plan(run: Run | DeviceRun, outputs: list[Node], wanted: Wanted) -> None:
     finally:
         running.depth -= 1
         taken: set[int] = set()
-        made = (run.plan, tuple([s.site if type(s) is Node else None for s in run.sources]), wanted)
+        made = (run.plan, sites_of(run.sources), wanted)
         ledger.plan(made, run.sources)
         for node, slot in zip(outputs, run.plan.outputs, strict=True):
             value = run.memory[slot] if finished or slot in run.done else None

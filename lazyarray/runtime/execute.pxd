@@ -3,14 +3,17 @@ cimport cython
 
 from lazyarray.ir.node cimport Key, Node
 from lazyarray.native.primitives cimport address_of, count
+from lazyarray.runtime.ledger cimport Ledger
+
+cdef Ledger ledger
 
 cdef class BoundLauncher:
     cdef public object extents, program, strides
 
 cdef class Ready:
-    cdef public object backend, launcher, step
-    cdef public bint blind
-    cdef public tuple offsets, origins, slots
+    cdef public object backend, launcher, step, name, ops, loaded, stored
+    cdef public bint blind, raising, rewrites
+    cdef public tuple offsets, origins, slots, writes
 
 cdef class Run:
     cdef public object plan, backend, uses

@@ -58,7 +58,10 @@ class BoundLauncher:
 class Ready:
     """A step with all that does not change from run to run."""
 
-    __slots__ = ("backend", "blind", "launcher", "offsets", "origins", "slots", "step")
+    __slots__ = (
+        "backend", "blind", "launcher", "loaded", "name", "offsets", "ops", "origins", "raising", "rewrites", "slots",
+        "step", "stored", "writes",
+    )  # fmt: skip
 
     def __init__(self, step: KernelStep, backend: Backend, program: Program, origins: Sequence[int | None]) -> None:
         self.step = step
@@ -66,6 +69,9 @@ class Ready:
         make: Any = getattr(program, "launcher", None)
         self.launcher: Launcher = (make or partial(BoundLauncher, program))(step.extents, step.strides)
         self.blind = program.blind
+        self.raising, self.rewrites = bool(step.raising), step.rewrites
+        self.name, self.ops, self.loaded, self.stored = step.name, step.ops, step.loaded, step.stored
+        self.writes = step.writes
         self.slots = tuple([walk.slot for walk in step.walks])
         self.offsets = tuple([walk.offset for walk in step.walks])
         # Of each scalar: the place of its source, or the literal in a tuple.
@@ -142,10 +148,11 @@ class Run:
 
     def launch(self, step: KernelStep) -> None:
         memory = self.memory
-        for slot in step.writes:
+        ready: Ready | None = self.plan.ready.get(id(step))
+        writes = step.writes if ready is None else ready.writes
+        for slot in writes:
             if memory[slot] is None:
                 self.make(slot)
-        ready: Ready | None = self.plan.ready.get(id(step))
         if ready is None or ready.backend is not self.backend:
             program = self.backend.compile(step.kernel)
             self.plan.ready[id(step)] = ready = Ready(step, self.backend, program, self.plan.origins)
@@ -161,11 +168,11 @@ class Run:
             at += 1  # noqa: SIM113  (C counts faster than `enumerate`)
         scalars = self.numbers(ready)
         if not ledger.listening:
-            if step.raising:
+            if ready.raising:
                 self.launch_watched(ready, pointers, scalars)
             else:
                 ready.launcher.launch(pointers, scalars)
-            ledger.kernel(step.name, step.ops, step.loaded, step.stored)
+            ledger.kernel(ready.name, ready.ops, ready.loaded, ready.stored)
             return
         self.timed(ready, pointers, scalars)
 
@@ -210,7 +217,7 @@ class Run:
         at once.
         """
         step, launcher = ready.step, ready.launcher
-        if ready.blind or (step.rewrites and self.in_place(step)):
+        if ready.blind or (ready.rewrites and self.in_place(step)):
             wanted_nodes = self.wanted_nodes(step)
             if not wanted_nodes:
                 launcher.launch(pointers, scalars)

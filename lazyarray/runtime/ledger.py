@@ -130,10 +130,60 @@ class Runs:
         return [run.name for run in self.library_runs]
 
 
+COUNTS: Final = (
+    "evaluations",
+    "launches",
+    "compiles",
+    "disk_hits",
+    "library_calls",
+    "fallbacks",
+    "materialisations",
+    "allocations",
+    "bytes_allocated",
+    "bytes_read",
+    "bytes_written",
+    "transfers",
+    "bytes_transferred",
+)  # since the process began
+
+
 class Ledger:
     """Counts, and the recordings that are open now (innermost last)."""
 
-    __slots__ = ("_counts", "_fallbacks", "_open", "busy_seconds", "compile_seconds", "refusing")
+    __slots__ = (
+        "_fallbacks",
+        "_open",
+        "allocations",
+        "busy_seconds",
+        "bytes_allocated",
+        "bytes_read",
+        "bytes_transferred",
+        "bytes_written",
+        "compile_seconds",
+        "compiles",
+        "disk_hits",
+        "evaluations",
+        "fallbacks",
+        "launches",
+        "library_calls",
+        "materialisations",
+        "refusing",
+        "transfers",
+    )  # fmt: skip
+
+    evaluations: int
+    launches: int
+    compiles: int
+    disk_hits: int
+    library_calls: int
+    fallbacks: int
+    materialisations: int
+    allocations: int
+    bytes_allocated: int
+    bytes_read: int
+    bytes_written: int
+    transfers: int
+    bytes_transferred: int
 
     def __init__(self) -> None:
         self.compile_seconds = 0.0  # since the start, loading from disk included
@@ -141,24 +191,8 @@ class Ledger:
         self.refusing: list[Callable[[str, str], None]] = []  # told of events before they happen, and may raise
         self._open: list[Runs] = []
         self._fallbacks: dict[str, int] = {}
-        self._counts: dict[str, int] = dict.fromkeys(
-            (
-                "evaluations",
-                "launches",
-                "compiles",
-                "disk_hits",
-                "library_calls",
-                "fallbacks",
-                "materialisations",
-                "allocations",
-                "bytes_allocated",
-                "bytes_read",
-                "bytes_written",
-                "transfers",
-                "bytes_transferred",
-            ),
-            0,
-        )
+        for name in COUNTS:
+            setattr(self, name, 0)
 
     def kernel(
         self,
@@ -172,10 +206,9 @@ class Ledger:
         elements: int = 0,
     ) -> None:
         """A kernel was launched."""
-        counts = self._counts
-        counts["launches"] += 1
-        counts["bytes_read"] += bytes_read
-        counts["bytes_written"] += bytes_written
+        self.launches += 1
+        self.bytes_read += bytes_read
+        self.bytes_written += bytes_written
         if self._open:
             self.busy_seconds += seconds
             run = KernelRun(name, ops, bytes_read, bytes_written, site, seconds, start, elements)
@@ -192,10 +225,9 @@ class Ledger:
         start: float = 0.0,
     ) -> None:
         """A library function ran on evaluated arguments."""
-        counts = self._counts
-        counts["library_calls"] += 1
-        counts["bytes_read"] += bytes_read
-        counts["bytes_written"] += bytes_written
+        self.library_calls += 1
+        self.bytes_read += bytes_read
+        self.bytes_written += bytes_written
         if self._open:
             self.busy_seconds += seconds
             run = LibraryRun(name, bytes_read, bytes_written, site, seconds, start)
@@ -204,11 +236,10 @@ class Ledger:
 
     def replayed(self, launches: int, calls: tuple[str, ...], bytes_read: int, bytes_written: int) -> None:
         """Kernels and library calls ran as one; only while nobody records."""
-        counts = self._counts
-        counts["launches"] += launches
-        counts["library_calls"] += len(calls)
-        counts["bytes_read"] += bytes_read
-        counts["bytes_written"] += bytes_written
+        self.launches += launches
+        self.library_calls += len(calls)
+        self.bytes_read += bytes_read
+        self.bytes_written += bytes_written
 
     def fallback(self, name: str, given: Iterable[Any] = ()) -> FallbackRun | None:
         """NumPy runs in the place of something that is not compiled; `given`: its arguments.
@@ -217,7 +248,7 @@ class Ledger:
         """
         for refuse in self.refusing:
             refuse("fallback", name)
-        self._counts["fallbacks"] += 1
+        self.fallbacks += 1
         self._fallbacks[name] = self._fallbacks.get(name, 0) + 1
         run = None
         if self._open:
@@ -251,7 +282,7 @@ class Ledger:
 
     def compiled(self, seconds: float = 0.0, start: float = 0.0) -> None:
         """A kernel was compiled."""
-        self._counts["compiles"] += 1
+        self.compiles += 1
         self.compile_seconds += seconds
         for runs in self._open:
             runs.compiles += 1
@@ -259,7 +290,7 @@ class Ledger:
 
     def disk_hit(self, seconds: float = 0.0, start: float = 0.0) -> None:
         """A kernel was loaded from the cache on disk."""
-        self._counts["disk_hits"] += 1
+        self.disk_hits += 1
         self.compile_seconds += seconds
         for runs in self._open:
             runs.disk_hits += 1
@@ -269,7 +300,7 @@ class Ledger:
         """Pending nodes are being evaluated."""
         for refuse in self.refusing:
             refuse("evaluation", reason)
-        self._counts["evaluations"] += 1
+        self.evaluations += 1
         if self._open:
             run = EvaluationRun(reason, find_site(sys._getframe()), time.perf_counter())
             for runs in self._open:
@@ -278,9 +309,8 @@ class Ledger:
 
     def allocation(self, nbytes: int) -> None:
         """Memory for a result was taken from the pool."""
-        counts = self._counts
-        counts["allocations"] += 1
-        counts["bytes_allocated"] += nbytes
+        self.allocations += 1
+        self.bytes_allocated += nbytes
         for runs in self._open:
             runs.allocations += 1
             runs.bytes_allocated += nbytes
@@ -289,9 +319,8 @@ class Ledger:
         """Values are being copied between the host and a device."""
         for refuse in self.refusing:
             refuse("transfer", f"{nbytes} bytes {way}: {reason}")
-        counts = self._counts
-        counts["transfers"] += count
-        counts["bytes_transferred"] += nbytes
+        self.transfers += count
+        self.bytes_transferred += nbytes
         if self._open:
             transfer = Transfer(way, nbytes, reason, find_site(sys._getframe()))
             for runs in self._open:
@@ -299,7 +328,7 @@ class Ledger:
 
     def materialisation(self, what: str, nbytes: int, reason: str, site: Site | None = None) -> None:
         """A value was written to memory though nobody asked for it."""
-        self._counts["materialisations"] += 1
+        self.materialisations += 1
         if self._open:
             entry = Materialisation(what, nbytes, reason, site)
             for runs in self._open:
@@ -307,7 +336,7 @@ class Ledger:
 
     def counters(self) -> dict[str, Any]:
         """All counts since the process began; under "fallbacks_by_name" the fallbacks one by one."""
-        return {**self._counts, "fallbacks_by_name": dict(self._fallbacks)}
+        return {**{name: getattr(self, name) for name in COUNTS}, "fallbacks_by_name": dict(self._fallbacks)}
 
     @contextmanager
     def recording(self) -> Iterator[Runs]:
