@@ -7,6 +7,7 @@ from lazyarray.native.primitives cimport remember, same_memory, size_of_memory
 from lazyarray.runtime.root cimport Root
 
 cdef type _nparray
+cdef Py_ssize_t _LARGEST
 
 @cython.locals(base=Root)
 cdef _seen(Fields array)

@@ -25,6 +25,7 @@ from lazyarray.runtime.root import Root  # cimport
 
 _nparray: Final = np.ndarray
 _IMMEDIATE: Final = IMMEDIATE
+_LARGEST: Final = 32  # bytes of an element
 REMEMBERED: Final = 8  # lent arrays that a base can take back
 
 
@@ -203,8 +204,8 @@ def overwrite(array: Fields, key: Any, value: Any) -> bool:
                 return False
             region[...] = value
             return True
-    elif type(value) is _nparray:
-        # `a[i] += b` reads, adds in place, and writes what is there already.
+    elif type(value) is _nparray and address_of(value) - address_of(memory) < _LARGEST * size_of_memory(memory):
+        # Perhaps of this memory: `a[i] += b` reads, adds in place, and writes what is there already.
         try:
             region = whole[key]
         except (IndexError, ValueError, TypeError):
