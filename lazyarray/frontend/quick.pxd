@@ -34,6 +34,9 @@ cdef dict _VIEW_KEYS
 cdef _key_of(Op op, tuple operands)
 cdef _own_of(Op op, a, b)
 
+@cython.locals(size=Py_ssize_t, extent=Py_ssize_t, place=Py_ssize_t)
+cpdef Py_ssize_t broadcast_size(tuple a, tuple b)
+
 @cython.locals(node=Node)
 cpdef Node record_node(Key key, tuple args, site)
 @cython.locals(array=Fields)

@@ -227,6 +227,20 @@ def _own_of(op: Op, a: Any, b: Any) -> Any:
 # ---- operators
 
 
+def broadcast_size(a: Any, b: Any) -> int:
+    """How many elements two shapes have together, where they fit."""
+    if len(a) < len(b):
+        a, b = b, a
+    size = 1
+    place = len(b) - len(a)
+    for extent in a:
+        if place >= 0 and b[place] > extent:
+            extent = b[place]
+        size *= extent
+        place += 1
+    return size
+
+
 def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
     """`op` over one array; the user's line is `plain` frames above the caller, `compiled` of them Python's always."""
     a = self._np
@@ -270,7 +284,11 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
                 a = None
                 return op.slow(self, other)
         m = size_of_memory(b)
-        if n >= limit or m >= limit or (n * m >= limit and not same_shape(a, b)):
+        if (
+            n >= limit
+            or m >= limit
+            or (n * m >= limit and not same_shape(a, b) and broadcast_size(a.shape, b.shape) >= limit)
+        ):
             a = b = None
             return op.slow(self, other)
     elif n < limit and (kind is float or kind is int or kind in _NUMBERS):

@@ -113,3 +113,22 @@ def test_foreign_memory_is_read_and_not_copied_for_one_pass() -> None:
         assert isinstance(lazyarray.asarray(memory).sum(), numpy.float64)
         assert type.__repr__(type(own.sum())) == "<class 'lazyarray.frontend.scalar.LazyScalar'>"
     assert not runs.fallbacks
+
+
+def test_operands_that_broadcast_to_a_small_result_run_at_once() -> None:
+    x = lazyarray.array(numpy.random.default_rng(0).random((100, 100)))
+    column, row = lazyarray.array(numpy.arange(600.0).reshape(600, 1)), lazyarray.array(numpy.arange(600.0))
+    with lazyarray.config.set(eager_below=65536):
+        found = [x - x.max(axis=1, keepdims=True), lazyarray.multiply(x, x[:1]), x / x[:, :1], column[:100] + row]
+        large = column * row
+    assert all(made._np is not None for made in found)
+    assert large._np is None
+    data = numpy.asarray(x)
+    wanted = [
+        data - data.max(axis=1, keepdims=True), data * data[:1], data / data[:, :1],
+        numpy.arange(100.0).reshape(100, 1) + numpy.arange(600.0),
+    ]  # fmt: skip
+    for have, want in zip(found, wanted, strict=True):
+        numpy.testing.assert_array_equal(numpy.asarray(have), want)
+    assert large.shape == (600, 600)
+    assert float(large[3, 5]) == 15.0

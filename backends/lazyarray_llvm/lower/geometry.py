@@ -16,7 +16,9 @@ _BLOCK_ELEMENTS = 1 << 14  # elements of one task of a streaming kernel
 # power of two as stride maps them to one set (4096 x 4096 float64: 16 ms, 45 ms with 256; 3000 x 3000: 8 and 7 ms).
 _TILE = 32
 _TILE_ROWS = 64
-_SERIAL_BYTES = 96 << 10  # launches that move less run on the calling thread (waking a worker costs some 5 us)
+# Launches that move less run on the calling thread: it has done them in some 6 us, and a worker takes 5 to wake. On a
+# loaded machine a worker that lost its core in the middle of such a launch held the caller for milliseconds.
+_SERIAL_BYTES = 256 << 10
 
 
 class Phase(NamedTuple):
