@@ -63,7 +63,7 @@ def fma(x, y, z: tl.constexpr):
 
 @triton.jit
 def turned_sine(x, quarters: tl.constexpr):
-    """sin(x + quarters * pi / 2) of float64 below `_SMALL`: off by at most 1.2 ULP.
+    """sin(x + quarters * pi / 2) of float64 below `_SMALL`: off by 1.44 ULP at most, of those tried.
 
     x is brought to [-pi/4, pi/4]; there both functions are polynomials (with the coefficients of fdlibm).
     """
