@@ -49,7 +49,7 @@ def test_methods_have_the_signatures_and_docstrings_of_numpys(name: str) -> None
 def test_functions_have_the_signatures_of_numpys(name: str) -> None:
     theirs, ours = getattr(numpy, name), getattr(lazyarray, name)
     assert signature_of(ours) == signature_of(theirs)
-    assert ours.__doc__ == theirs.__doc__
+    assert ours is theirs or ours.__doc__.startswith(theirs.__doc__.rstrip())
     assert getattr(ours, "__text_signature__", None) == getattr(theirs, "__text_signature__", None)
     assert hasattr(ours, "__signature__") == hasattr(theirs, "__signature__")
 
