@@ -20,7 +20,7 @@ from tests.frontend.agreement import MODES, agree
 IADD: Any = operator.iadd
 IMATMUL: Any = operator.imatmul
 NAMES = sorted({u.__name__ for u in UFUNCS.values()})
-ATTRIBUTES = "nin nout nargs ntypes types identity signature __name__ __qualname__ __module__ __doc__".split()
+ATTRIBUTES = "nin nout nargs ntypes types identity signature __name__ __qualname__ __module__".split()
 
 
 def signature_of(function: Any) -> Any:

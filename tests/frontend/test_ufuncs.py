@@ -175,7 +175,7 @@ def test_attributes_are_numpys(name: str) -> None:
     ours, theirs = getattr(lazyarray, name), getattr(numpy, name)
     if name == "matmul":
         ours = UFUNCS[name]
-    for attribute in ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature", "__name__", "__doc__"):
+    for attribute in ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature", "__name__"):
         assert getattr(ours, attribute) == getattr(theirs, attribute)
     assert repr(ours) == repr(theirs)
     assert pickle.loads(pickle.dumps(ours)) is ours

@@ -40,6 +40,7 @@ class Operand:
     def __init__(self, value: Any, bound: Bound) -> None:
         self.array = numpy.asarray(value)
         self.bound = bound
+        self.values = self.array.copy()  # the step may write over the array
         self.kind = self.array.dtype.kind
         self.dtype = self.array.dtype
         magnitude = numpy.abs(self.array.astype("c16" if self.kind == "c" else "f8"))
@@ -171,14 +172,14 @@ def refuse_undefined(step: Step, operands: list[Operand], result: Any) -> None:
         for o in operands:
             if o.kind not in "fc":
                 continue
-            real = o.array.real.astype("f8")
+            real = o.values.real.astype("f8")
             if not (numpy.isfinite(real).all() and (real > limits.min).all() and (real < limits.max).all()):
                 raise Refused("a float outside the integer range")
-    if step.rule == "sign of nan" and any(o.kind == "f" and numpy.isnan(o.array).any() for o in operands):
+    if step.rule == "sign of nan" and any(o.kind == "f" and numpy.isnan(o.values).any() for o in operands):
         raise Refused("the sign of NaN")
     if step.rule == "extremum":
         for o in operands:
-            parts = [o.array.real, o.array.imag] if o.kind == "c" else [o.array]
+            parts = [o.values.real, o.values.imag] if o.kind == "c" else [o.values]
             if any((numpy.signbit(p) & (p == 0)).any() for p in parts if p.dtype.kind == "f"):
                 raise Refused("the sign of zero of an extremum")
 

@@ -91,6 +91,13 @@ def test_a_transcendental_result_is_as_exact_as_the_loop_that_its_operands_choos
     assert limits["v2"].absolute == 0.0
 
 
+def test_the_sign_of_a_nan_that_the_step_writes_over_is_refused() -> None:
+    shadow = Shadow()
+    shadow, _ = admit(shadow, Step("v0 = np.array([np.nan, 1.0])", "exact", (), "v0"))
+    with pytest.raises(Refused):
+        shadow.apply(Step("np.copysign(1.0, v0, out=v0)", "sign of nan", ("v0",), "v0"))
+
+
 def test_a_power_of_unsigned_and_signed_integers_is_a_float() -> None:
     assert power_rule("transcendental", numpy.uint64(3), numpy.int8(2)) == "transcendental"
     assert power_rule("transcendental", numpy.int8(3), 2) == "exact"
