@@ -30,7 +30,7 @@ from lazyarray.runtime.buffer import owns_alone
 from lazyarray.runtime.device import in_use
 
 DType = np.dtype[Any]
-_SEARCHED_BYTES: Final = 1 << 20
+_SEARCHED: Final = 8  # bytes for each element below which operands run at once: NumPy searches 50 in a nanosecond
 NO_VALUE: Final[Any] = getattr(np, "_NoValue")  # noqa: B009  (NumPy's stubs have it in some releases)
 BOOL: Final = np.dtype(bool)
 INTP: Final = np.dtype(np.intp)
@@ -284,7 +284,7 @@ def quickly_searched(x: ndarray, axes: tuple[int, ...]) -> Any:
         return None
     node = value(x)
     spec = node.key.spec
-    if spec.nbytes > _SEARCHED_BYTES or spec.dtype.kind not in "iuf" or spec.dtype.itemsize < 4:
+    if spec.nbytes > _SEARCHED * config.eager_below or spec.dtype.kind not in "iuf" or spec.dtype.itemsize < 4:
         return None
     return node.data if axes and axes[-1] == spec.ndim - 1 else None
 
