@@ -8,9 +8,10 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.frontend.array import assign, from_node, ndarray, scalar_from_node, value
-from lazyarray.frontend.dispatch import Uncompiled
+from lazyarray.frontend.dispatch import Uncompiled, adopt
 from lazyarray.frontend.record import WEAK, broadcast_shape, call_, dummy, map_
 from lazyarray.frontend.reductions import NO_VALUE, operand, reduce
+from lazyarray.frontend.regions import short_product
 from lazyarray.frontend.views import view_by
 from lazyarray.ir.node import Library, Shape
 
@@ -28,6 +29,9 @@ def _common(x: ndarray, y: ndarray) -> DType:
 
 
 def _record(library: Library, x: ndarray, y: ndarray, shape: Shape) -> Any:
+    short = short_product(x, y)
+    if short is not None:
+        return adopt(library.function(*short))
     node = call_(library, (value(x), value(y)), shape, _common(x, y))
     return from_node(node) if shape else scalar_from_node(node)
 

@@ -19,7 +19,7 @@ from lazyarray.frontend.handle import OPERATORS, Handle, serve
 from lazyarray.frontend.overrides import ask_ufunc
 from lazyarray.frontend.quick import Op, tell, unary
 from lazyarray.frontend.record import COMPILED, NUMBERS, memo_of, note_errors, view_key
-from lazyarray.frontend.regions import claim, show, take_all, wake, window
+from lazyarray.frontend.regions import claim, short_product, show, take_all, wake, window
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.scalar_power import shortcut_power, warned
 from lazyarray.ir.installed import POWER_READS_SCALARS
@@ -182,6 +182,11 @@ def _matmul(self: Any, other: Any) -> Any:
             return core.plain(found) if type(found) is _nparray else found
         del b
     del a
+    if type(other) is ndarray:
+        short = short_product(self, other)
+        if short is not None:
+            found = short[0] @ short[1]
+            return core.plain(found) if type(found) is _nparray else found
     return NotImplemented if calls.defers(self, other, False) else ufuncs.matmul(self, other)
 
 

@@ -33,6 +33,8 @@ FILL_LIMIT: Final = 1 << 20  # elements up to which a number is written into a r
 STAYS: Final = 1 << 20  # bytes from which an array on a device is not brought back to be written piece by piece
 CHAIN: Final = 8  # recorded small writes after which an array is taken to be written piece by piece
 PEEKS: Final = 16  # small reads of an expression after which it is taken to be read piece by piece
+SHORT_PRODUCT: Final = 1 << 20  # multiplications up to which a product in memory is made at once: some 0.1 ms
+_BY_BLAS: Final = "fdFD"
 # Ufuncs whose bits are NumPy's in compiled kernels too.
 QUIET: Final = frozenset([name for name, op in OPS.items() if op.ufunc is not None and not op.transcendental])
 PIECES: Final = "read piece by piece"
@@ -101,6 +103,27 @@ def memory_at(array: Any) -> Array | None:
         data = show(view, data)
     part = array._part
     return data if part is None else data.real if part == "real" else data.imag
+
+
+def short_product(x: Any, y: Any) -> tuple[Array, Array] | None:
+    """The operands of a product in memory, to be read now and not kept; None where recording costs less than making it.
+
+    NumPy calls BLAS on them as an evaluation would.
+    """
+    if not config.eager_below or in_use():
+        return None
+    a, b = x._np, y._np
+    if a is None:
+        a = memory_at(x)
+    if b is None and a is not None:
+        b = memory_at(y)
+    if a is None or b is None or a.dtype.char not in _BY_BLAS or a.dtype is not b.dtype:
+        return None
+    length = a.shape[-1] if a.ndim else 1
+    if not length:
+        return None
+    rows, columns = a.size // length, b.size // length  # of stacks, more than there are
+    return (a, b) if rows * columns < config.eager_below and a.size * columns <= SHORT_PRODUCT else None
 
 
 def reflected(function: np.ufunc, method: str, number: Any, array: Any) -> Any:
