@@ -11,7 +11,7 @@ from lazyarray.frontend.array import ndarray
 from lazyarray.frontend.dispatch import adopt, describe, export, same
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.scalar import LazyScalar
-from lazyarray.frontend.ways import NUMPY, with_way
+from lazyarray.frontend.ways import NUMPY, tell, with_way
 
 
 def _method(base: type, name: str) -> Callable[..., Any]:
@@ -139,10 +139,10 @@ def extend() -> dict[str, Any]:
             return generator(made.bit_generator)
         return made
 
-    return {
-        "Generator": generator,
-        "RandomState": state,
+    functions = {
         "shuffle": describe(_shuffling(np.random.shuffle), np.random.shuffle, "random.shuffle"),
         **{name: _seeded(getattr(np.random, name)) for name in _SEEDED},
         "default_rng": describe(default_rng, np.random.default_rng, "random.default_rng"),
     }
+    told = {name: tell(made, getattr(np.random, name), NUMPY) for name, made in functions.items()}
+    return {"Generator": generator, "RandomState": state, **told}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -142,3 +143,51 @@ def test_products_are_recorded_with_lazy_operands() -> None:
         assert not runs.evaluations
     y = numpy.arange(10_000.0).reshape(100, 100)
     numpy.testing.assert_array_equal(numpy.asarray(product), numpy.dot((y + 1).T, y * 2) + 1)
+
+
+PRODUCTS: dict[str, Callable[[Any, Any], Any]] = {
+    "vector @ part": lambda np, x: x[:, 3] @ x[:, 4:],
+    "part @ vector": lambda np, x: x[5:, :] @ x[0],
+    "dot of columns": lambda np, x: np.dot(x[:, 1], x[:, 2]),
+    "dot of a part": lambda np, x: np.dot(x[:20].T, x[:20, 0]),
+    "inner": lambda np, x: np.inner(x, x[2]),
+    "vdot": lambda np, x: np.vdot(x[:, 0], x[:, 1]),
+    "matmul": lambda np, x: np.matmul(x[:4], x.T),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_short_products_of_what_is_in_memory_are_made_at_once(name: str) -> None:
+    data = numpy.random.default_rng(0).standard_normal((300, 40))
+    want = PRODUCTS[name](numpy, data)
+    x = lazyarray.evaluate(lazyarray.array(data) * 1.0)
+    with lazyarray.record_runs() as runs:
+        got = PRODUCTS[name](lazyarray, x)
+        assert not runs.library_calls
+        assert not runs.evaluations
+    assert type(got) is (lazyarray.ndarray if isinstance(want, numpy.ndarray) else type(want))
+    numpy.testing.assert_array_equal(numpy.asarray(got), want)
+    x *= 0.0  # what was made is no view
+    numpy.testing.assert_array_equal(numpy.asarray(got), want)
+
+
+def test_products_that_are_long_or_of_pending_arrays_are_recorded() -> None:
+    x = lazyarray.evaluate(lazyarray.ones((300, 400)) * 1.0)
+    with lazyarray.record_runs() as runs:
+        unused = x.T @ x
+        pending = (x * 2.0)[0] @ x.T
+        assert not runs.library_calls
+        del unused
+        assert float(pending[0]) == 800.0
+    assert runs.library_calls == ["matmul"]
+
+
+def test_products_that_do_not_fit_are_numpys_error() -> None:
+    data = numpy.ones((300, 40))
+    x = lazyarray.evaluate(lazyarray.array(data) * 1.0)
+    for call in (lambda x: x[0] @ x, lambda x: x @ x[:, 0]):
+        with pytest.raises(ValueError, match="matmul") as theirs:
+            call(data)
+        with pytest.raises(ValueError, match="matmul") as ours:
+            call(x)
+        assert str(ours.value) == str(theirs.value)
