@@ -18,6 +18,7 @@ from typing import Any, Final
 _HERE: Final = os.path.dirname(os.path.abspath(__file__))
 LIBRARY: Final = os.path.join(_HERE, "lib")
 INDEX: Final = "index.txt"  # the Python, then a line for each module: its name, file below `lib`, digest
+_taken_in: Final[list[bytes]] = []  # the digest of `_written_in_c`, once it is known
 
 
 def _read(file: str) -> bytes:
@@ -27,15 +28,20 @@ def _read(file: str) -> bytes:
 
 def digest_of(source: str) -> str:
     """Identifies a module's source and its C types, as Python's own hash-based bytecode files do."""
-    types = source.removesuffix(".py") + ".pxd"
-    parts = [
-        _read(source),
-        _read(types) if os.path.exists(types) else b"",
-        _read(os.path.join(_HERE, "primitives.pxd")),
-        _read(os.path.join(_HERE, "recycled.pxd")),
-        _read(os.path.join(os.path.dirname(_HERE), "frontend", "vectors.pxd")),
-    ]
-    return source_hash(b"\0".join(parts)).hex()
+    try:
+        types = _read(source.removesuffix(".py") + ".pxd")
+    except FileNotFoundError:
+        types = b""
+    return source_hash(b"\0".join((_read(source), types, _written_in_c()))).hex()
+
+
+def _written_in_c() -> bytes:
+    """What any module may take in, as one digest: they are more text than most modules."""
+    if not _taken_in:
+        files = (os.path.join(_HERE, "primitives.pxd"), os.path.join(_HERE, "recycled.pxd"))
+        vectors = os.path.join(os.path.dirname(_HERE), "frontend", "vectors.pxd")
+        _taken_in.append(source_hash(b"\0".join([_read(file) for file in (*files, vectors)])))
+    return _taken_in[0]
 
 
 def find_compiled(library: str = LIBRARY) -> tuple[dict[str, str], str]:
