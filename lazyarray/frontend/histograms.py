@@ -26,7 +26,7 @@ from lazyarray.frontend.record import (
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node
 from lazyarray.runtime import evaluate as boundary
-from lazyarray.runtime.device import in_use
+from lazyarray.runtime.device import in_use, stays_home
 from lazyarray.runtime.ledger import ledger
 
 _PIECE: Final = 1 << 13  # fewest elements that are counted in a table of their own
@@ -62,7 +62,7 @@ def histogram(
     low, high = _outer_edges(a, range)
     edges = _edges_of(count, low, high, a.dtype)[0].copy()
     flat = a if a.ndim == 1 else a.reshape(-1)
-    if in_use():
+    if _is_elsewhere(flat):
         counts = _count_there(flat, count, low, high)
     else:
         # Ends that data have are others each time: nothing to replay.
@@ -71,6 +71,11 @@ def histogram(
     if density:
         return counts / wrap(np.array(np.diff(edges), float)) / counts.sum(), wrap(edges)
     return counts, wrap(edges)
+
+
+def _is_elsewhere(array: Any) -> bool:
+    """Whether an array's values are on a device, or will be computed there."""
+    return type(array) is ndarray and in_use() and (not stays_home() or device_of(value(array)) is not None)
 
 
 def _count_bins(a: ndarray, count: int, low: Any, high: Any) -> ndarray:
@@ -133,7 +138,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
         result = run_there("bincount", (x,), {"weights": weights, "minlength": minlength})
         if result is not NotImplemented:
             return result  # type: ignore[no-any-return]
-        raise Uncompiled
+        if any(_is_elsewhere(array) for array in (x, weights)):
+            raise Uncompiled
     if (
         type(x) is not ndarray
         or x.ndim != 1

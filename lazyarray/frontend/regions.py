@@ -21,7 +21,7 @@ from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.buffer import ALONE_HERE, Base, owns_alone
-from lazyarray.runtime.device import in_use
+from lazyarray.runtime.device import in_use, stays_home
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
 
@@ -105,18 +105,23 @@ def memory_at(array: Any) -> Array | None:
     return data if part is None else data.real if part == "real" else data.imag
 
 
+def _is_remote(array: Any) -> bool:
+    node = array._base.node if array._node is None else array._node
+    return node is not None and node.remote is not None
+
+
 def short_product(x: Any, y: Any) -> tuple[Array, Array] | None:
     """The operands of a product in memory, to be read now and not kept; None where recording costs less than making it.
 
     NumPy calls BLAS on them as an evaluation would.
     """
-    if not config.eager_below or in_use():
+    if not config.eager_below or not stays_home():
         return None
     a, b = x._np, y._np
     if a is None:
-        a = memory_at(x)
+        a = None if _is_remote(x) else memory_at(x)
     if b is None and a is not None:
-        b = memory_at(y)
+        b = None if _is_remote(y) else memory_at(y)
     if a is None or b is None or a.dtype.char not in _BY_BLAS or a.dtype is not b.dtype:
         return None
     length = a.shape[-1] if a.ndim else 1

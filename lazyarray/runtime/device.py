@@ -271,6 +271,11 @@ def in_use() -> bool:
     return _Seen.any or config.device != HOST or hasattr(_loaded.get(config.backend), "device_kind")
 
 
+def stays_home() -> bool:
+    """True when what is computed from the host's values alone is computed on the host."""
+    return config.device == HOST and not hasattr(_loaded.get(config.backend), "device_kind")
+
+
 def is_host(name: str) -> bool:
     """True for the device that is NumPy's memory."""
     return name == HOST
