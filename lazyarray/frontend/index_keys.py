@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, NoReturn
 from weakref import WeakKeyDictionary
@@ -192,6 +193,8 @@ def _refuse_count(rank: int, count: int) -> NoReturn:
 def _in_bounds(item: int, axis: int, extent: int) -> int:
     if -extent <= item < extent:
         return item + extent if item < 0 else item
+    if not -sys.maxsize - 1 <= item <= sys.maxsize:
+        np.empty(0)[item]  # NumPy's error
     raise IndexError(f"index {item} is out of bounds for axis {axis} with size {extent}")
 
 
@@ -269,6 +272,7 @@ def _place(array: ndarray, shape: Shape, items: list[Any], dots: int, dotted: in
     named: list[int] = []
     indices: list[Any] = []
     masks: list[Any] = []
+    fitting = True
     runs: list[int] = []  # places (in the expanded key) of everything that NumPy counts as advanced
     axis = at = out = 0
     position = -1
@@ -292,6 +296,9 @@ def _place(array: ndarray, shape: Shape, items: list[Any], dots: int, dotted: in
             masks.append(item)
             for k, extent in enumerate(item.shape):
                 if extent != shape[axis + k]:
+                    if not extent:
+                        fitting = False  # NumPy lets it select nothing
+                        continue
                     raise IndexError(
                         f"boolean index did not match indexed array along axis {axis + k}; size of axis is "
                         f"{shape[axis + k]} but size of corresponding boolean axis is {extent}"
@@ -309,7 +316,7 @@ def _place(array: ndarray, shape: Shape, items: list[Any], dots: int, dotted: in
     if not adjacent:
         position = 0
     view = index_map.index(map_of(array), tuple(basic))
-    mask = masks[0] if len(masks) == 1 and not indices else None
+    mask = masks[0] if len(masks) == 1 and not indices and fitting else None
     found: tuple[Any, ...] = ()
     if mask is None:
         arrays: list[Any] = []

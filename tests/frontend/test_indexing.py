@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -176,3 +177,31 @@ def test_drawn_keys_agree(eager_below: int, data: Any) -> None:
         return read, x
 
     agree(program, eager_below)
+
+
+@MODES
+@pytest.mark.parametrize(
+    "key",
+    [
+        lambda np: np.zeros(0, bool),
+        lambda np: (np.zeros(0, bool), 3),
+        lambda np: (slice(2), np.zeros(0, bool)),
+        lambda np: (np.zeros(0, bool), np.arange(2)),
+        lambda np: np.zeros((0, 70), bool),
+        lambda np: np.zeros(3, bool),
+        lambda np: 1 << 70,
+        lambda np: -(1 << 70),
+        lambda np: (0, 1 << 70),
+    ],
+)
+def test_keys_that_select_nothing_and_those_beyond_all_indices(key: Callable[[Any], Any], eager_below: int) -> None:
+    def read(np: Any) -> Any:
+        return np.data(numpy.arange(6300.0).reshape(90, 70))[key(np)]
+
+    def write(np: Any) -> Any:
+        x = np.data(numpy.arange(6300.0).reshape(90, 70))
+        x[key(np)] = 7.0
+        return x
+
+    agree(read, eager_below)
+    agree(write, eager_below)
