@@ -71,10 +71,8 @@ def main() -> int:
             rows.append(
                 [name, str(size), *(f"{cell:.1f}" for cell in cells), *(f"{plain / c:.2f}x" for c in cells[1:])]
             )
-    print(", ".join(f"{key} {value}" for key, value in harness.describe_machine().items()))
-    print()
     header = ("line", "elements", "NumPy us", "recorded us", "at once us", "NumPy / recorded", "NumPy / at once")
-    print(harness.format_table(header, rows))
+    harness.print_table(header, rows)
     return 0
 
 

@@ -114,9 +114,7 @@ def format_row(row: Row) -> list[str]:
 
 
 def print_table(rows: Sequence[Row]) -> None:
-    print(", ".join(f"{key} {value}" for key, value in harness.describe_machine().items()))
-    print()
-    print(harness.format_table(HEADER, [format_row(row) for row in rows]))
+    harness.print_table(HEADER, [format_row(row) for row in rows])
     print()
     for what, overs, bound in (
         ("empty cache", [row.wall.over_empty for row in rows], MOST_EMPTY),

@@ -1,10 +1,11 @@
 """Owns timing and comparing: two sides in one process on the same data, turn by turn, medians."""
 
+import math
 import os
 import platform
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -110,6 +111,11 @@ def describe_machine() -> dict[str, str]:
     }
 
 
+def find_mean(ratios: Collection[float]) -> float:
+    """The geometric mean."""
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table with padded columns; all columns but the first and last are right-aligned."""
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
@@ -124,3 +130,10 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     rule = ["-" * width if i in (0, last) else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
     return "\n".join(map(format_row, [header, rule, *rows]))
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """What the figures depend on, and the table of them."""
+    print(", ".join(f"{key} {value}" for key, value in describe_machine().items()))
+    print()
+    print(format_table(header, rows))

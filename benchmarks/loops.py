@@ -79,9 +79,7 @@ def main() -> int:
             rows.append([name, f"{turn:.1f}", f"{kernels:.1f}", f"{turn - kernels:.1f}"])
         recording = least(lambda: body(u, v), rounds)
     rows.append([f"of the first: recording {OPERATIONS} operations", f"{recording:.1f}", "", ""])
-    print(", ".join(f"{key} {value}" for key, value in harness.describe_machine().items()))
-    print()
-    print(harness.format_table(("turn", "us", "kernels us", "over us"), rows))
+    harness.print_table(("turn", "us", "kernels us", "over us"), rows)
     return 0
 
 

@@ -7,7 +7,6 @@ median and, for lazyarray, holds recording, scheduling and `evaluate`. Compiling
 import argparse
 import gc
 import json
-import math
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -98,7 +97,7 @@ def measure_figures(rows: list[Row], quick: bool) -> list[Figure]:
     """The figures beside the workloads."""
     rounds = 3 if quick else 9
     small = overheads.measure_small_arrays(lazyarray, 200 if quick else 2000)
-    mean = math.exp(sum(map(math.log, small.values())) / len(small))
+    mean = harness.find_mean(small.values())
     worst = max(small, key=lambda name: small[name])
     figures = [
         Figure("copy bandwidth reached by (a*b+c)*d - a/(b+1)", 100 * row.bandwidth_share, "%", 80, "", True)

@@ -8,7 +8,6 @@ import argparse
 import fcntl
 import gc
 import json
-import math
 import statistics
 import sys
 import time
@@ -212,7 +211,7 @@ def print_table(record: dict[str, Any], rows: list[Row]) -> None:
     large = [row for row in rows if row.elements >= 90_000]
     ratios = [row.over_best for row in large if row.over_best is not None]
     if ratios:
-        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        mean = harness.find_mean(ratios)
         behind = [f"{row.name} {row.size}" for row in large if row.over_best is not None and row.over_best < 1]
         print(f"at 1e5 elements and more, over the best peer: {mean:.2f}x in the geometric mean of {len(ratios)} rows")
         print(f"behind the best peer: {'; '.join(behind) or 'none'}")

@@ -8,7 +8,6 @@ on disk, then with the one that it left) and the peak memory are those of fresh 
 import argparse
 import gc
 import json
-import math
 import os
 import statistics
 import subprocess
@@ -125,11 +124,6 @@ def measure(name: str, quick: bool) -> Row:
     return Row(name, small, large, cold, warm, *measure_memory(name), difference or of_large)
 
 
-def find_mean(ratios: Sequence[float]) -> float:
-    """The geometric mean."""
-    return math.exp(sum(map(math.log, ratios)) / len(ratios))
-
-
 def format_optional(value: float | None, digits: int = 0) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
@@ -177,9 +171,7 @@ HEADER = (
 
 
 def print_table(rows: Sequence[Row]) -> None:
-    print(", ".join(f"{key} {value}" for key, value in harness.describe_machine().items()))
-    print()
-    print(harness.format_table(HEADER, [format_row(row) for row in rows]))
+    harness.print_table(HEADER, [format_row(row) for row in rows])
     print()
     for size, ratios, bound in (
         ("small", [row.small.ratio for row in rows], MEAN_SMALL),
@@ -187,7 +179,7 @@ def print_table(rows: Sequence[Row]) -> None:
     ):
         if ratios:
             slower = sum(ratio < LOWEST_RATIO for ratio in ratios)
-            mean = f"geometric mean {find_mean(ratios):.2f}x (bound {bound:g}x)"
+            mean = f"geometric mean {harness.find_mean(ratios):.2f}x (bound {bound:g}x)"
             print(f"{size}: {mean}, {slower} of {len(ratios)} below {LOWEST_RATIO:g}x")
     memory = [row.over_mib for row in rows if row.over_mib is not None]
     if memory:

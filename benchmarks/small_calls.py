@@ -119,10 +119,8 @@ def main() -> int:
     turns = QUICK_TURNS if options.quick else TURNS
     found = [measure(line, size, turns) for line in lines() if options.only in line for size in SIZES]
     rows = [[f.line, str(f.size), f"{f.numpy:.0f}", f"{f.lazyarray:.0f}", f"{f.ratio:.2f}"] for f in found]
-    print(", ".join(f"{key} {value}" for key, value in harness.describe_machine().items()))
-    print()
-    print(harness.format_table(("line", "elements", "NumPy ns", "lazyarray ns", "ratio"), rows))
-    mean = math.exp(sum(math.log(f.ratio) for f in found) / len(found))
+    harness.print_table(("line", "elements", "NumPy ns", "lazyarray ns", "ratio"), rows)
+    mean = harness.find_mean([f.ratio for f in found])
     beyond = sum(f.ratio > LIMIT for f in found)
     print(f"\ngeometric mean {mean:.2f}; {beyond} of {len(found)} beyond {LIMIT}")
     if options.json:

@@ -473,7 +473,7 @@ def passing(
 
 _WRITTEN: Final = frozenset({"out", "overwrite_input"})
 # Functions of NumPy's in C that only read, but copy what refuses writes (they ask for NPY_ARRAY_DEFAULT).
-_COPYING: Final = frozenset({"bincount", "interp", "convolve", "correlate"})
+_COPYING: Final = frozenset({"interp", "convolve", "correlate"})
 
 
 def lend(obj: Any) -> Any:

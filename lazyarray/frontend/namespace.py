@@ -276,7 +276,7 @@ def _make(name: str, source: Any) -> tuple[Any, str]:
     if name == "from_dlpack":
         return describe(from_dlpack, source, name), recorded
     if name in GROWING:
-        return growing(name, source), recorded
+        return growing(name, source), ways.REBASED
     if name in REBASED or name in REBASED_ALWAYS:
         return compiled(name, source, rebased(source), at_once=name in REBASED), ways.REBASED
     if name in BY_DTYPE:
@@ -327,7 +327,7 @@ def wrap_member(name: str, value: Any) -> Any:
     if name in RECORDED_MEMBERS:
         return tell(compiled(name, value, RECORDED_MEMBERS[name]), value, way_of_recorded(name))
     if name in GROWING:
-        return tell(growing(name, value), value, way_of_recorded(name))
+        return tell(growing(name, value), value, ways.REBASED)
     if name in REBASED_MEMBERS:
         own = compiled(name, value, rebased(value), at_once=not name.startswith("lib.scimath."))
         return tell(own, value, ways.REBASED)

@@ -24,7 +24,6 @@ _OTHER: Final = {
     **dict.fromkeys("dot einsum inner matmul vdot linalg.matmul".split(), LIBRARY),
     **dict.fromkeys("nonzero isnat matvec vecdot vecmat from_dlpack".split(), NUMPY),
     **dict.fromkeys("shape ndim size".split(), ABOUT),
-    **dict.fromkeys("kron outer linalg.outer".split(), REBASED),
 }
 
 

@@ -8,7 +8,7 @@ from lazyarray.ir.expression import Signature, pending_closure
 from lazyarray.ir.node import Node, Site
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.device import placement
-from lazyarray.runtime.evaluate import Wanted, expression_for, plan_of
+from lazyarray.runtime.evaluate import Wanted, changes, expression_for, plan_of, sites_of
 from lazyarray.schedule.plan import Plan
 
 Sites: TypeAlias = tuple[Site | None, ...]
@@ -18,12 +18,13 @@ Made: TypeAlias = tuple[Plan, Sites, Wanted]
 def foresee(targets: list[Node]) -> tuple[Made, Signature, list[Any]]:
     """What evaluating pending nodes will run, with the signature and its sources.
 
-    An evaluation keeps values that the program names, and remembers which it saw without keeping them: who looks ahead
-    must hold no reference to nodes but the targets, and has that forgotten.
+    An evaluation keeps values that the program names, remembers which it saw without keeping them, and when it last
+    looked for memory to release: who looks ahead holds no reference to nodes but the targets, and has that forgotten.
     """
     with boundary.lock:
-        before = seen_before()
+        before, unseen = seen_before(), changes.nbytes
         outputs, _uses, signature, sources, wanted = expression_for(targets, False)
+        changes.nbytes = unseen
         for node in pending_closure(outputs):
             node.visits = int(node.sequence in before)
         plan = plan_of(signature, device=placement(sources) is not None)
@@ -33,8 +34,3 @@ def foresee(targets: list[Node]) -> tuple[Made, Signature, list[Any]]:
 def seen_before() -> set[int]:
     """The pending nodes that an evaluation has left pending, by number."""
     return {node.sequence for node in boundary.pending() if node.visits}
-
-
-def sites_of(sources: list[Any]) -> Sites:
-    """The lines that recorded the sources of a signature."""
-    return tuple([source.site if type(source) is Node else None for source in sources])

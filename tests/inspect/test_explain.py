@@ -10,6 +10,7 @@ import pytest
 
 import lazyarray as np
 from lazyarray.errors import InspectError
+from lazyarray.runtime import evaluate
 
 HERE = str(Path(__file__))
 
@@ -31,6 +32,23 @@ def test_a_pending_array_is_planned_and_stays_pending() -> None:
     assert {o.line.file for o in kernel.operations if o.line} == {HERE}
     assert (kernel.bytes_read, kernel.bytes_written) == (x.nbytes, x.nbytes)
     assert found.unfused == 6 * x.nbytes  # three passes, each reads and writes
+
+
+def test_explaining_twice_finds_the_same_and_takes_no_turn_of_releasing_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An evaluation takes along results that release memory once enough was made since the last look for them."""
+    monkeypatch.setattr(evaluate, "HELD_UNSEEN", 1 << 18)
+    held = np.evaluate(np.asarray(numpy.ones(1 << 16)) * 2.0)
+    small = held[::2] + 1.0
+    del held
+    y = np.sin(source())
+    first, second = np.explain(y), np.explain(y)
+    assert str(first) == str(second)
+    with np.record_runs() as runs:
+        np.evaluate(y)
+    assert len(runs.kernels) == len(first.kernels) == 2
+    assert small[0] == 3.0
 
 
 def test_an_evaluated_array_tells_what_made_it() -> None:
