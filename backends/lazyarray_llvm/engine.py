@@ -192,7 +192,7 @@ class Engine:
         self._host: Host | None = None
         self._lock = threading.RLock()
         self._modules: dict[str, JitModule] = {}
-        self._kept: list[JitModule] = []
+        self._kept: list[Any] = image.outlive([])
         self._binding: Any = None
         self._target: Any = None
         self._machines: dict[int, Any] = {}  # by level of code generation; used under the lock

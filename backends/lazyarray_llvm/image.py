@@ -130,6 +130,16 @@ def runs_here() -> bool:
     return make_executable(ctypes.addressof(ctypes.c_char.from_buffer(memory)), mmap.PAGESIZE)
 
 
+def outlive(items: list[Any]) -> list[Any]:
+    """The list, which with all that it holds stays until the process ends.
+
+    The interpreter clears its modules while the pool's threads still stand in code and memory that these hold.
+    """
+    if sys.implementation.name == "cpython":
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(items))
+    return items
+
+
 class Loaded:
     """An image in this process's memory, for as long as the object lives."""
 

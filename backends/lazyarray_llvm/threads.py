@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from lazyarray.config import config
 from lazyarray.runtime.recovery import uninterrupted
 from lazyarray_llvm import engine
+from lazyarray_llvm.image import outlive
 from lazyarray_llvm.pool_ir import (
     ALLOWED_OFFSET,
     COUNT_OFFSET,
@@ -307,7 +308,7 @@ class Pool:
 
 
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
-_worker_memory: list[Any] = []
+_worker_memory: list[Any] = outlive([])
 _by_size: dict[int, Pool] = {}
 _prototypes: dict[int, Callable[[int, int, int, int], None]] = {}
 _caller: Callable[[int, int, int, int], None] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import math
 import platform
 import sys
@@ -88,3 +89,20 @@ def test_another_cpu_or_llvm_is_asked_again(engine: Engine, monkeypatch: pytest.
     assert engine.host.cpu
     monkeypatch.setattr(hosts, "_identity", lambda: "another")
     assert hosts.recall(engine._cache_root) is None
+
+
+def test_code_stays_when_its_engine_is_gone(tmp_path: Path) -> None:
+    """The interpreter clears its modules while threads of the pool still stand in code that was compiled here."""
+    module = Engine(cache_root=tmp_path).compile_ir(WEIGHTS, "test", key="k")
+    address = module.address("weighted")
+    del module
+    gc.collect()
+    ranges = [line.split()[:2] for line in Path("/proc/self/maps").read_text().splitlines()]
+    found = [kind for place, kind in ranges if in_range(address, place)]
+    assert found
+    assert "x" in found[0]
+
+
+def in_range(address: int, place: str) -> bool:
+    first, last = (int(end, 16) for end in place.split("-"))
+    return first <= address < last
