@@ -19,6 +19,7 @@ from lazyarray.frontend.naming import describe_as
 from lazyarray.frontend.overrides import NOTHING, answer, ask_ufunc, is_foreign, overrides_ufuncs, register
 from lazyarray.frontend.quick import tell
 from lazyarray.frontend.rebase import Warnings
+from lazyarray.frontend.recipes import PURE, Recipes
 from lazyarray.frontend.record import COMPILED
 from lazyarray.frontend.regions import window
 from lazyarray.frontend.scalar import LazyScalar
@@ -308,13 +309,24 @@ def compiled(name: str, source: Function, lazy: Function, at_once: bool = True) 
     `at_once` false: small operands go to `lazy` too, since NumPy's bits are not ours (transcendental inside).
     """
 
-    operands_before_out = FRESH.get(name.removeprefix("ndarray."), -1)
+    general = _recording(name, source, lazy, at_once)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if at_once:
             found = small_call(source, args, kwargs)
             if found is not REFUSED:
                 return found
+        return general(args, kwargs)
+
+    return describe(serving(call, source, ANY) if at_once else call, source, name)
+
+
+def _recording(name: str, source: Function, lazy: Function, at_once: bool) -> Callable[[Any, Any], Any]:
+    """What `compiled` does with operands, given as a tuple and a dict, that are not all small and plain."""
+    bare = name.removeprefix("ndarray.")
+    operands_before_out = FRESH.get(bare, -1)
+
+    def general(*args: Any, **kwargs: Any) -> Any:
         fresh = len(args) <= operands_before_out and "out" not in kwargs
         if at_once and args and type(args[0]) is ndarray:
             # The usual small call, ahead of the general look at all operands.
@@ -353,13 +365,14 @@ def compiled(name: str, source: Function, lazy: Function, at_once: bool = True) 
                 return ask_numpy(name, source, args, kwargs, Warnings.issued > warned)
         return fall_back(name, source, args, kwargs)
 
-    return describe(serving(call, source, ANY) if at_once else call, source, name)
+    return Recipes(general).call if bare in PURE else lambda args, kwargs: general(*args, **kwargs)
 
 
 def compiled_method(name: str, source: Function, lazy: Function) -> Function:
     """The method `name` of arrays: as `compiled`, with the small call ahead of everything."""
-    general = compiled(f"ndarray.{name}", source, lazy)
+    general = _recording(f"ndarray.{name}", source, lazy, True)
     fresh = name in FRESH
+    again = general if name in PURE else None
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         data = self._np
@@ -367,6 +380,8 @@ def compiled_method(name: str, source: Function, lazy: Function) -> Function:
             found = small_call(source, (self, *args), kwargs)
             if found is not REFUSED:
                 return found
+        elif again is not None:
+            return again((self, *args), kwargs)
         if data is None and fresh and self._node is None:
             data = window(self)
         if (
@@ -381,7 +396,7 @@ def compiled_method(name: str, source: Function, lazy: Function) -> Function:
                 return self if result is data else plain(result)
             return adopt(result) if kind is tuple else result
         del data
-        return general(self, *args, **kwargs)
+        return general((self, *args), kwargs)
 
     return describe(serving(call, source, ANY), source, f"ndarray.{name}")
 

@@ -26,6 +26,7 @@ MODULES: Final = (
     "lazyarray.frontend.quick",
     "lazyarray.frontend.lending",
     "lazyarray.frontend.small",
+    "lazyarray.frontend.recipes",
     "lazyarray.frontend.handle",
     "lazyarray.frontend.callables",
     "lazyarray.ir.expression",

@@ -116,6 +116,11 @@ def join(name: str, nodes: Iterable[Node]) -> None:
             _parts[node] = parts
 
 
+def is_joined(node: Node) -> bool:
+    """True for one of several nodes that are told as one."""
+    return node in _parts
+
+
 class Told(NamedTuple):
     """What is needed to tell a node's errors when the node may be gone."""
 

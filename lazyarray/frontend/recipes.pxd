@@ -1,0 +1,25 @@
+# C's side of `recipes.py`.
+cimport cython
+
+from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits, managed, record_node
+from lazyarray.ir.node cimport Key, Node
+from lazyarray.native.primitives cimport frame_here
+
+
+cdef class Step:
+    cdef public Key key
+    cdef public tuple places, constants
+
+cdef class Recipes:
+    cdef public object function
+    cdef public dict known
+
+    cpdef call(self, tuple args, dict kwargs)
+
+cpdef token_of(tuple args, dict kwargs, list nodes)
+cdef bint _describe(item, list found, list nodes) except -1
+@cython.locals(node=Node)
+cdef bint _describe_array(Fields array, list found, list nodes) except -1
+@cython.locals(step=Step, args=list, place=Py_ssize_t, at=Py_ssize_t, steps=tuple)
+cdef follow(recipe, list nodes)
+cpdef learn(Recipes recipes, token, list nodes, tuple args, dict kwargs)

@@ -1,0 +1,225 @@
+"""Owns recipes: what a call recorded once, recorded again for operands of the same shapes, dtypes and constants.
+
+Functions like `sum`, `std` or `where` look long at their arguments, and then record a few nodes which depend on nothing
+but shapes, dtypes, views and constants. A recipe lists these nodes' keys, and where their arguments come from.
+
+One of the modules that may run compiled (see `lazyarray/native`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.config import config
+from lazyarray.frontend.loops import MEMO_LIMIT, NUMBERS
+from lazyarray.frontend.quick import Fields, known, limits, managed, record_node  # cimport
+from lazyarray.frontend.rebase import Warnings
+from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
+from lazyarray.ir import node as node_module
+from lazyarray.ir.index_map import size_of
+from lazyarray.ir.node import Key, Node  # cimport
+from lazyarray.native.primitives import frame_here  # cimport
+from lazyarray.runtime.device import in_use
+from lazyarray.runtime.evaluate import changes
+from lazyarray.runtime.floating import error_state, is_joined
+from lazyarray.runtime.ledger import find_site
+
+# Functions without choices of their own by value, that return new arrays or scalars.
+PURE: Final = frozenset(
+    "sum prod min max amin amax any all ptp count_nonzero cumsum cumprod mean var std where clip".split()
+)
+_NUMBERS: Final = NUMBERS
+_NAMES: Final = frozenset({str, type(None), bool, type, *[type(np.dtype(code)) for code in "?bhilqBHILQefdFD"]})
+_SAFE: Final = 65504.0  # beyond it NumPy may warn where a constant meets float16
+_next_sequence: Final[Callable[[], int]] = node_module._sequence
+
+
+class Step:
+    """One node: its key, and for each argument a place among the operands and earlier nodes, or -1 and a constant."""
+
+    __slots__ = ("constants", "key", "places")
+
+    def __init__(self, key: Key, places: tuple[int, ...], constants: tuple[Any, ...]) -> None:
+        self.key = key
+        self.places = places
+        self.constants = constants
+
+
+class Recipes:
+    """What the calls of one function recorded, by what they were given; None for calls that have no recipe."""
+
+    __slots__ = ("function", "known")
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function  # serves the calls that have none
+        self.known: dict[Any, tuple[tuple[Step, ...], bool] | None] = {}
+        _all.append(self)
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the function returns."""
+        nodes: list[Any] = []
+        token = token_of(args, kwargs, nodes)
+        if token is None:
+            return self.function(*args, **kwargs)
+        if token not in self.known:
+            return learn(self, token, nodes, args, kwargs)
+        recipe = self.known[token]
+        if recipe is None:
+            nodes.clear()  # who evaluates finds no more references to them than the program's
+            return self.function(*args, **kwargs)
+        return follow(recipe, nodes)
+
+
+_all: list[Recipes] = []
+
+
+def _forget() -> None:
+    for recipes in _all:
+        recipes.known.clear()
+
+
+config.followers.append(_forget)
+
+
+def token_of(args: tuple[Any, ...], kwargs: dict[str, Any], nodes: list[Any]) -> Any:
+    """All that the nodes depend on; None where that is not known. The operands' nodes are put into `nodes`."""
+    found: list[Any] = []
+    for item in args:
+        if not _describe(item, found, nodes):
+            return None
+    for name, item in kwargs.items():
+        found.append(name)
+        if not _describe(item, found, nodes):
+            return None
+    return None if not nodes or in_use() else tuple(found)
+
+
+def _describe(item: Any, found: list[Any], nodes: list[Any]) -> bool:
+    kind = type(item)
+    if kind is known.array:
+        return _describe_array(item, found, nodes)
+    if kind in _NUMBERS and kind is not bool:
+        # Equal keys are one key, whatever their types and the sign of a zero; NaN equals nothing.
+        if item != item or isinstance(item, complex):
+            return False
+        found.append(kind)
+        found.append(item if item else str(item))
+        return True
+    if kind is tuple:
+        for part in item:
+            if type(part) is not int:
+                return False
+    elif kind not in _NAMES:
+        return False
+    found.append(kind)
+    found.append(item)
+    return True
+
+
+def _describe_array(array: Fields, found: list[Any], nodes: list[Any]) -> bool:
+    if array._np is not None:
+        return False
+    node: Node | None = array._node
+    if node is None:
+        if array._part is not None:
+            return False
+        node = array._base.node
+        if node is None:
+            return False
+        view = array._map
+        if view is not None:
+            # Small regions of large arrays are NumPy's at once.
+            if node.key.spec.size < limits.eager or size_of(view.shape) < limits.eager:
+                return False
+            found.append(view)
+    if node.data is not None and node.key.spec.size < limits.eager:
+        return False
+    found.append(node.key.spec)
+    nodes.append(node)
+    return True
+
+
+def follow(recipe: tuple[tuple[Step, ...], bool], nodes: list[Any]) -> Any:
+    """Records the nodes of a recipe; `nodes` holds the operands'."""
+    site = find_site(frame_here(1))
+    steps, is_scalar = recipe
+    for step in steps:
+        args = []
+        at = 0
+        for place in step.places:
+            args.append(nodes[place] if place >= 0 else step.constants[at])
+            at += 1  # noqa: SIM113  (C counts faster than `enumerate`)
+        nodes.append(record_node(step.key, tuple(args), site))
+    node = nodes[-1]
+    return scalar_from_node(node) if is_scalar else managed(node)
+
+
+def learn(recipes: Recipes, token: Any, nodes: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the function returns, of which a recipe is made."""
+    start = _next_sequence()
+    before = changes.count, Warnings.issued, error_state()
+    result = recipes.function(*args, **kwargs)
+    recipe = None
+    if before == (changes.count, Warnings.issued, error_state()) and not any(
+        [result is item for item in (*args, *kwargs.values())]
+    ):
+        recipe = _recipe_of(result, nodes, start, before[2])
+    if len(recipes.known) >= MEMO_LIMIT:
+        recipes.known.clear()
+    recipes.known[token] = recipe
+    return result
+
+
+def _recipe_of(result: Any, operands: list[Any], start: int, state: Any) -> tuple[tuple[Step, ...], bool] | None:
+    """The recipe of a result whose nodes were recorded after number `start`, from the operands and constants."""
+    kind = type(result)
+    if kind is not LazyScalar and (kind is not known.array or result._np is not None):
+        return None
+    last = result._node
+    places = {id(node): place for place, node in enumerate(operands)}
+    if last is None or len(places) < len(operands):
+        return None  # an operand that comes twice: which of the two a node takes is not to be seen
+    made = _made_since(last, places, start)
+    if made is None:
+        return None
+    steps = []
+    narrow = any([node.key.spec.dtype.itemsize < 8 for node in (*operands, *made)])
+    for node in made:
+        if node.data is not None or node.remote is not None or node.key.kind in ("leaf", "call"):
+            return None
+        if (node.key.raises and node.errors is not state) or is_joined(node):
+            return None
+        numbers = [arg for arg in node.args if type(arg) is not Node]
+        if narrow and any([isinstance(number, float) and not abs(number) <= _SAFE for number in numbers]):
+            return None
+        steps.append(
+            Step(
+                node.key,
+                tuple([places[id(arg)] if type(arg) is Node else -1 for arg in node.args]),
+                tuple([None if type(arg) is Node else arg for arg in node.args]),
+            )
+        )
+        places[id(node)] = len(places)
+    return tuple(steps), kind is LazyScalar
+
+
+def _sequence_of(node: Node) -> int:
+    return node.sequence
+
+
+def _made_since(last: Node, places: dict[int, int], start: int) -> list[Node] | None:
+    """The nodes that the last one needs besides those with places, oldest first; None if one is older than `start`."""
+    found: dict[int, Node] = {}
+    waiting = [last]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in places or id(node) in found:
+            continue
+        if node.sequence <= start:
+            return None
+        found[id(node)] = node
+        waiting.extend([arg for arg in node.args if type(arg) is Node])
+    return sorted(found.values(), key=_sequence_of)

@@ -1,0 +1,166 @@
+"""A call that records nodes from shapes, dtypes and constants alone is recorded again alike, without its long look."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import pytest
+
+import lazyarray as np
+from lazyarray.frontend import recipes
+
+DATA = numpy.random.default_rng(5).standard_normal((64, 48))
+OTHER = numpy.random.default_rng(6).standard_normal((64, 48))
+
+
+@pytest.fixture(autouse=True)
+def recorded() -> Iterator[None]:
+    with np.config.set(eager_below=0):
+        yield
+
+
+def own(data: Any) -> Any:
+    """An array of lazyarray's, with its value."""
+    return np.evaluate(np.asarray(data) * 1.0)
+
+
+def count_recipes() -> int:
+    return sum(recipe is not None for each in recipes._all for recipe in each.known.values())
+
+
+CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "sum": lambda np, x, y: x.sum(),
+    "sum of rows": lambda np, x, y: np.sum(x, axis=1, keepdims=True),
+    "float32 sum": lambda np, x, y: x.sum(axis=(0, 1), dtype=np.float32),
+    "product": lambda np, x, y: np.prod(x, axis=-1),
+    "maximum": lambda np, x, y: x.max(axis=0),
+    "any": lambda np, x, y: (x > 0.9).any(axis=1),
+    "all": lambda np, x, y: np.all(x < y),
+    "range": lambda np, x, y: np.ptp(x, axis=0),
+    "count": lambda np, x, y: np.count_nonzero(x > 0.0, axis=1),
+    "running sum": lambda np, x, y: np.cumsum(x, axis=1),
+    "running product of all": lambda np, x, y: (x * 0.1 + 1.0).cumprod(),
+    "mean": lambda np, x, y: x.mean(axis=0),
+    "variance": lambda np, x, y: x.var(axis=1, ddof=1),
+    "deviation": lambda np, x, y: np.std(x),
+    "complex deviation": lambda np, x, y: (x + 1j * y).std(axis=0),
+    "choice": lambda np, x, y: np.where(x > y, x, y),
+    "choice of numbers": lambda np, x, y: np.where(x > y, 1.0, -0.0),
+    "clipped": lambda np, x, y: np.clip(x, -0.5, 0.5),
+    "clipped by an array": lambda np, x, y: x.clip(y, 2.0),
+    "mean of a mask": lambda np, x, y: x.mean(where=y > 0.0),
+    "sum of a view": lambda np, x, y: x[1:-1, ::2].sum(axis=1),
+    "mean of columns in Fortran order": lambda np, x, y: x.T.mean(axis=0),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_is_recorded_again_with_the_same_bits(name: str) -> None:
+    call = CALLS[name]
+    first, second = ([own(a * s) for a in (DATA, OTHER)] for s in (1.0, 3.0))
+    for x, y in (first, second, first):
+        want = call(numpy, *[numpy.array(a) for a in (x, y)])
+        have = numpy.asarray(call(np, x, y))
+        assert have.dtype == want.dtype
+        assert have.shape == want.shape
+        assert have.tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize("name", ["sum", "variance", "choice", "clipped", "running sum", "sum of a view"])
+def test_the_second_call_takes_no_long_look(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = (own(a) for a in (DATA, OTHER))
+    CALLS[name](np, x, y)
+    before = count_recipes()
+    assert before
+    looks = []
+    for each in recipes._all:
+        look = each.function
+        monkeypatch.setattr(each, "function", lambda *args, **kwargs: looks.append(args) or look(*args, **kwargs))  # noqa: B023
+    CALLS[name](np, y, x)
+    assert not looks
+    assert count_recipes() == before
+
+
+def test_constants_of_other_types_and_signs_are_other_calls() -> None:
+    x = own(DATA)
+    for zero in (0.0, -0.0, 0, False, numpy.float32(-0.0), numpy.int8(0)):
+        want = numpy.where(DATA > 0, numpy.float64(1.0), zero)
+        have = numpy.asarray(np.where(x > 0, numpy.float64(1.0), zero))
+        assert have.dtype == want.dtype
+        assert have.tobytes() == want.tobytes()
+    for keep in (True, 1, False, 0):
+        assert x.sum(axis=1, keepdims=keep).shape == DATA.sum(axis=1, keepdims=keep).shape
+
+
+def test_an_operand_given_twice_stands_for_one_place_only() -> None:
+    x, y = (own(a) for a in (DATA, OTHER))
+    mask = np.evaluate(x > 0.0)
+    numpy.testing.assert_array_equal(np.where(mask, x, x), DATA)
+    numpy.testing.assert_array_equal(np.where(mask, x, y), numpy.where(DATA > 0, DATA, OTHER))
+    numpy.testing.assert_array_equal(np.where(mask, y, x), numpy.where(DATA > 0, OTHER, DATA))
+
+
+def test_results_go_into_out_each_time() -> None:
+    x = own(DATA)
+    for factor in (1.0, 2.0):
+        out = np.zeros(48)
+        assert np.sum(x * factor, axis=0, out=out) is out
+        numpy.testing.assert_array_equal(out, (DATA * factor).sum(axis=0))
+        assert x.max(0, out) is out
+        numpy.testing.assert_array_equal(out, DATA.max(axis=0))
+
+
+def test_writes_between_calls_are_seen() -> None:
+    x = own(DATA)
+    before = x.sum()
+    x[3] = 7.0
+    after = x.sum()
+    changed = DATA * 1.0
+    changed[3] = 7.0
+    assert float(before) == DATA.sum()
+    assert float(after) == changed.sum()
+
+
+def test_warnings_are_given_each_time_at_the_user_s_line() -> None:
+    x = own(DATA * 1e200)
+    for _ in range(3):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            np.evaluate(x.var(axis=0))
+            np.evaluate(np.std(x, axis=0, ddof=64))
+        messages = {str(w.message) for w in told}
+        assert "Degrees of freedom <= 0 for slice" in messages
+        assert any("overflow" in message for message in messages)
+        assert {w.filename for w in told} == {__file__}
+
+
+def test_errors_of_the_state_that_holds_are_raised() -> None:
+    x = own(DATA * 1e200)
+    with numpy.errstate(all="ignore"):
+        np.evaluate(x.var(axis=0))
+    with numpy.errstate(all="raise"), pytest.raises(FloatingPointError):
+        np.evaluate(x.var(axis=0))
+    with numpy.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.evaluate(x.var(axis=0))
+
+
+def test_the_line_is_that_of_each_call() -> None:
+    x = own(DATA)
+    first = np.evaluate(x.mean(axis=1))
+    second = np.evaluate(x.mean(axis=1))
+    lines = [np.explain(found).kernels[0].operations[0].line for found in (first, second)]
+    assert [line.text for line in lines if line] == [
+        f"{name} = np.evaluate(x.mean(axis=1))" for name in ("first", "second")
+    ]
+
+
+def test_other_settings_begin_anew() -> None:
+    x = own(DATA)
+    x.sum()
+    assert count_recipes()
+    with np.config.set(num_threads=1):
+        assert not count_recipes()
