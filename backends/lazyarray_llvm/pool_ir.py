@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from lazyarray_llvm.pool_fragments import (
     CONDITION_IR,
     FUTEX_IR,
@@ -36,6 +38,9 @@ RECORDS_OFFSET, RECORD_BYTES = 128 * 10, 128
 
 FUTEX_CALLS = {"x86_64": 202, "aarch64": 98, "riscv64": 98, "powerpc64le": 221, "s390x": 238}
 _FUTEX_WAIT_PRIVATE, _FUTEX_WAKE_PRIVATE = 128, 129
+_MONOTONIC = 6 if sys.platform == "darwin" else 1
+# A worker spins for 25 us, or for eight times as long after a sleep of at most so many nanoseconds.
+_LONGER, _NAP = 8, 200_000
 
 
 SYSTEM_SYMBOLS = [
@@ -46,6 +51,7 @@ SYSTEM_SYMBOLS = [
     "pthread_cond_init",
     "pthread_cond_wait",
     "pthread_cond_broadcast",
+    "clock_gettime",
     "sched_getcpu",
     "pthread_setaffinity_np",
 ]
@@ -69,7 +75,22 @@ PYTHON_SYMBOLS = [
 # Two races are settled by sequentially consistent order: a worker counts itself asleep before it parks on the
 # epoch, and a launch changes the epoch before it looks for sleepers; a worker counts itself done before it
 # looks whether the caller waits, and the caller says that it waits before it reads the count.
+#
+# How long an idle worker spins before it parks: waking a parked one takes some 20 to 50 us. After a short sleep it
+# spins for as long as that sleep took, so that launches in a loop find it awake; after a long one briefly.
 _POOL_IR = """
+declare i32 @clock_gettime(i32, ptr)
+define internal i64 @clock() nounwind {
+  %time = alloca [2 x i64], align 8
+  %r = call i32 @clock_gettime(i32 {monotonic}, ptr %time)
+  %seconds = load i64, ptr %time, align 8
+  %restp = getelementptr i8, ptr %time, i64 8
+  %rest = load i64, ptr %restp, align 8
+  %whole = mul i64 %seconds, 1000000000
+  %found = add i64 %whole, %rest
+  ret i64 %found
+}
+
 define internal void @work(ptr %pool, i64 %worker) nounwind {
 entry:
   %job = getelementptr i8, ptr %pool, i64 {job}
@@ -144,16 +165,19 @@ entry:
   %stopp = getelementptr i8, ptr %pool, i64 {stop}
   %spinp = getelementptr i8, ptr %pool, i64 {spin}
   %limit = load i64, ptr %spinp, align 8
+  %long = mul i64 %limit, {longer}
   br label %idle
 idle:
   %seen = phi i32 [0, %entry], [%seen, %idle.next], [%seen, %sleep],
                   [%now, %missed], [%now, %finish], [%now, %call]
   %tries = phi i64 [0, %entry], [%more, %idle.next], [0, %sleep], [0, %missed], [0, %finish], [0, %call]
+  %patience = phi i64 [%limit, %entry], [%patience, %idle.next], [%adapted, %sleep],
+                      [%patience, %missed], [%patience, %finish], [%patience, %call]
   %now = load atomic i32, ptr %epochp acquire, align 4
   %news = icmp ne i32 %now, %seen
   br i1 %news, label %look, label %idle.wait
 idle.wait:
-  %patient = icmp slt i64 %tries, %limit
+  %patient = icmp slt i64 %tries, %patience
   br i1 %patient, label %idle.next, label %sleep
 idle.next:
   {pause}
@@ -163,9 +187,14 @@ sleep:
   %at = call i32 @place()
   store atomic i32 %at, ptr %placep monotonic, align 4
   %c0 = atomicrmw add ptr %sleepersp, i32 1 seq_cst, align 4
+  %fell = call i64 @clock()
   call void @park(ptr %pool, ptr %epochp, i32 %seen)
+  %woke = call i64 @clock()
   %c1 = atomicrmw sub ptr %sleepersp, i32 1 seq_cst, align 4
   store atomic i32 -1, ptr %placep monotonic, align 4
+  %slept = sub i64 %woke, %fell
+  %nap = icmp ult i64 %slept, {nap}
+  %adapted = select i1 %nap, i64 %long, i64 %limit
   br label %idle
 look:
   %stopping = load atomic i32, ptr %stopp acquire, align 4
@@ -358,6 +387,7 @@ def pool_ir(parking: str, architecture: str, for_python: bool, spread: bool) -> 
         "records": RECORDS_OFFSET, "record": RECORD_BYTES, "count": COUNT_OFFSET,
         "allowed": ALLOWED_OFFSET, "mask": _MASK, "mutex": _MUTEX, "condition": _CONDITION,
         "call": FUTEX_CALLS.get(architecture, 0),
+        "longer": _LONGER, "nap": _NAP, "monotonic": _MONOTONIC,
         "wait": _FUTEX_WAIT_PRIVATE, "wake": _FUTEX_WAKE_PRIVATE,
     }  # fmt: skip
     parts = [PYTHON_IR] if for_python else []
