@@ -3,7 +3,7 @@ cimport cython
 
 from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits, wrapped
 from lazyarray.native.primitives cimport address_of, element_of, most_selected, picked_by, put_element
-from lazyarray.native.primitives cimport remember, same_memory, size_of_memory
+from lazyarray.native.primitives cimport remember, same_memory, selected_by, size_of_memory
 from lazyarray.runtime.root cimport Root
 
 cdef type _nparray
@@ -20,8 +20,6 @@ cpdef bint put_picked(Fields array, Fields key, value)
 cpdef bint poke(Fields array, key, value)
 @cython.locals(base=Root)
 cpdef lend(Fields array, key)
-@cython.locals(size=Py_ssize_t, place=Py_ssize_t)
-cdef Py_ssize_t _size(key, shape)
 @cython.locals(result=Fields)
 cdef _note(Root base, found)
 @cython.locals(base=Root)

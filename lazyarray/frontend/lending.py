@@ -19,7 +19,7 @@ from lazyarray.native.primitives import address_of, element_of, most_selected, p
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.native.primitives import remember, same_memory, size_of_memory  # cimport
+from lazyarray.native.primitives import remember, same_memory, selected_by, size_of_memory  # cimport
 from lazyarray.runtime.buffer import recall
 from lazyarray.runtime.root import Root  # cimport
 
@@ -117,7 +117,7 @@ def lend(array: Fields, key: Any) -> Any:
     if memory is None:
         spec = node.key.spec
         shape = spec.shape if view is None else view.shape
-        if spec.size < limits.eager or not 0 < _size(key, shape) < limits.eager:
+        if spec.size < limits.eager or not 0 < selected_by(key, shape) < limits.eager:
             return None
         peeks = 0
         if base is not None:
@@ -128,6 +128,9 @@ def lend(array: Fields, key: Any) -> Any:
         node = None
         return lend(array, key)
     if size_of_memory(memory) < limits.eager:
+        return None
+    shape = view.shape if view is not None else node.key.spec.shape if base is None else base.spec.shape
+    if selected_by(key, shape) >= limits.eager:
         return None
     whole: Any = memory if view is None else known.show(view, memory)
     try:
@@ -148,30 +151,6 @@ def lend(array: Fields, key: Any) -> Any:
     if array._fixed:
         found.flags.writeable = False
     return _note(base, found)
-
-
-def _size(key: Any, shape: Any) -> int:
-    """How many elements a basic key picks; -1 where that takes thought."""
-    if type(key) is not tuple:
-        key = (key,)
-    if len(key) > len(shape):
-        return -1
-    size = 1
-    place = 0
-    for item in key:
-        if item is None or item is Ellipsis:
-            return -1
-        extent = shape[place]
-        if type(item) is slice:
-            try:
-                start, stop, step = item.indices(extent)
-            except TypeError:
-                return -1
-            size *= len(range(start, stop, step))
-        place += 1
-    for extent in shape[place:]:
-        size *= extent
-    return size
 
 
 def _note(base: Root, found: Any) -> Any:

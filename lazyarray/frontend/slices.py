@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from lazyarray.config import config
 from lazyarray.frontend.handle import Handle, serve
+from lazyarray.frontend.quick import Fields, known, limits  # cimport
 from lazyarray.frontend.regions import wakes
 from lazyarray.ir.index_map import IndexMap, c_strides
+from lazyarray.ir.node import Node  # cimport
+from lazyarray.native.primitives import bounds_of  # cimport
+from lazyarray.native.recycled import reused  # cimport
+from lazyarray.runtime.root import Root  # cimport
 
 _new: Final = Handle.__new__
 _make: Final = tuple.__new__
@@ -51,60 +55,54 @@ def element(array: Any, index: int) -> Any:
     return data.reshape(-1)[offset + index * strides[0]]
 
 
-def slice_at(array: Any, key: Any) -> Any:
+def slice_at(array: Fields, key: Any) -> Any:
     """`array[key]` for an integer or slice that leaves a view of a large managed array; else None."""
-    node = array._node
-    fixed = False
-    name = None
+    node: Node | None = array._node
+    base: Root = None  # type: ignore[assignment]
+    view: Any = None
     if node is None:
         base = array._base
         spec = base.spec
         view = array._map
-        name, fixed = array._part, array._fixed
     else:
-        base = view = None
         spec = node.key.spec
-    if spec.size < config.eager_below:
+    if spec.size < limits.eager:
         return None
-    if view is None:
-        offset, shape = 0, spec.shape
-        strides = (1,) if len(shape) == 1 else c_strides(shape)
-    else:
-        offset, shape, strides = view
+    shape: tuple[int, ...] = spec.shape if view is None else view.shape
     if not shape:
         return None
+    strides: tuple[int, ...] = c_strides(shape) if view is None else view.strides
+    offset = 0 if view is None else view.offset
+    extent = shape[0]
+    stride = strides[0]
     if type(key) is int:
-        extent = shape[0]
         if len(shape) == 1 or not -extent <= key < extent:
             return None
-        if key < 0:
-            key += extent
-        view = _make(IndexMap, (offset + key * strides[0], shape[1:], strides[1:]))
+        start = key
+        offset += (start + extent if start < 0 else start) * stride
+        view = _make(IndexMap, (offset, shape[1:], strides[1:]))
     else:
         try:
-            start, stop, step = key.indices(shape[0])
+            start, step, count = bounds_of(key, extent)
         except TypeError:
             return None
-        count = len(range(start, stop, step)) if step != 1 else stop - start if stop > start else 0
         if count:
-            offset += start * strides[0]
+            offset += start * stride
         if len(shape) == 1:
-            view = _make(IndexMap, (offset, (count,), (step * strides[0],)))
+            view = _make(IndexMap, (offset, (count,), (step * stride,)))
         else:
-            view = _make(IndexMap, (offset, (count, *shape[1:]), (step * strides[0], *strides[1:])))
-    result: Any = _new(core.ndarray)
-    result._np = None
-    result._node = None
-    result._base = core.share(array) if base is None else base
-    result._map = view
-    result._part = name
-    result._fixed = fixed
-    return result
+            view = _make(IndexMap, (offset, (count, *shape[1:]), (step * stride, *strides[1:])))
+    if base is None:
+        return _shown(core.share(array), view, None, False)
+    return _shown(base, view, array._part, array._fixed)
 
 
-def view_at(array: Any, key: tuple[Any, ...]) -> Any:
+def view_at(array: Fields, key: tuple[Any, ...]) -> Any:
     """`array[key]` for integers and slices: a view of a large managed array, or an element that is there; else None."""
-    node = array._node
+    node: Node | None = array._node
+    base: Root = None  # type: ignore[assignment]
+    view: Any = None
+    data: Any
     if node is None:
         base = array._base
         spec = base.spec
@@ -113,66 +111,69 @@ def view_at(array: Any, key: tuple[Any, ...]) -> Any:
         data = None if view is not None or array._part is not None else base.memory if node is None else node.data
     else:
         spec = node.key.spec
-        view = None
         data = node.data
-    rank = len(spec.shape) if view is None else len(view.shape)
-    if spec.size < config.eager_below:
+    shape: tuple[int, ...] = spec.shape if view is None else view.shape
+    rank = len(shape)
+    given = len(key)
+    if spec.size < limits.eager or given > rank:
         return None
-    pending = data is None and view is None and node is not None and node.data is None
-    if pending and len(key) == rank and all([type(item) is int for item in key]) and wakes(node):
-        data = node.data
-    if data is not None and len(key) == rank:
+    if given == rank and view is None and (data is not None or (node is not None and node.data is None)):
         for item in key:
             if type(item) is not int:
                 break
         else:
-            try:
-                return data[key]
-            except IndexError:
-                return None
-    if view is None:
-        offset, shape = 0, spec.shape
-        strides = c_strides(shape)
-    else:
-        offset, shape, strides = view
-    if len(key) > rank:
-        return None
+            if data is None and node is not None and wakes(node):
+                data = node.data
+            if data is not None:
+                try:
+                    return data[key]
+                except IndexError:
+                    return None
+    strides: tuple[int, ...] = c_strides(shape) if view is None else view.strides
+    offset = 0 if view is None else view.offset
     left: list[int] = []
     steps: list[int] = []
-    for item, extent, stride in zip(key, shape, strides, strict=False):
-        kind = type(item)
-        if kind is int:
+    place = 0
+    for item in key:
+        extent = shape[place]
+        stride = strides[place]
+        place += 1  # noqa: SIM113  (C counts faster than `enumerate`)
+        if type(item) is int:
             if not -extent <= item < extent:
                 return None
-            offset += (item + extent if item < 0 else item) * stride
-        elif kind is slice:
+            start = item
+            offset += (start + extent if start < 0 else start) * stride
+        elif type(item) is slice:
             try:
-                start, stop, step = item.indices(extent)
+                start, step, count = bounds_of(item, extent)
             except TypeError:
                 return None
-            count = len(range(start, stop, step)) if step != 1 else stop - start if stop > start else 0
             if count:
                 offset += start * stride
             left.append(count)
             steps.append(step * stride)
         else:
             return None
-    used = len(key)
-    if not left and used == rank:
-        return None
-    found = _make(IndexMap, (offset, (*left, *shape[used:]), (*steps, *strides[used:])))
-    result: Any = _new(core.ndarray)
-    result._np = None
-    result._map = found
-    if array._node is None:
-        result._base = base
-        result._part = array._part
-        result._fixed = array._fixed
+    if given == rank:
+        if not left:
+            return None
+        found = _make(IndexMap, (offset, tuple(left), tuple(steps)))
     else:
-        result._base = core.share(array)
-        result._part = None
-        result._fixed = False
+        found = _make(IndexMap, (offset, (*left, *shape[given:]), (*steps, *strides[given:])))
+    if array._node is not None:
+        return _shown(core.share(array), found, None, False)  # type: ignore[arg-type]
+    return _shown(base, found, array._part, array._fixed)
+
+
+def _shown(base: Root, view: IndexMap, part: Any, fixed: Any) -> Any:
+    """What a map shows of a base."""
+    result: Fields = reused(known.array)
+    result._np = None
     result._node = None
+    result._base = base
+    result._map = view
+    result._part = part
+    result._fixed = fixed
     return result
 
 

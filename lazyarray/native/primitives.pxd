@@ -92,6 +92,26 @@ cdef extern from *:
         return count;
     }
 
+    /* How many elements a key of integers and slices selects; -1 for other keys, none raised. */
+    static Py_ssize_t lazyarray_selected_by(PyObject *key, PyObject *shape) {
+        int many = PyTuple_CheckExact(key);
+        PyObject *const *items = many ? ((PyTupleObject *)key)->ob_item : &key;
+        Py_ssize_t given = many ? PyTuple_GET_SIZE(key) : 1, rank = PyTuple_GET_SIZE(shape), size = 1, axis;
+        if (given > rank) return -1;
+        for (axis = 0; axis < rank; axis++) {
+            Py_ssize_t extent, start, stop, step;
+            if (axis < given && PyIndex_Check(items[axis])) continue;
+            extent = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, axis));
+            if (axis < given) {
+                if (!PySlice_Check(items[axis])) return -1;
+                if (PySlice_Unpack(items[axis], &start, &stop, &step) < 0) { PyErr_Clear(); return -1; }
+                extent = PySlice_AdjustIndices(extent, &start, &stop, step);
+            }
+            size *= extent;
+        }
+        return size;
+    }
+
     static int lazyarray_same_memory(PyObject *a, PyObject *b) {
         PyArrayObject_fields *x = (PyArrayObject_fields *)a, *y = (PyArrayObject_fields *)b;
         size_t bytes = x->nd * sizeof(npy_intp);
@@ -250,8 +270,19 @@ cdef extern from *:
     Py_ssize_t most_selected "lazyarray_most_selected" (object a, object key)
     object element_of "lazyarray_element_of" (object a, object key)
     int put_element "lazyarray_put_element" (object a, object key, object value) except -1
+    Py_ssize_t selected_by "lazyarray_selected_by" (object key, object shape)
+    int PySlice_Unpack(object item, Py_ssize_t *start, Py_ssize_t *stop, Py_ssize_t *step) except -1
+    Py_ssize_t PySlice_AdjustIndices(Py_ssize_t extent, Py_ssize_t *start, Py_ssize_t *stop, Py_ssize_t step)
     Py_ssize_t picked_by "lazyarray_picked_by" (object a, object index)
     bint same_memory "lazyarray_same_memory" (object a, object b)
     int remember "lazyarray_remember" (object items, object item, Py_ssize_t limit) except -1
     int wrap_slots "lazyarray_wrap_slots" (object cls, object source) except -1
     Py_ssize_t count "Py_REFCNT" (object item)
+
+
+# Where a slice of an axis starts, its step, and how many elements it takes.
+cdef inline (Py_ssize_t, Py_ssize_t, Py_ssize_t) bounds_of(object item, Py_ssize_t extent) except *:
+    cdef Py_ssize_t start, stop, step
+    PySlice_Unpack(item, &start, &stop, &step)
+    extent = PySlice_AdjustIndices(extent, &start, &stop, step)
+    return start, step, extent

@@ -110,6 +110,31 @@ def most_selected(a: Any, key: Any) -> int:
     return most
 
 
+def bounds_of(item: Any, extent: int) -> tuple[int, int, int]:
+    """Where a slice of an axis starts, its step, and how many elements it takes; a TypeError for other bounds."""
+    start, stop, step = item.indices(extent)
+    return start, step, len(range(start, stop, step))
+
+
+def selected_by(key: Any, shape: tuple[int, ...]) -> int:
+    """How many elements a key of integers and slices selects; -1 for other keys."""
+    items = key if type(key) is tuple else (key,)
+    if len(items) > len(shape):
+        return -1
+    size = 1
+    for item, extent in zip(items, shape, strict=False):
+        if type(item) is slice:
+            try:
+                size *= len(range(*item.indices(extent)))
+            except TypeError:
+                return -1
+        elif not hasattr(item, "__index__"):
+            return -1
+    for extent in shape[len(items) :]:
+        size *= extent
+    return size
+
+
 def picked_by(a: Any, index: Any) -> int:
     """How many elements of a NumPy array an array of indices picks; -1 where it is none."""
     if not a.ndim or not index.ndim or index.dtype.kind not in "iu":
