@@ -1,7 +1,7 @@
 # C's side of `handle.py`.
 cimport cython
 
-from lazyarray.frontend.quick cimport Fields, Known, Limits, Op, binary, in_place, known, limits, reflected, unary, wrapped
+from lazyarray.frontend.quick cimport Fields, Known, Limits, Op, binary, in_place, known, limits, of_number, reflected, unary, wrapped
 from lazyarray.frontend.lending cimport lend, overwrite, put_picked, poke, peek, pick
 from lazyarray.frontend.small cimport REFUSED
 from lazyarray.native.primitives cimport holds_numbers, item_of, put_item, size_of_memory, wrap_slots
@@ -16,6 +16,7 @@ cdef class Handle(Fields):
 
 cdef Keys keys
 cdef type _nparray
+cdef dict _BY_UFUNC
 cdef Op ADD, SUBTRACT, MULTIPLY, DIVIDE, FLOOR_DIVIDE, REMAINDER, BITWISE_AND, BITWISE_OR, BITWISE_XOR, LEFT_SHIFT
 cdef Op RIGHT_SHIFT, EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, NEGATIVE, POSITIVE, ABSOLUTE, INVERT
 

@@ -12,7 +12,11 @@ import numpy as np
 
 from lazyarray.frontend.lending import lend, overwrite, peek, pick, poke, put_picked  # cimport
 from lazyarray.frontend.loops import IMMEDIATE, memo_of
-from lazyarray.frontend.quick import Fields, Op, binary, in_place, known, limits, reflected, unary, wrapped  # cimport
+from lazyarray.frontend.quick import Fields, Op, binary, in_place, known, limits, of_number  # cimport
+
+# The build reads such imports by the line.
+# isort: split
+from lazyarray.frontend.quick import reflected, unary, wrapped  # cimport
 from lazyarray.frontend.small import REFUSED  # cimport
 from lazyarray.native.primitives import holds_numbers, item_of, put_item, size_of_memory, wrap_slots  # cimport
 
@@ -194,6 +198,9 @@ OPERATORS: Final = {
 }
 
 
+_BY_UFUNC: Final = {op.compute: op for op in OPERATORS.values()}
+
+
 class Handle(Fields):
     """The fields, operators and keys of an array."""
 
@@ -312,13 +319,17 @@ class Handle(Fields):
 
     def __array_ufunc__(self, function: Any, method: str, /, *inputs: Any, **options: Any) -> Any:
         # A NumPy scalar's operator asks here, whatever the array's own reflected operator is.
-        data = self._np
-        if data is not None and not options and len(inputs) == 2 and inputs[1] is self and method == "__call__":
-            known_number = type(inputs[0]) in _IMMEDIATE
-            if known_number and size_of_memory(data) < limits.eager and function in keys.quiet:
+        if not options and len(inputs) == 2 and inputs[1] is self and type(inputs[0]) in _IMMEDIATE:
+            data = self._np
+            if data is None:
+                op = _BY_UFUNC.get(function) if method == "__call__" else None
+                found = None if op is None else of_number(op, self, inputs[0])
+                if found is not None:
+                    return found
+            elif method == "__call__" and size_of_memory(data) < limits.eager and function in keys.quiet:
                 found = function(inputs[0], data)
                 return wrapped(found) if type(found) is _nparray else found
-        data = None
+            data = None
         return keys.ufunc(self, function, method, inputs, options)
 
     def __add__(self, value: Any, /) -> Any:

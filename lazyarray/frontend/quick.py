@@ -337,6 +337,9 @@ def _record_binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) 
         right = other._node
         key = _key_of(op, (left.key.spec, right.key.spec))
         args = (left, right)
+    elif kind is not int and kind in _NUMBERS:
+        key = _in_range(_key_of(op, (left.key.spec, kind)), other)
+        args = (left, other)
     else:
         return op.slow(self, other)
     if type(key) is not Key or not key.spec.shape or (op.reads_exponents and left.key.spec.dtype.kind in "biu"):
@@ -355,14 +358,26 @@ def reflected(op: Op, self: Fields, other: Any) -> Any:
             found = op.compute(other, a)
             return wrapped(found) if type(found) is _nparray else found
         a = None
-    elif kind is float:
+    elif kind is float or kind is complex or (kind is int and -128 <= other <= 127):
         site = site_here(2, 0)
         right = node_of(self, site)
         if right is not None:
-            key = _in_range(_key_of(op, (float, right.key.spec)), other)
+            key = _in_range(_key_of(op, (kind, right.key.spec)), other)
             if type(key) is Key and key.spec.shape:
                 return managed(record_node(key, (other, right), site))
     return op.reflected(self, other)
+
+
+def of_number(op: Op, self: Fields, number: Any) -> Any:
+    """`op` over a number of NumPy's and an array that is recorded; None where that takes thought."""
+    if self._np is not None or op.reads_exponents or (self._node is None and known.window(self) is not None):
+        return None
+    site = site_here(2, 0)
+    right = node_of(self, site)
+    if right is None:
+        return None
+    key = _in_range(_key_of(op, (type(number), right.key.spec)), number)
+    return managed(record_node(key, (number, right), site)) if type(key) is Key and key.spec.shape else None
 
 
 def in_place(op: Op, self: Fields, other: Any) -> Any:

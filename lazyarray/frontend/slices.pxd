@@ -1,0 +1,22 @@
+# C's side of `slices.py`.
+cimport cython
+
+from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits
+from lazyarray.ir.node cimport Node, Spec
+from lazyarray.native.primitives cimport bounds_of
+from lazyarray.native.recycled cimport reused
+from lazyarray.runtime.root cimport Root
+
+@cython.locals(
+    node=Node, base=Root, spec=Spec, shape=tuple, strides=tuple, extent=Py_ssize_t, stride=Py_ssize_t, offset=Py_ssize_t,
+    start=Py_ssize_t, step=Py_ssize_t, count=Py_ssize_t,
+)
+cpdef slice_at(Fields array, key)
+@cython.locals(
+    node=Node, base=Root, spec=Spec, shape=tuple, strides=tuple, extent=Py_ssize_t, stride=Py_ssize_t, offset=Py_ssize_t,
+    start=Py_ssize_t, step=Py_ssize_t, count=Py_ssize_t, rank=Py_ssize_t, given=Py_ssize_t, place=Py_ssize_t, left=list,
+    steps=list,
+)
+cpdef view_at(Fields array, tuple key)
+@cython.locals(result=Fields)
+cdef _shown(Root base, view, part, fixed)

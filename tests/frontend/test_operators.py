@@ -1,0 +1,64 @@
+"""Operators of recorded arrays with numbers on either side: NumPy's dtypes and bits, recorded at the user's line."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import pytest
+
+import lazyarray as np
+
+NUMBERS = [2, -3, True, 0.5, -0.0, float("nan"), 1.5 - 2j, 10**6]
+NUMBERS += [
+    numpy.float64(0.1),
+    numpy.float32(3.0),
+    numpy.float16(7.0),
+    numpy.int8(-5),
+    numpy.uint64(9),
+    numpy.bool_(True),
+]
+NUMBERS += [numpy.complex64(1j), numpy.longlong(4)]
+DTYPES = ["f8", "f4", "f2", "i8", "u1", "c16", "?"]
+OPERATORS: list[Callable[[Any, Any], Any]] = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.lt,
+    operator.eq,
+]
+
+
+@pytest.fixture(autouse=True)
+def recorded() -> Iterator[None]:
+    with np.config.set(eager_below=0), numpy.errstate(all="ignore"):
+        yield
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    try:
+        result = call()
+    except (TypeError, OverflowError) as error:
+        return type(error), str(error)
+    found = numpy.asarray(result)
+    return found.dtype, found.shape, found.tobytes()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("apply", OPERATORS)
+def test_a_number_on_either_side_means_what_it_means_to_numpy(apply: Callable[[Any, Any], Any], dtype: str) -> None:
+    data = numpy.array([[0, 1, 2], [3, 100, 7]]).astype(dtype)
+    own = np.evaluate(np.asarray(data.copy()) * np.ones((), data.dtype))
+    for number in NUMBERS:
+        assert outcome(lambda: apply(own, number)) == outcome(lambda: apply(data, number)), (number, type(number))  # noqa: B023
+        assert outcome(lambda: apply(number, own)) == outcome(lambda: apply(number, data)), (number, type(number))  # noqa: B023
+
+
+def test_a_number_of_numpys_before_an_array_is_recorded_at_the_users_line() -> None:
+    x = np.evaluate(np.ones((4, 5)) * 1.0)
+    y = numpy.float64(3.0) * x
+    (kernel,) = np.explain(y).kernels
+    assert [(o.name, o.line.text) for o in kernel.operations if o.line] == [("multiply", "y = numpy.float64(3.0) * x")]
