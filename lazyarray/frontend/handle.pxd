@@ -22,6 +22,8 @@ cdef Op RIGHT_SHIFT, EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL,
 
 cdef bint _is_element(key)
 cdef bint _is_basic(key)
+@cython.locals(place=Py_ssize_t, array=Fields, found=list)
+cdef _plain_key(key)
 @cython.locals(data=object)
 cpdef ndim_of(Fields array)
 cpdef elements_of(Fields array)

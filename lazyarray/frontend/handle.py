@@ -145,6 +145,23 @@ def _is_basic(key: Any) -> bool:
     return kind is int or kind is slice or kind in _BASIC
 
 
+def _plain_key(key: Any) -> Any:
+    """A tuple as NumPy takes it for a key: of lazyarray's arrays their memory; None where one has none."""
+    found: Any = None
+    place = 0
+    for item in key:
+        if type(item) is known.array:
+            array: Fields = item
+            data = array._np
+            if data is None:
+                return None
+            if found is None:
+                found = list(key)
+            found[place] = data
+        place += 1  # noqa: SIM113  (C counts faster than `enumerate`)
+    return key if found is None else tuple(found)
+
+
 def _op(name: str) -> Op:
     return Op(name, getattr(np, name), memo_of(name))
 
@@ -229,9 +246,11 @@ class Handle(Fields):
                 if kind is known.array:
                     index: Fields = key
                     place = index._np
-                    if place is None:
-                        data = None
-                        return keys.get(self, key)
+                elif kind is tuple:
+                    place = _plain_key(key)
+                if place is None and key is not None:
+                    data = None
+                    return keys.get(self, key)
                 found = item_of(data, place, REFUSED)
                 if type(found) is _nparray:
                     return wrapped(found)
@@ -275,12 +294,15 @@ class Handle(Fields):
                 index: Fields = key
                 place = index._np
                 small = small and place is not None
+            elif kind is tuple:
+                place = _plain_key(key)
+                small = small and place is not None
             given_kind = type(value)
             if (kind is int or small) and (given_kind is float or given_kind is int or given_kind in _IMMEDIATE):
                 if not put_item(data, place, value):
                     keys.put_any(self, key, value)
                 return
-            if small and given_kind is known.array and (kind is known.array or _is_basic(key)):
+            if small and given_kind is known.array and (kind is known.array or place is not key or _is_basic(key)):
                 other: Fields = value
                 source = other._np
                 if source is not None and (holds_numbers(data) or not data.dtype.hasobject):

@@ -27,6 +27,7 @@ cdef class Fields:
 cdef Limits limits
 cdef Known known
 cdef type _nparray
+cdef object FLOAT64
 cdef list _tape
 cdef Py_ssize_t _TAPE_LIMIT
 cdef dict _VIEW_KEYS
@@ -46,6 +47,7 @@ cpdef wrapped(data)
 @cython.locals(node=Node, key=Key)
 cpdef Node node_of(Fields array, site)
 cdef _in_range(key, number)
+cpdef of_float(Op op, number)
 @cython.locals(value=Node)
 cpdef unary(Op op, Fields self, int plain, int compiled)
 @cython.locals(limit=Py_ssize_t, n=Py_ssize_t, m=Py_ssize_t, right=Fields)

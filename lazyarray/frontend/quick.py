@@ -25,6 +25,8 @@ _nparray: Final = np.ndarray
 _next_sequence: Final[Callable[[], int]] = node_module._sequence
 _NUMBERS: Final = NUMBERS
 _DOUBLE: Final = np.dtype(float)
+FLOAT64: Final = np.float64
+_ZERO: Final = np.float64(0.0)
 _tape: Final = node_module.TAPE
 _TAPE_LIMIT: Final = boundary.TAPE_LIMIT
 
@@ -239,6 +241,21 @@ def broadcast_size(a: Any, b: Any) -> int:
         size *= extent
         place += 1
     return size
+
+
+def of_float(op: Op, number: Any) -> Any:
+    """`op` of a float, Python's or NumPy's."""
+    if op.own is None:
+        return op.compute(number)
+    if op.swift is None or error_state() is not Last.waits:
+        found = op.own(op.name, _ZERO)
+        if found is None:
+            return op.compute(number)
+        if error_state() is not Last.waits:
+            return found(number)
+        op.swift = found
+        _swift.append(op)
+    return op.swift(number)
 
 
 def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:

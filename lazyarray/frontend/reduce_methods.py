@@ -15,6 +15,7 @@ from lazyarray.frontend.array import (
     as_array,
     map_of,
     ndarray,
+    plain,
     settle,
     view_of,
     wrap,
@@ -141,6 +142,11 @@ def accumulate(function: Any, array: Any, axis: Any, dtype: Any, out: Any) -> An
 
 def outer(function: Any, a: Any, b: Any, options: dict[str, Any]) -> Any:
     """`ufunc.outer`: the call on views that broadcast."""
+    if not options and type(a) is type(b) is ndarray and not function._transcendental and function.nout == 1:
+        x, y = settle(a), settle(b)
+        if x is not None and y is not None and x.size * y.size < config.eager_below:
+            found = function._np.outer(x, y)
+            return plain(found) if type(found) is np.ndarray else found
     if any(type(item) not in BUILTIN and overrides(item) for item in (a, b, options.get("out"))):
         return ask_ufunc(function, "outer", (a, b), options)
     if function.signature is not None:

@@ -3,7 +3,7 @@
 from cpython.object cimport PyObject, PyTypeObject
 
 from lazyarray.frontend.callables cimport Builtin, Served, UfuncCall
-from lazyarray.frontend.quick cimport Fields, Known, Limits, Op, binary, known, limits, unary, wrapped
+from lazyarray.frontend.quick cimport FLOAT64, Fields, Known, Limits, Op, binary, known, limits, of_float, unary, wrapped
 from lazyarray.frontend.small cimport INERT, REFUSED, small_items
 from lazyarray.native.primitives cimport holds_numbers, size_of_memory
 
@@ -33,6 +33,8 @@ cdef extern from *:
     }
 
     static int lazyarray_number(PyObject *item) { return PyFloat_CheckExact(item) || PyLong_CheckExact(item); }
+
+    static int lazyarray_float(PyObject *item) { return PyFloat_CheckExact(item); }
 
     /* NaN for what a float cannot be. */
     static double lazyarray_double(PyObject *item) {
@@ -112,6 +114,7 @@ cdef extern from *:
     size_t lazyarray_total(size_t given, PyObject *names)
     bint lazyarray_quiet(PyTypeObject *kind)
     bint lazyarray_number(PyObject *item)
+    bint lazyarray_float(PyObject *item)
     double lazyarray_double(PyObject *item)
     Py_ssize_t lazyarray_extent(PyObject *shape)
     bint lazyarray_names_dtype(PyObject *names)
@@ -299,6 +302,10 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
                 found = binary(own._op, <Fields>args[0], <object>args[1], 1, 0)
                 Py_INCREF(<PyObject *>found)
                 return <PyObject *>found
+        elif given == 1 and (lazyarray_float(args[0]) or Py_TYPE(args[0]) == <PyTypeObject *>FLOAT64):
+            found = of_float(own._op, <object>args[0])
+            Py_INCREF(<PyObject *>found)
+            return <PyObject *>found
     elif own._op is not None and own._op.own is None and not lazyarray_names_tuple(args + given, names):
         # An `out` (but in a tuple), a `where`: NumPy's bits are those of compiled kernels.
         made = small_vector(<PyObject *>own._op.compute, args, given, names, True)

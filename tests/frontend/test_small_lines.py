@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+import warnings
 from typing import Any
 
 import numpy
@@ -121,6 +122,68 @@ def test_transcendental_calls_obey_a_changed_error_state_and_changed_settings() 
         assert lazyarray.exp(a).tolist() == numpy.exp(numpy.array([0.5, 800.0])).tolist()
     with numpy.errstate(over="ignore"):
         assert lazyarray.exp(a).tolist() == before
+
+
+NUMBER_CALLS = """
+sqrt(2.0) | sqrt(numpy.float64(2.0)) | sqrt(-1.0) | sqrt(numpy.float32(2.0))
+negative(numpy.float64(-0.0)) | isnan(2.0)
+log(0.0) | log(numpy.float64(-1.0)) | exp(numpy.float64(1e9)) | floor(2.5) | sqrt(3) | sqrt(True)
+invert(2.0) | sqrt("3")
+add.outer(a, a) | multiply.outer(a, b) | less.outer(a, 3.0) | add.outer(a, a, dtype="f4") | minimum.outer(b, a[0])
+""".replace("\n", " | ")
+
+
+@pytest.mark.parametrize("call", [call.strip() for call in NUMBER_CALLS.split("|") if call.strip()])
+def test_ufuncs_of_numbers_and_outer_products_are_numpys(call: str) -> None:
+    found = []
+    for np in (numpy, lazyarray):
+        space = {"np": np, "numpy": numpy, "a": np.arange(3.0), "b": np.arange(6).reshape(2, 3)}
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            result = outcome(lambda space=space: eval(f"np.{call}", space))
+        found.append((str(result), [(w.category, str(w.message)) for w in told]))
+    assert found[0] == found[1]
+
+
+def test_a_float_obeys_the_error_state_and_settings() -> None:
+    for _ in range(2):
+        assert lazyarray.exp(numpy.float64(0.3)) == lazyarray.exp(lazyarray.array([0.3]))[0]
+        with numpy.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow encountered in exp"):
+            lazyarray.exp(numpy.float64(800.0))
+        with lazyarray.config.set(numerics="numpy"):
+            assert lazyarray.exp(0.3) == numpy.exp(0.3)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "(i, j)",
+        "(i, slice(None))",
+        "(..., j)",
+        "(None, i, 1)",
+        "(mask, j[:2])",
+        "(i, 7)",
+        "(i, j, j)",
+        "(numpy.array([0, 1]), i)",
+    ],
+)
+def test_keys_of_several_arrays_read_and_write_as_numpys(key: str) -> None:
+    found = []
+    for np in (numpy, lazyarray):
+        data = np.arange(12.0).reshape(4, 3)
+        space = {"i": np.array([0, 3]), "j": np.array([2, 0]), "mask": np.arange(4) > 1, "numpy": numpy}
+        place = eval(key, space)
+
+        def add(data: Any = data, place: Any = place) -> Any:
+            data[place] -= 1.5
+            data[place] = data[place] * 2.0
+            return data
+
+        def read(data: Any = data, place: Any = place) -> Any:
+            return data[place]
+
+        found.append([str(outcome(step)) for step in (read, add)])
+    assert found[0] == found[1]
 
 
 def test_functions_and_methods_are_found_by_copies_pickles_and_inspection() -> None:

@@ -14,6 +14,11 @@ from lazyarray.frontend import transforms
 SHAPE = (280, 300)
 
 
+@pytest.fixture(autouse=True)
+def shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transforms, "LEAST", 1 << 16)
+
+
 def arrays(code: str = "D") -> tuple[Any, Any]:
     rng = np.random.default_rng(1)
     x = (rng.standard_normal(SHAPE) + (1j * rng.standard_normal(SHAPE) if code in "FD" else 0)).astype(code)
