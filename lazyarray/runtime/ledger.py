@@ -19,7 +19,7 @@ from lazyarray.ir.node import Node, Site
 
 
 class KernelRun(NamedTuple):
-    """One launch of a compiled kernel, compiling left out of `seconds`; `start`: by `time.perf_counter`."""
+    """One launch of a compiled kernel, compiling before it left out; `start`: by `time.perf_counter`."""
 
     name: str
     ops: tuple[str, ...]
@@ -66,13 +66,15 @@ class Transfer(NamedTuple):
     nbytes: int
     reason: str
     site: Site | None = None
+    start: float = 0.0
 
 
 @dataclass(slots=True)
 class FallbackRun:
     """One call that ran in NumPy in the place of compiled code; `nbytes`: of the arrays it was given.
 
-    `seconds`: NumPy's own time, kernels, library calls and compiling for its arguments left out; 0 where not measured.
+    `seconds`: NumPy's own time, kernels, library calls and compiling for its arguments left out. `end`, and with it
+    `seconds`, is 0 where that was not measured.
     """
 
     name: str
@@ -81,6 +83,7 @@ class FallbackRun:
     start: float
     busy: float  # seconds of kernels, library calls and compiling before it
     seconds: float = 0.0
+    end: float = 0.0
 
 
 class EvaluationRun(NamedTuple):
@@ -230,7 +233,8 @@ class Ledger:
         self.bytes_written += bytes_written
         if self._open:
             self.busy_seconds += seconds
-            run = LibraryRun(name, bytes_read, bytes_written, site, seconds, start)
+            place = find_site(sys._getframe()) if site is None else site
+            run = LibraryRun(name, bytes_read, bytes_written, place, seconds, start)
             for runs in self._open:
                 runs.library_runs.append(run)
 
@@ -265,7 +269,8 @@ class Ledger:
         """A fallback has returned."""
         if run is not None:
             busy = self.busy_seconds + self.compile_seconds - run.busy
-            run.seconds = max(0.0, time.perf_counter() - run.start - busy)
+            run.end = time.perf_counter()
+            run.seconds = max(0.0, run.end - run.start - busy)
 
     def plan(self, made: tuple[Any, ...], sources: Iterable[Any] = ()) -> None:
         """A plan ran on nodes and numbers; `made`: the plan, sites per entry, why its outputs are wanted."""
@@ -322,7 +327,7 @@ class Ledger:
         self.transfers += count
         self.bytes_transferred += nbytes
         if self._open:
-            transfer = Transfer(way, nbytes, reason, find_site(sys._getframe()))
+            transfer = Transfer(way, nbytes, reason, find_site(sys._getframe()), time.perf_counter())
             for runs in self._open:
                 runs.transfers.append(transfer)
 
