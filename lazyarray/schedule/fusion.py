@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import gcd
 from typing import Final
 
 from lazyarray.ir.expression import Entry, Expression
@@ -18,6 +17,7 @@ from lazyarray.ir.index_map import c_strides, size_of
 from lazyarray.ir.node import Shape
 from lazyarray.ir.ops import EXPENSIVE, OPS, REDUCTIONS
 from lazyarray.schedule.demand import Domain, Flat, Forms, Materialise, Misaligned, Puller, Straddles
+from lazyarray.schedule.meeting import disjoint
 from lazyarray.schedule.order import inner_run, memory_order, nest_order
 
 # Kinds that no other root joins.
@@ -500,22 +500,6 @@ class Fusion:
                 if crossing and (not best or len(crossing) <= len(best)):
                     best = crossing
         return best
-
-
-def disjoint(a: Flat, b: Flat, extents: Shape) -> bool:
-    """True when two walks over the same loops surely never meet in memory (False where that is not plain to see)."""
-
-    def reach(flat: Flat) -> tuple[int, int]:
-        ends = [c * (n - 1) for c, n in zip(flat[1], extents, strict=True)]
-        return flat[0] + sum(min(e, 0) for e in ends), flat[0] + sum(max(e, 0) for e in ends)
-
-    if size_of(extents) == 0:
-        return True
-    (low_a, high_a), (low_b, high_b) = reach(a), reach(b)
-    if high_a < low_b or high_b < low_a:
-        return True
-    step = gcd(*a[1], *b[1])
-    return step > 1 and (a[0] - b[0]) % step != 0
 
 
 def is_ordered(entry: Entry) -> bool:

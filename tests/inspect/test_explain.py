@@ -284,3 +284,9 @@ def test_what_a_function_returns_is_evaluated_as_it_is() -> None:
     assert all(np.explain(array).evaluated for array in pair)
     first, [second, (third,)] = np.evaluate(source() + 1.0, [source() * 2.0, (source() * 3.0,)])
     assert np.explain(first, second, third).evaluated
+
+
+def test_the_edges_of_a_padded_array_are_written_without_a_copy() -> None:
+    found = np.explain(np.pad(source(400), ((2, 2), (3, 3)), mode="edge"))
+    assert all(kernel.operations[-1].name == "update" for kernel in found.kernels)
+    assert not [reason for reason in found.reasons if "still reads" in reason.why]
