@@ -38,6 +38,7 @@ _BY_BLAS: Final = "fdFD"
 # Ufuncs whose bits are NumPy's in compiled kernels too.
 QUIET: Final = frozenset([name for name, op in OPS.items() if op.ufunc is not None and not op.transcendental])
 PIECES: Final = "read piece by piece"
+BY_PIECES: Final = "written piece by piece"
 _quiet = [op.ufunc for name, op in OPS.items() if name in QUIET]
 serve(quiet=frozenset([found for found in _quiet if found is not None and found.nout == 1]))
 _SIMPLE: Final = frozenset({int, float, bool})
@@ -381,7 +382,7 @@ def _is_piecewise(root: Node) -> bool:
             return False
         node = node.args[0]
     del node
-    boundary.evaluate((root,))
+    boundary.evaluate((root,), BY_PIECES)
     return True
 
 
@@ -398,7 +399,7 @@ def wakes(root: Node) -> bool:
         kind = node.key.kind
         if kind in ("fill", "empty", "iota"):
             if kind == "iota" or root.key.spec.nbytes > FILL_LIMIT * 8:
-                boundary.evaluate((root,))
+                boundary.evaluate((root,), PIECES)
             else:
                 _fill(root, None if kind == "empty" else node.args[0], writes)
             return True

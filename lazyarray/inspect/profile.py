@@ -17,7 +17,7 @@ from lazyarray.inspect.lines import Line, find_line
 from lazyarray.ir.node import Site
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime.device import configured
-from lazyarray.runtime.ledger import KernelRun, LibraryRun, Runs, ledger
+from lazyarray.runtime.ledger import EvaluationRun, KernelRun, LibraryRun, Runs, ledger
 
 _COPIED: Final = 1 << 27  # bytes of the copy by which the memory's speed is measured: far beyond caches
 
@@ -102,8 +102,13 @@ class Profile:
     @property
     def evaluations(self) -> list[Event]:
         """Evaluations by reason and line, the most frequent first."""
-        found = together((("evaluation", run.reason, run.site), 0, 0.0) for run in self.runs.evaluation_runs)
+        found = together((("evaluation", self.reason(run), run.site), 0, 0.0) for run in self.runs.evaluation_runs)
         return sorted(found, key=lambda event: -event.count)
+
+    def reason(self, run: EvaluationRun) -> str:
+        """Why an evaluation came."""
+        fallback = self.runs.fallback_around(run)
+        return run.reason if fallback is None else f"{fallback.name} runs in NumPy"
 
     @property
     def transfers(self) -> list[Event]:

@@ -87,7 +87,7 @@ def events_of(found: Profile) -> list[dict[str, Any]]:
     for compiled in found.runs.compiled:
         trace.span("from disk" if compiled.from_disk else "compile", "compile", compiled.start, compiled.seconds)
     for evaluation in found.runs.evaluation_runs:
-        trace.moment(evaluation.reason, "evaluation", evaluation.start, evaluation.site)
+        trace.moment(found.reason(evaluation), "evaluation", evaluation.start, evaluation.site)
     for transfer in found.runs.transfers:
         name = f"{transfer.way}: {transfer.reason}"
         trace.moment(name, "transfer", transfer.start, transfer.site, nbytes=transfer.nbytes)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -126,6 +127,17 @@ class Runs:
         """Bytes that kernels and library calls wrote."""
         kernels = sum(run.bytes_written for run in self.kernels)
         return kernels + sum(run.bytes_written for run in self.library_runs)
+
+    def fallback_around(self, evaluation: EvaluationRun) -> FallbackRun | None:
+        """The call that an evaluation makes arguments for, where that ran in NumPy."""
+        after = bisect_right(self.fallback_runs, evaluation.start, key=lambda run: run.start)
+        for run in self.fallback_runs[max(0, after - 1) : after + 1]:
+            if run.start <= evaluation.start <= run.end:
+                return run
+            here = evaluation.site is not None and run.site is not None and evaluation.site[:2] == run.site[:2]
+            if not run.end and here:
+                return run
+        return None
 
     @property
     def library_calls(self) -> list[str]:

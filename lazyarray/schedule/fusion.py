@@ -14,9 +14,8 @@ from typing import Final
 
 from lazyarray.ir.expression import Entry, Expression
 from lazyarray.ir.index_map import c_strides, size_of
-from lazyarray.ir.node import Shape
 from lazyarray.ir.ops import EXPENSIVE, OPS, REDUCTIONS
-from lazyarray.schedule.demand import Domain, Flat, Forms, Materialise, Misaligned, Puller, Straddles
+from lazyarray.schedule.demand import Domain, Forms, Materialise, Misaligned, Puller, Straddles
 from lazyarray.schedule.meeting import disjoint
 from lazyarray.schedule.order import inner_run, memory_order, nest_order
 

@@ -122,7 +122,7 @@ def test_a_trace_holds_every_launch(tmp_path: Path) -> None:
     assert [e["cat"] for e in spans].count("fallback") == 1
     assert [(e["cat"], e["name"]) for e in events if e["ph"] == "i"] == [
         *[("evaluation", "evaluate() was called")] * 4,
-        ("evaluation", "asked for"),
+        ("evaluation", "sort runs in NumPy"),
         ("transfer", "to cuda:0: an input"),
     ]
     tracks = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
