@@ -447,7 +447,7 @@ from lazyarray.frontend.writing import (  # noqa: E402
 )
 
 know(ndarray, regions)
-scalar.install()
+scalar.install(ndarray)
 consumers.teach_json()
 
 __all__ = [

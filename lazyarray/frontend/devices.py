@@ -277,7 +277,7 @@ class _Call:
         """An argument as the device's function takes it."""
         kind = type(arg)
         if kind is LazyScalar:
-            return arg.evaluate()
+            return arg._now()
         if kind is ndarray:
             node = self.nodes.get(id(arg))
             if node is not None:

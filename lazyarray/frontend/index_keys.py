@@ -118,7 +118,7 @@ def memory_key(key: Any) -> Any:
     if kind is ndarray:
         return read_only(key)
     if kind is LazyScalar:
-        return key.evaluate()
+        return key._now()
     if kind is tuple:
         return tuple([memory_key(item) for item in key])
     if kind is list:
@@ -210,7 +210,7 @@ def _as_index(item: Any) -> Any:
     if type(item) is ndarray:
         found: Any = item
     elif type(item) is LazyScalar:
-        found = np.asarray(item.evaluate())
+        found = np.asarray(item._now())
     else:
         found = np.asarray(memory_key(item))
         if found.size == 0 and not isinstance(item, _nparray | ndarray):

@@ -131,7 +131,7 @@ def _arange_plan(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, A
 
 def to_number(x: Any) -> Any:
     """A NumPy scalar for a lazy one; other numbers as they are."""
-    return x.evaluate() if type(x) is LazyScalar else x
+    return x._now() if type(x) is LazyScalar else x
 
 
 def _fits(number: int, dtype: DType) -> bool:

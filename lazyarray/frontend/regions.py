@@ -203,7 +203,7 @@ def source_of(new: Any) -> Any:
     if kind is core.ndarray:
         data = new._np
         return memory_at(new) if data is None else data
-    return new.evaluate() if kind is LazyScalar else new
+    return new._now() if kind is LazyScalar else new
 
 
 def put(array: Any, key: Any, new: Any) -> bool:

@@ -123,17 +123,14 @@ def to_memory(values: Any) -> Any:
     if kind is core.ndarray:
         return core.read_only(values, INTO_MEMORY)
     if kind is scalar.LazyScalar:
-        node = values._node
-        if node.data is None:
-            boundary.evaluate((node,), INTO_MEMORY)
-        return values.evaluate()
+        return values._now(INTO_MEMORY)
     return forward(values)
 
 
 def checked(new: scalar.LazyScalar, dtype: DType) -> Any:
     """The scalar, evaluated where it might not fit: NumPy's assignments of scalars refuse what does not."""
     whole = new.dtype.kind in "iu" and dtype.kind in "iu"
-    return new if np.can_cast(new.dtype, dtype, "safe" if whole else "same_kind") else new.evaluate()
+    return new if np.can_cast(new.dtype, dtype, "safe" if whole else "same_kind") else new._now()
 
 
 def write(array: core.ndarray, new: Any, mask: Node | None = None) -> None:
