@@ -329,7 +329,7 @@ def test_a_call_that_needs_no_kernel_says_why() -> None:
     found = np.explain(lambda: np.ones(3) + 1.0)
     for text in (str(found), found._repr_html_()):
         assert f"arrays of fewer than {np.config.eager_below} elements (config.eager_below) run at once" in text
-    assert "no kernel was needed" not in str(np.explain(lambda: source(400) + 1.0))
+    assert not np.explain(lambda: source(400) + 1.0).is_empty
 
 
 def test_scalars_that_are_put_into_a_small_array_are_told_as_such() -> None:
