@@ -21,6 +21,7 @@ from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.node import Node
 
 DType = np.dtype[Any]
+ENDS: Final = "the size or the elements of an array follow from it"
 
 
 def _arange_length(start: Any, stop: Any, step: Any) -> int | None:
@@ -131,7 +132,7 @@ def _arange_plan(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, A
 
 def to_number(x: Any) -> Any:
     """A NumPy scalar for a lazy one; other numbers as they are."""
-    return x._now() if type(x) is LazyScalar else x
+    return x._now(ENDS) if type(x) is LazyScalar else x
 
 
 def _fits(number: int, dtype: DType) -> bool:

@@ -6,6 +6,7 @@ from typing import Final
 
 from lazyarray.frontend.counting import COUNTED
 from lazyarray.frontend.devices import CHANGES, MOVED
+from lazyarray.frontend.histograms import RANGED
 from lazyarray.frontend.writing import INTO_MEMORY
 from lazyarray.inspect.lines import is_call
 from lazyarray.ir.node import Site
@@ -29,6 +30,7 @@ _EDITS: Final[dict[str, str]] = {
     COUNTED: "np.where(mask, a, b), x[mask] = value or where=mask keep the shape, where that will do",
     BEGINS: _ERRSTATE,
     ENDS: _ERRSTATE,
+    RANGED: "say where, if it is known: np.histogram(x, bins, range=(low, high))",
     INTO_MEMORY: "collect the values in a list, and make one array of them at the end: np.stack(values)",
     NAMED: "if it is not used later, drop the name before: del it, or compute it in a function of its own",
     AT_ONCE: 'let np.errstate warn or ignore: "raise", "call", "print" and "log" run each operation at once',

@@ -377,3 +377,18 @@ def test_a_copy_that_repeats_elements_has_its_line_and_no_edit_of_reshapes() -> 
 def test_memory_that_several_writes_share_is_told_once() -> None:
     y = np.pad(source(400) * 2.0, 2)
     assert [r.nbytes for r in np.explain(y[1:] + 1.0).reasons if r.kind == "materialisation"] == [404 * 204 * 8]
+
+
+def test_functions_that_look_at_values_say_what_for() -> None:
+    x = source(400)
+    reasons = {
+        "the bins lie between the least and the greatest element": lambda: np.histogram(x * 2.0, 50),
+        "how many counts there are follows from the greatest element": lambda: np.bincount(
+            (x * 9.0).astype(int).ravel()
+        ),
+        "the size or the elements of an array follow from it": lambda: np.arange(x.max() * 1e5),
+    }
+    for why, program in reasons.items():
+        early = [r for r in np.explain(program).reasons if r.what.startswith("early evaluation, ")]
+        assert [reason.why for reason in early] == [why]
+    assert not [r for r in np.explain(lambda: np.histogram(x * 2.0, 50, (0, 2))).reasons if r.kind == "evaluation"]
