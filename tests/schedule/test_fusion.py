@@ -214,3 +214,10 @@ def test_an_array_reversed_into_itself_is_read_before_it_is_written(x: Node) -> 
 def test_a_value_without_reduction_axes_fills_all_of_a_joined_result(x: Node) -> None:
     total = reduce("sum", x, 0, 1)
     planned(total, view(op("add", total, 1.0), 0, (ROWS, COLUMNS), (0, 0)))
+
+
+def test_what_is_computed_of_a_transposed_array_is_the_copy_that_its_reshape_needs(x: Node, y: Node) -> None:
+    turned, other = (view(a, 0, (COLUMNS, ROWS), (1, COLUMNS)) for a in (x, y))
+    flat = view(op("multiply", turned, other), 0, (ROWS * COLUMNS,), (1,))
+    plan = planned(op("add", flat, 1.0))
+    assert [step.ops for step in plan.steps if isinstance(step, KernelStep)] == [("multiply",), ("add",)]
