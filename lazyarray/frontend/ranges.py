@@ -102,6 +102,8 @@ def _arange_plan(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, A
     given.update({name: option for name, option in options.items() if name in names})
     if options.get("device") is not None or not serves(options.get("like")):
         return None
+    if "start" in options and "stop" not in given:
+        return None  # an error of NumPy's: a start by its name is no stop
     if "start" not in given:
         given["start"] = 0
     start, stop, step = given["start"], given.get("stop"), given.get("step")
