@@ -138,10 +138,10 @@ class Profile:
         Path(file).write_text(json.dumps({"traceEvents": events_of(self), "displayTimeUnit": "ms"}), encoding="utf-8")
 
     def plot(self) -> Any:
-        """A Matplotlib figure: time of the longest kernels and calls, and what of it moving the bytes takes."""
+        """A Matplotlib figure: time of the longest kernels, calls and fallbacks, and what of it moving the bytes takes."""
         from matplotlib.figure import Figure  # type: ignore[import-not-found, unused-ignore]
 
-        rows = sorted([*self.kernels, *self.library_calls], key=lambda row: row.seconds)[-20:]
+        rows = sorted(self.rows, key=lambda row: row.seconds)[-20:]
         figure = Figure(figsize=(9, 1 + 0.35 * len(rows)), layout="constrained")
         axes = figure.subplots()
         places = range(len(rows))
