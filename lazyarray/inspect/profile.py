@@ -138,7 +138,7 @@ class Profile:
         Path(file).write_text(json.dumps({"traceEvents": events_of(self), "displayTimeUnit": "ms"}), encoding="utf-8")
 
     def plot(self) -> Any:
-        """A Matplotlib figure: time of the longest kernels, calls and fallbacks, and what of it moving the bytes takes."""
+        """A Matplotlib figure: the longest kernels, calls and fallbacks, and what of it moving the bytes takes."""
         from matplotlib.figure import Figure  # type: ignore[import-not-found, unused-ignore]
 
         rows = sorted(self.rows, key=lambda row: row.seconds)[-20:]
