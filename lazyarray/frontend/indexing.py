@@ -28,7 +28,7 @@ from lazyarray.frontend.array import (
     view_of,
     wrap,
 )
-from lazyarray.frontend.counting import count_true
+from lazyarray.frontend.counting import COUNTED, count_true
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.handle import serve
 from lazyarray.frontend.index_keys import Advanced, index_nodes, locate, memory_key, parse_advanced
@@ -220,7 +220,8 @@ def _get_masked(array: ndarray, parsed: Advanced) -> Any:
     first = parsed.axes[0]
     small = view._np is not None or view.size < config.eager_below
     if type(mask) is not Node or small or (_is_present(array) and _in_runs(array, parsed)):
-        chosen, values = memory_key(parsed.mask), read_only(view)
+        chosen = read_only(parsed.mask, COUNTED) if type(parsed.mask) is ndarray else memory_key(parsed.mask)
+        values = read_only(view, COUNTED)
         start = perf_counter()
         result = values[(slice(None),) * first + (chosen,)]
         seconds = perf_counter() - start

@@ -142,13 +142,14 @@ def memory_reasons(plan: Plan, sites: Sites) -> list[Reason]:
 
 
 def made_first(plan: Plan) -> set[int]:
-    """The slots that kernels write into new memory: all but those that take over what a kernel has written."""
+    """The slots that kernels write into new memory: all but those that take over an input's, or what one has written."""
     written = {slot for step in plan.steps if isinstance(step, KernelStep) for slot in step.writes}
     before: dict[int, int] = {}  # slot -> the one whose memory it takes over, past those that nothing writes
     for step in plan.steps:
         if isinstance(step, ClaimStep) and not step.copy:
             before[step.result] = step.old if step.old in written else before.get(step.old, step.old)
-    return {slot for slot in written if before.get(slot) not in written}
+    taken = {s for s, old in before.items() if old in written or plan.entries[old].kind == "leaf"}
+    return written - taken
 
 
 def is_copied(entry: Entry, why: str) -> bool:

@@ -375,6 +375,22 @@ def test_a_copy_that_repeats_elements_has_its_line_and_no_edit_of_reshapes() -> 
     assert {reason.edit for reason in found.reasons} == {""}
 
 
+def test_a_write_in_place_is_no_new_memory() -> None:
+    x = np.evaluate(source() + 0.0)
+    x[0] = x[1] * 3.0
+    x[2] = x[0] + 1.0
+    assert not [reason for reason in np.explain(x).reasons if reason.kind == "materialisation"]
+
+
+def test_a_read_under_a_mask_of_a_small_array_says_so_too() -> None:
+    def program(x: np.ndarray) -> np.ndarray:
+        labels = x.sum(axis=1)
+        return np.evaluate(np.ones(100))[labels > 100.0]
+
+    (reason,) = [r for r in np.explain(program, source()).reasons if r.kind == "evaluation"]
+    assert reason.why == "a shape follows from the number of true elements"
+
+
 def test_memory_that_several_writes_share_is_told_once() -> None:
     y = np.pad(source(400) * 2.0, 2)
     assert [r.nbytes for r in np.explain(y[1:] + 1.0).reasons if r.kind == "materialisation"] == [404 * 204 * 8]
