@@ -66,8 +66,8 @@ def astype(
         or (casting != "unsafe" and not np.can_cast(array.dtype, wanted, casting))
     ):
         data = core.read_only(array)
-        found = data.astype(wanted, order, casting, subok, copy)
-        return array if found is data else core.plain(found)
+        made = data.astype(wanted, order, casting, subok, copy)
+        return array if made is data else core.plain(made)
     return cast_array(array, wanted, order)
 
 

@@ -462,7 +462,7 @@ def _put_masked(array: ndarray, key: Any, parsed: Advanced, operand: Any, new: A
         memory[chosen] = values
         ledger.library_call("boolean index", seconds=perf_counter() - start, start=start)
         return
-    chosen = read_only(parsed.mask) if type(parsed.mask) is ndarray else np.asarray(parsed.mask)
+    chosen = read_only(parsed.mask, COUNTED) if type(parsed.mask) is ndarray else np.asarray(parsed.mask)
     shape = _indexed_shape(parsed, (int(np.count_nonzero(chosen)),))
     if 0 in shape or len(own) > len(shape) or not _fits(operand, shape):
         to_numpy(array)[memory_key(key)] = read_only(from_node(operand))  # nothing to write, or NumPy's error

@@ -8,7 +8,7 @@ from lazyarray.frontend.counting import COUNTED
 from lazyarray.frontend.devices import CHANGES, MOVED
 from lazyarray.frontend.histograms import RANGED
 from lazyarray.frontend.writing import INTO_MEMORY
-from lazyarray.inspect.lines import is_call
+from lazyarray.inspect.lines import is_assignment
 from lazyarray.ir.node import Site
 from lazyarray.runtime.device_run import AN_INPUT
 from lazyarray.runtime.evaluate import AT_ONCE
@@ -43,7 +43,7 @@ _EDITS: Final[dict[str, str]] = {
     fusion.OVERWRITTEN: "write into a second array and swap the two names: a, b = b, a",
 }
 
-# Edits of assignments: there is none where the program calls a function that assigns.
+# Edits of assignments to items: there is none where the program calls a function that assigns, or adds in place.
 _OF_ASSIGNMENTS: Final = frozenset({INTO_MEMORY, fusion.OVERWRITTEN})
 
 _ROWS: Final = "write it with array operations (np.where for branches): each row or element is a call of Python now"
@@ -59,7 +59,7 @@ def edit_for(why: str, site: Site | None = None) -> str:
 
     `site`: where the assignment is that the reason speaks of, if it speaks of one.
     """
-    return "" if why in _OF_ASSIGNMENTS and is_call(site) else _EDITS.get(why, "")
+    return "" if why in _OF_ASSIGNMENTS and not is_assignment(site) else _EDITS.get(why, "")
 
 
 def edit_for_fallback(name: str) -> str:

@@ -142,7 +142,7 @@ def memory_reasons(plan: Plan, sites: Sites) -> list[Reason]:
 
 
 def made_first(plan: Plan) -> set[int]:
-    """The slots that kernels write into new memory: all but those that take over an input's, or what one has written."""
+    """The slots that kernels write into new memory: all but those that take over an input's or a kernel's."""
     written = {slot for step in plan.steps if isinstance(step, KernelStep) for slot in step.writes}
     before: dict[int, int] = {}  # slot -> the one whose memory it takes over, past those that nothing writes
     for step in plan.steps:
@@ -222,13 +222,28 @@ def operand(plan: Plan, slot: int, sites: Sites, wanted: Wanted) -> Operand:
 
 
 def line_at(plan: Plan, slot: int, sites: Sites) -> Line | None:
-    """The line that wrote what a slot holds; of what the passes made, the line of the last that it is made of."""
+    """The line that wrote what a slot holds.
+
+    Of what the passes made: the line of the last that it is made of, or else of the first that is made of it.
+    """
+    while plan.entries[slot].kind != "leaf":
+        found = made_at(plan, slot, sites)
+        if found is not None:
+            return found
+        slot = next((p for p, e in enumerate(plan.entries) if p > slot and slot in e.args), -1)
+        if slot < 0:
+            break
+    return None
+
+
+def made_at(plan: Plan, slot: int, sites: Sites) -> Line | None:
+    """The line that wrote an operation, or the last of those that it is made of."""
     origin, entry = plan.origins[slot], plan.entries[slot]
     if entry.kind == "leaf":
         return None
     if origin is not None:
         return find_line(sites[origin])
-    return next((line for a in reversed(entry.args) if (line := line_at(plan, a, sites)) is not None), None)
+    return next((line for a in reversed(entry.args) if (line := made_at(plan, a, sites)) is not None), None)
 
 
 # ---- what happened around the plans

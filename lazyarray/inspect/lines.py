@@ -30,11 +30,11 @@ def find_line(site: Site | None) -> Line | None:
     return Line(file, number, linecache.getline(file, number, site[2]).strip())
 
 
-def is_call(site: Site | None) -> bool:
-    """True when the program calls a function there: what that does inside is not the program's to change."""
+def is_assignment(site: Site | None) -> bool:
+    """True when the program assigns to an item there (and does not call a function that does, say)."""
     if site is None:
         return False
     code, at = site[0].co_code, site[1]
     while dis.opname[code[at]] == "CACHE":  # of the instruction before
         at -= 2
-    return dis.opname[code[at]].startswith("CALL")
+    return dis.opname[code[at]] == "STORE_SUBSCR"

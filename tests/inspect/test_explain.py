@@ -353,6 +353,13 @@ def test_scalars_that_are_put_into_a_small_array_are_told_as_such() -> None:
     assert numpy.array_equal(program(x), collected(x))
 
 
+def test_what_the_passes_put_around_an_operation_has_its_line() -> None:
+    x = np.evaluate(source(400) * 2.0)
+    y = np.evaluate(x[x > 1.0] ** -1.5)
+    for kernel in np.explain(y).kernels:
+        assert all(operation.line is not None for operation in kernel.operations)
+
+
 def test_an_edit_of_an_assignment_is_not_told_of_a_function_that_assigns() -> None:
     def through(x: np.ndarray) -> np.ndarray:
         np.copyto(x[1:], x[:-1] * 2.0)
@@ -385,9 +392,9 @@ def test_a_write_in_place_is_no_new_memory() -> None:
 def test_a_read_under_a_mask_of_a_small_array_says_so_too() -> None:
     def program(x: np.ndarray) -> np.ndarray:
         labels = x.sum(axis=1)
-        return np.evaluate(np.ones(100))[labels > 100.0]
+        return np.ones(100)[labels > 100.0]
 
-    (reason,) = [r for r in np.explain(program, source()).reasons if r.kind == "evaluation"]
+    (reason,) = [r for r in np.explain(program, source()).reasons if r.what.startswith("early evaluation, ")]
     assert reason.why == "a shape follows from the number of true elements"
 
 
