@@ -13,8 +13,9 @@ from itertools import pairwise
 from typing import Final
 
 from lazyarray.ir.expression import Entry, Expression
-from lazyarray.ir.index_map import c_strides, size_of
+from lazyarray.ir.index_map import c_strides, size_of, split
 from lazyarray.ir.ops import EXPENSIVE, OPS, REDUCTIONS
+from lazyarray.passes.views import is_whole_reshape
 from lazyarray.schedule.demand import Domain, Forms, Materialise, Misaligned, Puller, Straddles
 from lazyarray.schedule.meeting import disjoint
 from lazyarray.schedule.order import inner_run, memory_order, nest_order
@@ -146,7 +147,7 @@ class Fusion:
         """Puts the root into a group; what it misses in memory, or where its nest must be cut, is noted."""
         kind = self.entries[root].kind
         refused: tuple[int, str] | None = None
-        if kind not in ALONE:
+        if kind not in ALONE and self.reshaped(root) is None:
             lowest = max(0, len(self.groups) - CANDIDATES)
             for number in range(len(self.groups) - 1, lowest - 1, -1):
                 reason = self.join(root, number)
@@ -177,14 +178,15 @@ class Fusion:
         sequence, reason = self.sequence_of(root, domain)
         if reason is not None:
             raise Materialise(reason, SUMMED)
-        group = Group(domain, sequence, [root], {}, None, entry.kind in ALONE)
+        reshaped = self.reshaped(root) is not None
+        group = Group(domain, sequence, [root], {}, None, entry.kind in ALONE or reshaped)
         group.reduces = entry.kind in ("reduce", "scan")
         group.inside[root] = self.forms_of(root, domain)
         if entry.kind not in ("call", "empty"):
             try:
                 group.puller = self.pull(group, len(self.groups))
             except Straddles as straddles:
-                if not can_be_cut(entry):
+                if reshaped or not can_be_cut(entry):
                     raise Materialise(straddles.entry, WRAPPED) from None
                 raise
         if entry.kind in ("update", "scatter"):
@@ -371,7 +373,19 @@ class Fusion:
             return Domain(self.entries[entry.args[1]].shape, ())
         if entry.kind == "compress":
             return Domain(entry.attr, ())
+        if self.reshaped(root) is not None:
+            return Domain(self.entries[entry.args[0]].shape, ())
         return Domain(entry.shape, ())
+
+    def reshaped(self, root: int) -> Forms | None:
+        """Of a root that is a reshape of what is computed for it alone: its axes by the loops that compute that."""
+        entry = self.entries[root]
+        if entry.kind != "view" or self.is_memory(entry.args[0]):
+            return None
+        source = self.entries[entry.args[0]]
+        if source.kind != "map" or not is_whole_reshape(entry, source.shape):
+            return None
+        return split(0, c_strides(source.shape), source.shape, entry.shape)
 
     def forms_of(self, root: int, domain: Domain) -> Forms:
         """The forms under which consumers in the same nest may use the root."""
@@ -379,7 +393,8 @@ class Fusion:
             row = domain.row(self.entries[root].shape)
             assert row is not None
             return row
-        return domain.whole()
+        reshaped = self.reshaped(root)
+        return domain.whole() if reshaped is None else reshaped
 
     def sequence_of(self, root: int, domain: Domain) -> tuple[tuple[int, ...], int | None]:
         """The axes in the order that gives NumPy's bits; or the entry that must be materialised for that.

@@ -371,14 +371,13 @@ def test_an_edit_of_an_assignment_is_not_told_of_a_function_that_assigns() -> No
 
 
 def test_a_copy_that_repeats_elements_has_its_line_and_no_edit_of_reshapes() -> None:
-    y = np.repeat(source(400)[:, ::2], 2, axis=0)
+    y = np.tile(source(400), (3, 2))
     found = np.explain(y)
-    assert found.kernels[-1].name.startswith("copy ")
     for kernel in found.kernels:
         (operation,) = kernel.operations
         assert operation.name == "copy"
         assert operation.line is not None
-        assert "np.repeat" in operation.line.text
+        assert "np.tile" in operation.line.text
     assert {reason.edit for reason in found.reasons} == {""}
 
 
