@@ -148,3 +148,10 @@ def test_a_figure_has_a_bar_for_each_row() -> None:
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert len(labels) == 4
     assert any(label.startswith("sort (NumPy)  test_profile.py:") for label in labels)
+
+
+def test_a_block_that_needs_no_kernel_says_why() -> None:
+    with np.profile() as found:
+        np.ones(3) + 1.0
+    for text in (str(found), found._repr_html_()):
+        assert "no kernel was needed: operations on arrays of fewer than" in text
