@@ -12,7 +12,7 @@ from lazyarray.frontend.boundary import evaluate_all
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.inspect.ahead import Made, Sites, foresee
 from lazyarray.inspect.edits import ALONG, NAMED, READ_FIRST, RELEASES, edit_for, edit_for_fallback
-from lazyarray.inspect.lines import Line, find_line
+from lazyarray.inspect.lines import Line, find_line, is_assignment
 from lazyarray.inspect.notes import CallNote, KernelNote, Operand, Operation, Reason
 from lazyarray.inspect.notes import Explanation as Explanation
 from lazyarray.inspect.text import bytes_text
@@ -128,7 +128,7 @@ def memory_reasons(plan: Plan, sites: Sites) -> list[Reason]:
     found = []
     fresh = made_first(plan)
     for slot, why in plan.why.items():
-        if slot in fresh:
+        if slot in fresh and not is_filled(plan, slot, sites):
             size = plan.nbytes(slot)
             what = f"{bytes_text(size)} in memory that nobody asked for"
             edit = "" if is_copied(plan.entries[slot], why) else edit_for(why, written_at(plan, slot, sites))
@@ -150,6 +150,16 @@ def made_first(plan: Plan) -> set[int]:
             before[step.result] = step.old if step.old in written else before.get(step.old, step.old)
     taken = {s for s, old in before.items() if old in written or plan.entries[old].kind == "leaf"}
     return written - taken
+
+
+def is_filled(plan: Plan, slot: int, sites: Sites) -> bool:
+    """True for an array that the program makes empty, or of one number, and assigns items to: it asked for that."""
+    origin, entry = plan.origins[slot], plan.entries[slot]
+    if entry.kind not in ("update", "scatter") or origin is None or not is_assignment(sites[origin]):
+        return False
+    while entry.kind in ("update", "scatter"):
+        entry = plan.entries[entry.args[0]]
+    return entry.kind in ("empty", "fill")
 
 
 def is_copied(entry: Entry, why: str) -> bool:

@@ -388,6 +388,14 @@ def test_a_write_in_place_is_no_new_memory() -> None:
     assert not [reason for reason in np.explain(x).reasons if reason.kind == "materialisation"]
 
 
+def test_an_array_that_the_program_fills_is_asked_for() -> None:
+    x = source(400)
+    out = np.empty_like(x)
+    out[:200] = x[:200] * 2.0
+    out[200:] = 1.0 / (x[200:] + 1.0)
+    assert not [reason for reason in np.explain(out * 3.0).reasons if reason.kind == "materialisation"]
+
+
 def test_a_read_under_a_mask_of_a_small_array_says_so_too() -> None:
     def program(x: np.ndarray) -> np.ndarray:
         labels = x.sum(axis=1)
