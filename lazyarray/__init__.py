@@ -80,5 +80,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    public = {name for name in dir(_np) if not name.startswith("__")}
-    return sorted(public.union(_OWN, (name for name in globals() if name.startswith("__"))))
+    # NumPy's names, and no others that its module lacks: who looks at all of them reads each.
+    names = {name for name in dir(_np) if not name.startswith("__") or name in globals() or name in _OF_NUMPY}
+    return sorted(names.union(_OWN))

@@ -6,6 +6,8 @@ It compiles for devices only, whose memory and library calls are another package
 from __future__ import annotations
 
 import functools
+import importlib.util
+from importlib.metadata import version
 from typing import Any, Final
 
 import numpy as np
@@ -212,6 +214,12 @@ class Backend:
                 launcher = self._launchers[device.name] = Launcher(device.driver, Cubins(), Choices(device.about()))
             program = self._programs[device.name, kernel] = Program(launcher, kernel)
         return program
+
+    def about(self) -> dict[str, str]:
+        """What it compiles with, as `python -m lazyarray doctor` tells it; an error where that is missing."""
+        if importlib.util.find_spec("triton") is None:
+            raise BackendError("it needs the package triton; kernels that are on disk run without it")
+        return {"compiles for": "GPUs (LAZYARRAY_DEVICE=cuda)", "with Triton": version("triton")}
 
     def eager_ufunc(self, op: str) -> np.ufunc | None:
         """Small arrays are NumPy's, with its own functions."""

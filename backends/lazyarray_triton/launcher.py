@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from lazyarray.runtime.dump import show
+from lazyarray.runtime.dump import is_wanted, show
 from lazyarray.runtime.ledger import ledger
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_triton import launch, model
@@ -136,10 +136,11 @@ class Launcher:
     def _binary(self, source: TritonSource, made: launch.Variant) -> Binary:
         capability = self.driver.capability
         start = time.perf_counter()
-        if self._cubins is not None:
+        if self._cubins is not None and not is_wanted("asm"):  # cubins on disk are without their PTX
             stored = self._cubins.load(source, made, capability)
             if stored is not None:
                 ledger.disk_hit(time.perf_counter() - start, start)
+                show("cache", "found", lambda: f"{made}: found on disk")
                 return stored
         key = (source.kernel, source.form, source.watched)
         functions = self._functions.get(key)
@@ -147,6 +148,7 @@ class Launcher:
             functions = self._functions[key] = load_functions(source)
         binary = compile_variant(functions, source, made, capability)
         ledger.compiled(time.perf_counter() - start, start)
+        show("cache", "compiled", lambda: f"{made}: compiled")
         show("asm", binary.name, lambda: binary.ptx, "ptx")
         if self._cubins is not None:
             self._cubins.store(source, made, capability, binary)

@@ -245,8 +245,8 @@ def _value_of_shared(array: ndarray) -> Node:
     return node
 
 
-def read_only(array: Any) -> Array:
-    """The values as NumPy memory that the caller neither writes nor keeps."""
+def read_only(array: Any, reason: str = "asked for") -> Array:
+    """The values as NumPy memory that the caller neither writes nor keeps. `reason`: why they are evaluated."""
     data: Array | None = array._np
     if data is not None:
         return data
@@ -261,13 +261,13 @@ def read_only(array: Any) -> Array:
         if array._part is not None or base.node.data is not None or whole_base:
             node = base.node
             if node.data is None:
-                boundary.evaluate((node,))
+                boundary.evaluate((node,), reason)
             whole = node.data
             assert whole is not None
             return _apply(array, whole)
         node = _value_of_shared(array)
     if node.data is None:
-        boundary.evaluate((node,))
+        boundary.evaluate((node,), reason)
     data = node.data
     assert data is not None
     return data
@@ -447,7 +447,7 @@ from lazyarray.frontend.writing import (  # noqa: E402
 )
 
 know(ndarray, regions)
-scalar.install()
+scalar.install(ndarray)
 consumers.teach_json()
 
 __all__ = [

@@ -18,7 +18,7 @@ def install(own: type, to_numpy: Callable[[Any], Any]) -> None:
 
     def export(owner: Any) -> Any:
         # NumPy's object that holds the memory: references to it show for how long that is in use.
-        return owner.evaluate() if type(owner) is LazyScalar else to_numpy(owner)
+        return owner._now() if type(owner) is LazyScalar else to_numpy(owner)
 
     def __buffer__(self: Any, flags: int, /) -> memoryview:
         """Return a buffer object that exposes the underlying memory of the object."""

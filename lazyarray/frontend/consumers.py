@@ -26,7 +26,7 @@ def teach_json() -> None:
     @functools.wraps(refuse)
     def default(self: json.encoder.JSONEncoder, o: Any) -> Any:
         if type(o) is LazyScalar and isinstance(o, float):
-            return o.evaluate()
+            return o._now()
         return refuse(self, o)
 
     json.encoder.JSONEncoder.default = default  # type: ignore[method-assign]

@@ -55,7 +55,7 @@ def astype(
     wanted = np.dtype(dtype)
     if type(copy) is not bool:
         np.empty(0, wanted).astype(wanted, copy=copy)  # NumPy's error
-    if not copy and array.dtype == wanted and _is_ordered(array, order):
+    if not copy and array.dtype == wanted and wanted in COMPILED and _is_ordered(array, order):
         return array
     # Whether the cast keeps all values is for the values to tell.
     by_value = casting == "same_value"
@@ -65,7 +65,9 @@ def astype(
         or type(subok) is not bool
         or (casting != "unsafe" and not np.can_cast(array.dtype, wanted, casting))
     ):
-        return core.plain(core.read_only(array).astype(wanted, order, casting, subok, copy))
+        data = core.read_only(array)
+        made = data.astype(wanted, order, casting, subok, copy)
+        return array if made is data else core.plain(made)
     return cast_array(array, wanted, order)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from time import perf_counter
 from typing import Any, Final
 
 import numpy as np
@@ -253,6 +254,7 @@ class _Call:
         if place is None or function is None:
             return NotImplemented
         boundary.evaluate(nodes, f"{self.name} was called", stay=True)
+        start = perf_counter()
         with place.active():
             given = [self.there(arg, place) for arg in self.args]
             named = {key: self.there(arg, place) for key, arg in self.options.items()}
@@ -265,14 +267,17 @@ class _Call:
             if found is NotImplemented:
                 return NotImplemented
             made = _wrapped(found, place)
-        ledger.library_call(self.name, sum([node.key.spec.nbytes for node in nodes]), getattr(found, "nbytes", 0))
+        read, written = sum([node.key.spec.nbytes for node in nodes]), getattr(found, "nbytes", 0)
+        if ledger.listening:
+            place.wait()
+        ledger.library_call(self.name, read, written, seconds=perf_counter() - start, start=start)
         return made
 
     def there(self, arg: Any, place: Device) -> Any:
         """An argument as the device's function takes it."""
         kind = type(arg)
         if kind is LazyScalar:
-            return arg.evaluate()
+            return arg._now()
         if kind is ndarray:
             node = self.nodes.get(id(arg))
             if node is not None:

@@ -142,7 +142,7 @@ def export(obj: Any) -> Any:
     if kind is ndarray:
         return to_numpy(obj)
     if kind is LazyScalar:
-        return obj.evaluate()
+        return obj._now()
     if kind is list:
         if _CONTAINERS.isdisjoint(map(type, obj)):
             return obj

@@ -32,7 +32,7 @@ def export(item: Any) -> Any:
     if kind is ndarray:
         return to_numpy(item)
     if kind is LazyScalar:
-        return item.evaluate()
+        return item._now()
     if kind is tuple:
         return tuple([export(part) for part in item])
     if kind is list:
@@ -172,7 +172,7 @@ def memory_of(arg: Any) -> Any:
         return window(arg) if data is None and arg._node is None else data
     if kind is LazyScalar:
         node = arg._node
-        return None if node.data is None else arg.evaluate()
+        return None if node.data is None else arg._now()
     return arg
 
 

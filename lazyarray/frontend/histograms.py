@@ -23,6 +23,7 @@ from lazyarray.frontend.record import (
     scatter_,
     view_,
 )
+from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node
 from lazyarray.runtime import evaluate as boundary
@@ -30,6 +31,8 @@ from lazyarray.runtime.device import in_use, stays_home
 from lazyarray.runtime.ledger import ledger
 
 _PIECE: Final = 1 << 13  # fewest elements that are counted in a table of their own
+RANGED: Final = "the bins lie between the least and the greatest element"
+COUNTED_TO: Final = "how many counts there are follows from the greatest element"
 _PIECES: Final = 16  # the most tables; counts are whole numbers, so that how many there are never shows
 _RAISED: Final = 2.0**-4  # of a bin: far more than rounding moves an element where bins are wide
 # Tables that elements one after another take turns in: adding at a place that is just being added to takes longer.
@@ -196,9 +199,10 @@ def _extremes_of(node: Node) -> tuple[int, int]:
     found = _extremes.get(node)
     if found is None:
         every = tuple(range(len(node.key.spec.shape)))
-        lowest, highest = (from_node(reduce_(op, node, every)) for op in ("min", "max"))
-        # Both are named when the first is evaluated: one pass.
-        found = _extremes[node] = int(lowest), int(highest)
+        ends = [reduce_(op, node, every) for op in ("min", "max")]
+        boundary.evaluate(ends, COUNTED_TO)
+        lowest, highest = (int(from_node(end)) for end in ends)
+        found = _extremes[node] = lowest, highest
     return found
 
 
@@ -228,7 +232,8 @@ def _outer_edges(a: ndarray, range: Any) -> tuple[Any, Any]:
     if range is None:
         if not a.size:
             raise Uncompiled
-        lowest, highest = a.min(), a.max()  # both are named when the first is evaluated: one pass
+        lowest, highest = a.min(), a.max()
+        boundary.evaluate([end._node for end in (lowest, highest) if type(end) is LazyScalar], RANGED)
         kind = np.float32 if a.dtype == np.float32 else float  # NumPy makes float32 edges of them in float32
         low, high = kind(float(lowest)), kind(float(highest))
         if not np.isfinite(float(high) - float(low)):

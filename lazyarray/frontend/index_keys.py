@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from lazyarray.config import config
+from lazyarray.frontend.counting import COUNTED
 from lazyarray.frontend.foreign import forward
 from lazyarray.frontend.record import broadcast_shape, cast_, map_, reduce_
 from lazyarray.frontend.scalar import LazyScalar
@@ -21,6 +22,8 @@ from lazyarray.runtime.evaluate import evaluate
 
 _nparray: Final = np.ndarray
 _INT: Final = np.dtype(np.int64)
+_BOOL: Final = np.dtype(bool)
+AS_INDEX: Final = "it says which elements are meant"
 _ELLIPSIS: Final = type(Ellipsis)
 
 
@@ -116,9 +119,9 @@ def memory_key(key: Any) -> Any:
     if kind is int or (kind is slice and type(key.start) is not LazyScalar and type(key.stop) is not LazyScalar):
         return key
     if kind is ndarray:
-        return read_only(key)
+        return read_only(key, COUNTED if key.dtype == _BOOL else AS_INDEX)
     if kind is LazyScalar:
-        return key.evaluate()
+        return key._now(AS_INDEX)
     if kind is tuple:
         return tuple([memory_key(item) for item in key])
     if kind is list:
@@ -210,7 +213,7 @@ def _as_index(item: Any) -> Any:
     if type(item) is ndarray:
         found: Any = item
     elif type(item) is LazyScalar:
-        found = np.asarray(item.evaluate())
+        found = np.asarray(item._now())
     else:
         found = np.asarray(memory_key(item))
         if found.size == 0 and not isinstance(item, _nparray | ndarray):

@@ -8,6 +8,7 @@ evaluated there.
 from __future__ import annotations
 
 from itertools import pairwise
+from time import perf_counter
 from typing import Any, Final
 
 import numpy as np
@@ -27,7 +28,7 @@ from lazyarray.frontend.array import (
     view_of,
     wrap,
 )
-from lazyarray.frontend.counting import count_true
+from lazyarray.frontend.counting import COUNTED, count_true
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.handle import serve
 from lazyarray.frontend.index_keys import Advanced, index_nodes, locate, memory_key, parse_advanced
@@ -219,11 +220,15 @@ def _get_masked(array: ndarray, parsed: Advanced) -> Any:
     first = parsed.axes[0]
     small = view._np is not None or view.size < config.eager_below
     if type(mask) is not Node or small or (_is_present(array) and _in_runs(array, parsed)):
-        chosen = memory_key(parsed.mask)
-        result = read_only(view)[(slice(None),) * first + (chosen,)]
+        chosen = read_only(parsed.mask, COUNTED) if type(parsed.mask) is ndarray else memory_key(parsed.mask)
+        values = read_only(view, COUNTED)
+        start = perf_counter()
+        result = values[(slice(None),) * first + (chosen,)]
+        seconds = perf_counter() - start
         if parsed.position != first:
             result = np.moveaxis(result, first, parsed.position)
-        ledger.library_call("boolean index", view.nbytes + chosen.nbytes, result.nbytes)
+        read = view.nbytes + chosen.nbytes
+        ledger.library_call("boolean index", read, result.nbytes, seconds=seconds, start=start)
         return plain(result)
     shape = _indexed_shape(parsed._replace(position=first), (count_true(mask),))
     node = compress_(_over(mask, parsed), value(view), parsed.view.shape, size_of(shape))
@@ -452,11 +457,12 @@ def _put_masked(array: ndarray, key: Any, parsed: Advanced, operand: Any, new: A
         return
     ready = type(operand) is not Node or operand.data is not None
     if ready and _is_present(array) and _in_runs(array, parsed):
-        memory = to_numpy(array)
-        memory[memory_key(key)] = to_memory(new)
-        ledger.library_call("boolean index")
+        memory, chosen, values = to_numpy(array), memory_key(key), to_memory(new)
+        start = perf_counter()
+        memory[chosen] = values
+        ledger.library_call("boolean index", seconds=perf_counter() - start, start=start)
         return
-    chosen = read_only(parsed.mask) if type(parsed.mask) is ndarray else np.asarray(parsed.mask)
+    chosen = read_only(parsed.mask, COUNTED) if type(parsed.mask) is ndarray else np.asarray(parsed.mask)
     shape = _indexed_shape(parsed, (int(np.count_nonzero(chosen)),))
     if 0 in shape or len(own) > len(shape) or not _fits(operand, shape):
         to_numpy(array)[memory_key(key)] = read_only(from_node(operand))  # nothing to write, or NumPy's error

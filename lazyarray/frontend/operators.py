@@ -105,7 +105,7 @@ def write_now(compute: Any, target: Any, other: Any) -> bool:
     """The augmented assignment of a small view of evaluated memory that nobody else still reads, done in place."""
     kind = type(other)
     if kind is LazyScalar and other._node.data is not None:
-        other = other.evaluate()
+        other = other._now()
         kind = type(other)
     if kind is not float and kind is not int and kind not in NUMBERS:
         if kind is not ndarray:

@@ -21,6 +21,7 @@ from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.node import Node
 
 DType = np.dtype[Any]
+ENDS: Final = "the size or the elements of an array follow from it"
 
 
 def _arange_length(start: Any, stop: Any, step: Any) -> int | None:
@@ -101,6 +102,8 @@ def _arange_plan(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, A
     given.update({name: option for name, option in options.items() if name in names})
     if options.get("device") is not None or not serves(options.get("like")):
         return None
+    if "start" in options and "stop" not in given:
+        return None  # an error of NumPy's: a start by its name is no stop
     if "start" not in given:
         given["start"] = 0
     start, stop, step = given["start"], given.get("stop"), given.get("step")
@@ -131,7 +134,7 @@ def _arange_plan(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, A
 
 def to_number(x: Any) -> Any:
     """A NumPy scalar for a lazy one; other numbers as they are."""
-    return x.evaluate() if type(x) is LazyScalar else x
+    return x._now(ENDS) if type(x) is LazyScalar else x
 
 
 def _fits(number: int, dtype: DType) -> bool:

@@ -177,7 +177,7 @@ def start_of(initial: Any) -> Any:
     if initial is None or np.ndim(initial) != 0:
         raise Uncompiled
     if type(initial) is LazyScalar:
-        return initial.evaluate()
+        return initial._now()
     if type(initial) is ndarray:
         return to_numpy(initial)[()]
     return initial[()] if isinstance(initial, np.ndarray) else initial

@@ -38,6 +38,7 @@ _BY_BLAS: Final = "fdFD"
 # Ufuncs whose bits are NumPy's in compiled kernels too.
 QUIET: Final = frozenset([name for name, op in OPS.items() if op.ufunc is not None and not op.transcendental])
 PIECES: Final = "read piece by piece"
+BY_PIECES: Final = "written piece by piece"
 _quiet = [op.ufunc for name, op in OPS.items() if name in QUIET]
 serve(quiet=frozenset([found for found in _quiet if found is not None and found.nout == 1]))
 _SIMPLE: Final = frozenset({int, float, bool})
@@ -202,7 +203,7 @@ def source_of(new: Any) -> Any:
     if kind is core.ndarray:
         data = new._np
         return memory_at(new) if data is None else data
-    return new.evaluate() if kind is LazyScalar else new
+    return new._now() if kind is LazyScalar else new
 
 
 def put(array: Any, key: Any, new: Any) -> bool:
@@ -381,7 +382,7 @@ def _is_piecewise(root: Node) -> bool:
             return False
         node = node.args[0]
     del node
-    boundary.evaluate((root,))
+    boundary.evaluate((root,), BY_PIECES)
     return True
 
 
@@ -398,7 +399,7 @@ def wakes(root: Node) -> bool:
         kind = node.key.kind
         if kind in ("fill", "empty", "iota"):
             if kind == "iota" or root.key.spec.nbytes > FILL_LIMIT * 8:
-                boundary.evaluate((root,))
+                boundary.evaluate((root,), PIECES)
             else:
                 _fill(root, None if kind == "empty" else node.args[0], writes)
             return True

@@ -34,12 +34,16 @@ class LazyScalar:
         return self._node.key.spec.dtype.type
 
     def evaluate(self) -> Any:
+        """NumPy's scalar, as the program asks for it."""
+        return self._now(boundary.ASKED)
+
+    def _now(self, reason: str = "asked for") -> Any:
         """NumPy's scalar."""
         found = self._value
         if found is None:
             node = self._node
             if node.data is None:
-                boundary.evaluate((node,))
+                boundary.evaluate((node,), reason)
             assert node.data is not None
             found = self._value = node.data[()]
         return found
@@ -98,7 +102,7 @@ class LazyScalar:
 
         wanted = np.dtype(dtype)
         if args or options or wanted not in COMPILED or (self.dtype.kind == "c" and wanted.kind not in "cb"):
-            return self.evaluate().astype(dtype, *args, **options)
+            return self._now().astype(dtype, *args, **options)
         return scalar_from_node(cast_(self._node, wanted))
 
     def copy(self, *args: Any) -> LazyScalar:
@@ -112,58 +116,58 @@ class LazyScalar:
     # ---- the value
 
     def __hash__(self) -> int:
-        return hash(self.evaluate())
+        return hash(self._now())
 
     def __bool__(self) -> bool:
-        return bool(self.evaluate())
+        return bool(self._now())
 
     def __int__(self) -> int:
-        return int(self.evaluate())
+        return int(self._now())
 
     def __float__(self) -> float:
-        return float(self.evaluate())
+        return float(self._now())
 
     def __complex__(self) -> complex:
-        return complex(self.evaluate())
+        return complex(self._now())
 
     def __index__(self) -> int:
-        return operator.index(self.evaluate())
+        return operator.index(self._now())
 
     def __repr__(self) -> str:
-        return repr(self.evaluate())
+        return repr(self._now())
 
     def __str__(self) -> str:
-        return str(self.evaluate())
+        return str(self._now())
 
     def __format__(self, spec: str) -> str:
-        return format(self.evaluate(), spec)
+        return format(self._now(), spec)
 
     def __reduce__(self) -> Any:
-        return self.evaluate().__reduce__()
+        return self._now().__reduce__()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return self.evaluate().__reduce_ex__(protocol)
+        return self._now().__reduce_ex__(protocol)
 
     def __round__(self, ndigits: Any = None) -> Any:
-        return round(self.evaluate()) if ndigits is None else round(self.evaluate(), ndigits)
+        return round(self._now()) if ndigits is None else round(self._now(), ndigits)
 
     # Through the functions: not all of NumPy's scalars have the methods.
 
     def __trunc__(self) -> Any:
-        return math.trunc(self.evaluate())
+        return math.trunc(self._now())
 
     def __floor__(self) -> Any:
-        return math.floor(self.evaluate())
+        return math.floor(self._now())
 
     def __ceil__(self) -> Any:
-        return math.ceil(self.evaluate())
+        return math.ceil(self._now())
 
     def __bytes__(self) -> bytes:
-        return bytes(self.evaluate())
+        return bytes(self._now())
 
     def __conform__(self, protocol: Any) -> Any:
         """What `sqlite3` stores."""
-        return self.evaluate()
+        return self._now()
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise TypeError(f"'numpy.{self.dtype.type.__name__}' object does not support item assignment")
@@ -174,17 +178,17 @@ class LazyScalar:
         from lazyarray.frontend.array import wrap
 
         if isinstance(key, LazyScalar):
-            key = key.evaluate()
-        return wrap(self.evaluate()[key])
+            key = key._now()
+        return wrap(self._now()[key])
 
     def __getattr__(self, name: str) -> Any:
         # Only what the class does not define: NumPy's methods (`item`, `is_integer`, `mean`, ...).
         if name.startswith("__array_") or name == "__buffer__":
             raise AttributeError(name)
-        return getattr(self.evaluate(), name)
+        return getattr(self._now(), name)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.array(self.evaluate(), dtype)
+        return np.array(self._now(), dtype)
 
     def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         from lazyarray.frontend import ufunc
@@ -240,35 +244,35 @@ _UNARY: Final[tuple[tuple[str, str, Callable[[Any], Any]], ...]] = (
 _WITH_REFLECTION: Final = 12
 
 
-def install() -> None:
-    """Gives `LazyScalar` its operators, which record."""
+def install(array_class: type) -> None:
+    """Gives `LazyScalar` its operators, which record; those with an array are the array's."""
     for place, (stem, name, python) in enumerate(_BINARY):
-        setattr(LazyScalar, f"__{stem}__", _forward(name, python))
+        setattr(LazyScalar, f"__{stem}__", _forward(name, python, array_class))
         if place < _WITH_REFLECTION:
             setattr(LazyScalar, f"__r{stem}__", _reflected(name, python))
     for stem, name, compute in _UNARY:
         setattr(LazyScalar, f"__{stem}__", _unary(name, compute))
     setattr(LazyScalar, "__divmod__", _divmod)  # noqa: B010
-    setattr(LazyScalar, "__rdivmod__", lambda self, other: divmod(other, self.evaluate()))  # noqa: B010
-    setattr(LazyScalar, "__matmul__", lambda self, other: self.evaluate() @ settled(other))  # noqa: B010
-    setattr(LazyScalar, "__rmatmul__", lambda self, other: other @ self.evaluate())  # noqa: B010
+    setattr(LazyScalar, "__rdivmod__", lambda self, other: divmod(other, self._now()))  # noqa: B010
+    setattr(LazyScalar, "__matmul__", lambda self, other: self._now() @ settled(other))  # noqa: B010
+    setattr(LazyScalar, "__rmatmul__", lambda self, other: other @ self._now())  # noqa: B010
     LazyScalar.__hash__ = _hash  # type: ignore[method-assign]
     stop_iteration(LazyScalar)
 
 
 def settled(obj: Any) -> Any:
     """NumPy's scalar for a lazy one; anything else as it is."""
-    return obj.evaluate() if type(obj) is LazyScalar else obj
+    return obj._now() if type(obj) is LazyScalar else obj
 
 
 def _divmod(self: LazyScalar, other: Any) -> Any:
     if _records(self, other) and self.dtype.kind in "fiu":
         return self // other, self % other
-    return divmod(self.evaluate(), settled(other))
+    return divmod(self._now(), settled(other))
 
 
 def _hash(self: LazyScalar) -> int:
-    return hash(self.evaluate())
+    return hash(self._now())
 
 
 def _records(self: LazyScalar, other: Any) -> bool:
@@ -277,10 +281,12 @@ def _records(self: LazyScalar, other: Any) -> bool:
     return self._value is None and (type(other) in NUMBERS or type(other) is LazyScalar)
 
 
-def _forward(name: str, python: Callable[[Any, Any], Any]) -> Any:
+def _forward(name: str, python: Callable[[Any, Any], Any], array_class: type) -> Any:
     def method(self: LazyScalar, other: Any) -> Any:
         if not _records(self, other):
-            return python(self.evaluate(), other.evaluate() if type(other) is LazyScalar else other)
+            if type(other) is array_class:
+                return NotImplemented  # the array records it
+            return python(self._now(), other._now() if type(other) is LazyScalar else other)
         return _record(name, python, (self, other))
 
     return method
@@ -289,7 +295,7 @@ def _forward(name: str, python: Callable[[Any, Any], Any]) -> Any:
 def _reflected(name: str, python: Callable[[Any, Any], Any]) -> Any:
     def method(self: LazyScalar, other: Any) -> Any:
         if not _records(self, other):
-            return python(other, self.evaluate())
+            return python(other, self._now())
         return _record(name, python, (other, self))
 
     return method
@@ -315,5 +321,5 @@ def _record(name: str, python: Callable[..., Any], args: tuple[Any, ...]) -> Any
         node = map_(name, operands)
     except (TypeError, OverflowError, ValueError):
         # NumPy's scalars have rules of their own for what has no loop or does not fit.
-        return python(*[a.evaluate() if type(a) is LazyScalar else a for a in args])
+        return python(*[a._now() if type(a) is LazyScalar else a for a in args])
     return scalar_from_node(node)

@@ -43,7 +43,7 @@ def by_value(dtype: DType, exponent: Any) -> str | None:
 def _read(exponent: Any) -> int | float | None:
     """The number that the exponent is, None for what is none."""
     if type(exponent) is scalar.LazyScalar:
-        exponent = exponent.evaluate()
+        exponent = exponent._now()
     elif type(exponent) is core.ndarray:
         if exponent.ndim or exponent.dtype.kind not in "iuf":
             return None

@@ -24,6 +24,7 @@ from lazyarray.runtime import evaluate as boundary
 
 DType = np.dtype[Any]
 _nparray: Final = np.ndarray
+INTO_MEMORY: Final = "it is written into an array that is in memory, a small one for instance"
 
 
 def refuse_write() -> NoReturn:
@@ -117,19 +118,19 @@ def as_operand(values: Any) -> Any:
 
 
 def to_memory(values: Any) -> Any:
-    """The operand as NumPy takes it, evaluated; not to be written."""
+    """The operand as NumPy takes it to write it into memory, evaluated; not to be written itself."""
     kind = type(values)
     if kind is core.ndarray:
-        return core.read_only(values)
+        return core.read_only(values, INTO_MEMORY)
     if kind is scalar.LazyScalar:
-        return values.evaluate()
+        return values._now(INTO_MEMORY)
     return forward(values)
 
 
 def checked(new: scalar.LazyScalar, dtype: DType) -> Any:
     """The scalar, evaluated where it might not fit: NumPy's assignments of scalars refuse what does not."""
     whole = new.dtype.kind in "iu" and dtype.kind in "iu"
-    return new if np.can_cast(new.dtype, dtype, "safe" if whole else "same_kind") else new.evaluate()
+    return new if np.can_cast(new.dtype, dtype, "safe" if whole else "same_kind") else new._now()
 
 
 def write(array: core.ndarray, new: Any, mask: Node | None = None) -> None:
@@ -185,7 +186,7 @@ def _overwritten(old: Node, new: Any, mask: Node | None) -> Node:
 def _write_memory(array: core.ndarray, new: Any, mask: Node | None) -> None:
     needed = [n for n in (new, mask) if type(n) is Node and n.data is None]
     if needed:
-        boundary.evaluate(needed)
+        boundary.evaluate(needed, INTO_MEMORY)
     target = core.to_numpy(array)
     source = new.data if type(new) is Node else new
     if mask is None:

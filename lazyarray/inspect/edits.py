@@ -6,6 +6,10 @@ from typing import Final
 
 from lazyarray.frontend.counting import COUNTED
 from lazyarray.frontend.devices import CHANGES, MOVED
+from lazyarray.frontend.histograms import RANGED
+from lazyarray.frontend.writing import INTO_MEMORY
+from lazyarray.inspect.lines import is_assignment
+from lazyarray.ir.node import Site
 from lazyarray.runtime.device_run import AN_INPUT
 from lazyarray.runtime.evaluate import AT_ONCE
 from lazyarray.runtime.warned import BEGINS, ENDS
@@ -26,7 +30,9 @@ _EDITS: Final[dict[str, str]] = {
     COUNTED: "np.where(mask, a, b), x[mask] = value or where=mask keep the shape, where that will do",
     BEGINS: _ERRSTATE,
     ENDS: _ERRSTATE,
-    NAMED: "drop the name before: del it, or compute it in a function that returns only what is needed",
+    RANGED: "say where, if it is known: np.histogram(x, bins, range=(low, high))",
+    INTO_MEMORY: "collect the values in a list, and make one array of them at the end: np.stack(values)",
+    NAMED: "if it is not used later, drop the name before: del it, or compute it in a function of its own",
     AT_ONCE: 'let np.errstate warn or ignore: "raise", "call", "print" and "log" run each operation at once',
     CHANGES: "choose the device once, before the arrays are made",
     MOVED: "make the array where it is used: np.asarray(x, device=...) outside the loop",
@@ -37,6 +43,9 @@ _EDITS: Final[dict[str, str]] = {
     fusion.OVERWRITTEN: "write into a second array and swap the two names: a, b = b, a",
 }
 
+# Edits of assignments to items: there is none where the program calls a function that assigns, or adds in place.
+_OF_ASSIGNMENTS: Final = frozenset({INTO_MEMORY, fusion.OVERWRITTEN})
+
 _ROWS: Final = "write it with array operations (np.where for branches): each row or element is a call of Python now"
 _IN_PLACE_OF: Final = {
     "apply_along_axis": _ROWS,
@@ -45,9 +54,12 @@ _IN_PLACE_OF: Final = {
 }
 
 
-def edit_for(why: str) -> str:
-    """The edit that removes a cut, a value in memory, an evaluation or a transfer; empty where there is none."""
-    return _EDITS.get(why, "")
+def edit_for(why: str, site: Site | None = None) -> str:
+    """The edit that removes a cut, a value in memory, an evaluation or a transfer; empty where there is none.
+
+    `site`: where the assignment is that the reason speaks of, if it speaks of one.
+    """
+    return "" if why in _OF_ASSIGNMENTS and not is_assignment(site) else _EDITS.get(why, "")
 
 
 def edit_for_fallback(name: str) -> str:

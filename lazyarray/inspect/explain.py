@@ -12,15 +12,17 @@ from lazyarray.frontend.boundary import evaluate_all
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.inspect.ahead import Made, Sites, foresee
 from lazyarray.inspect.edits import ALONG, NAMED, READ_FIRST, RELEASES, edit_for, edit_for_fallback
-from lazyarray.inspect.lines import Line, find_line
+from lazyarray.inspect.lines import Line, find_line, is_assignment
 from lazyarray.inspect.notes import CallNote, KernelNote, Operand, Operation, Reason
 from lazyarray.inspect.notes import Explanation as Explanation
 from lazyarray.inspect.text import bytes_text
-from lazyarray.ir.node import Node
+from lazyarray.ir.expression import Entry
+from lazyarray.ir.node import Node, Site
 from lazyarray.runtime.device import placement
 from lazyarray.runtime.device_run import AN_INPUT
 from lazyarray.runtime.evaluate import ASKED, SMALL_RESULT, Wanted, is_pending
 from lazyarray.runtime.ledger import Runs, ledger
+from lazyarray.schedule.demand import RESHAPED
 from lazyarray.schedule.plan import CallStep, ClaimStep, KernelStep, Plan
 from lazyarray.schedule.printer import format_kernel
 
@@ -71,7 +73,8 @@ def explain_call(function: Callable[..., Any], args: Iterable[Any]) -> Explanati
     with ledger.recording() as runs:
         evaluate_all((function(*args),))
     found = Explanation(evaluated=True)
-    describe(found, runs.plans)
+    for made, used in zip(runs.plans, used_later(runs), strict=True):
+        describe(found, (made,), used)
     found.reasons += computed_before(runs)
     found.reasons = [reason for reason in found.reasons if reason.kind != "copy"] + reasons_of(runs)  # as they happened
     return found
@@ -92,8 +95,11 @@ def node_of(value: Any) -> Node | None:
 # ---- steps
 
 
-def describe(found: Explanation, made: Iterable[Made]) -> None:
-    """Adds the steps of plans, and the reasons for their number and their memory."""
+def describe(found: Explanation, made: Iterable[Made], used: frozenset[int] = frozenset()) -> None:
+    """Adds the steps of plans, and the reasons for their number and their memory.
+
+    `used`: results that later evaluations read, so that nobody can say that they were kept in vain.
+    """
     for plan, sites, wanted in made:
         numbers: dict[int, int] = {}
         for place, step in enumerate(plan.steps):
@@ -114,17 +120,19 @@ def describe(found: Explanation, made: Iterable[Made]) -> None:
                 why, size = "older values of it are still to be read", plan.nbytes(step.result)
                 line = line_at(plan, step.result, sites)
                 found.reasons.append(Reason("copy before a write", why, _COPY, line, "copy", size))
-        found.reasons += memory_reasons(plan, sites) + unasked_reasons(plan, sites, wanted)
+        found.reasons += memory_reasons(plan, sites) + unasked_reasons(plan, sites, wanted, used)
 
 
 def memory_reasons(plan: Plan, sites: Sites) -> list[Reason]:
     """Values in memory that nobody asked for, and values computed more than once."""
     found = []
+    fresh = made_first(plan)
     for slot, why in plan.why.items():
-        if any(isinstance(s, KernelStep) and slot in s.writes for s in plan.steps):
+        if slot in fresh and not is_filled(plan, slot, sites):
             size = plan.nbytes(slot)
             what = f"{bytes_text(size)} in memory that nobody asked for"
-            found.append(Reason(what, why, edit_for(why), line_at(plan, slot, sites), "materialisation", size))
+            edit = "" if is_copied(plan.entries[slot], why) else edit_for(why, written_at(plan, slot, sites))
+            found.append(Reason(what, why, edit, line_at(plan, slot, sites), "materialisation", size))
     for slot, times in plan.again.items():
         what = f"{plan.entries[slot].attr[0]} is computed {times:.0f} times for each element"
         why = "that costs less than putting it into memory and reading it again"
@@ -133,10 +141,45 @@ def memory_reasons(plan: Plan, sites: Sites) -> list[Reason]:
     return found
 
 
-def unasked_reasons(plan: Plan, sites: Sites, wanted: Wanted) -> list[Reason]:
+def made_first(plan: Plan) -> set[int]:
+    """The slots that kernels write into new memory: all but those that take over an input's or a kernel's."""
+    written = {slot for step in plan.steps if isinstance(step, KernelStep) for slot in step.writes}
+    before: dict[int, int] = {}  # slot -> the one whose memory it takes over, past those that nothing writes
+    for step in plan.steps:
+        if isinstance(step, ClaimStep) and not step.copy:
+            before[step.result] = step.old if step.old in written else before.get(step.old, step.old)
+    taken = {s for s, old in before.items() if old in written or plan.entries[old].kind == "leaf"}
+    return written - taken
+
+
+def is_filled(plan: Plan, slot: int, sites: Sites) -> bool:
+    """True for an array that the program makes empty, or of one number, and assigns items to: it asked for that."""
+    origin, entry = plan.origins[slot], plan.entries[slot]
+    if entry.kind not in ("update", "scatter") or origin is None or not is_assignment(sites[origin]):
+        return False
+    while entry.kind in ("update", "scatter"):
+        entry = plan.entries[entry.args[0]]
+    return entry.kind in ("empty", "fill")
+
+
+def is_copied(entry: Entry, why: str) -> bool:
+    """True for what a reshape or a repetition copies: nothing is computed there that could come after it."""
+    return why == RESHAPED and (entry.kind != "map" or entry.attr[0] == "copy")
+
+
+def written_at(plan: Plan, slot: int, sites: Sites) -> Site | None:
+    """Where the write is whose new values a slot holds."""
+    for position, entry in enumerate(plan.entries):
+        if entry.kind in ("update", "scatter") and slot in entry.args[1:]:
+            origin = plan.origins[position]
+            return None if origin is None else sites[origin]
+    return None
+
+
+def unasked_reasons(plan: Plan, sites: Sites, wanted: Wanted, used: frozenset[int]) -> list[Reason]:
     """Results that were not asked for; what is kept of small ones costs nothing and is not told."""
     asked, along, readers, holders = wanted
-    found = []
+    found, fresh = [], made_first(plan)
     for place, slot in enumerate(plan.outputs[asked:], asked):
         if slot in plan.outputs[:asked]:
             continue
@@ -145,7 +188,7 @@ def unasked_reasons(plan: Plan, sites: Sites, wanted: Wanted) -> list[Reason]:
             what = f"early evaluation of {bytes_text(size)}"
             why = ALONG if place < along else READ_FIRST if place < readers else RELEASES
             found.append(Reason(what, why, edit_for(why), line, "evaluation", size))
-        elif prod(plan.shapes[slot]) > SMALL_RESULT:
+        elif slot in fresh and slot not in used and prod(plan.shapes[slot]) > SMALL_RESULT:
             what = f"{bytes_text(size)} in memory that nobody asked for"
             found.append(Reason(what, NAMED, edit_for(NAMED), line, "materialisation", size))
     return found
@@ -158,6 +201,8 @@ def kernel_note(
     operations = tuple(
         Operation(name, line_at(plan, slot, sites)) for name, slot in zip(step.ops, step.computes, strict=True)
     )
+    if not operations:
+        operations = tuple(Operation("copy", line_at(plan, slot, sites)) for slot in step.writes)
     other, apart = plan.apart.get(place, (-1, ""))
     slots = dict.fromkeys(walk.slot for walk in step.walks)
     reads = tuple(operand(plan, slot, sites, wanted) for slot in slots if slot not in step.writes)
@@ -187,16 +232,41 @@ def operand(plan: Plan, slot: int, sites: Sites, wanted: Wanted) -> Operand:
 
 
 def line_at(plan: Plan, slot: int, sites: Sites) -> Line | None:
-    """The line that wrote what a slot holds; of what the passes made, the line of the last that it is made of."""
+    """The line that wrote what a slot holds.
+
+    Of what the passes made: the line of the last that it is made of, or else of the first that is made of it.
+    """
+    while plan.entries[slot].kind != "leaf":
+        found = made_at(plan, slot, sites)
+        if found is not None:
+            return found
+        slot = next((p for p, e in enumerate(plan.entries) if p > slot and slot in e.args), -1)
+        if slot < 0:
+            break
+    return None
+
+
+def made_at(plan: Plan, slot: int, sites: Sites) -> Line | None:
+    """The line that wrote an operation, or the last of those that it is made of."""
     origin, entry = plan.origins[slot], plan.entries[slot]
     if entry.kind == "leaf":
         return None
     if origin is not None:
         return find_line(sites[origin])
-    return next((line for a in reversed(entry.args) if (line := line_at(plan, a, sites)) is not None), None)
+    return next((line for a in reversed(entry.args) if (line := made_at(plan, a, sites)) is not None), None)
 
 
 # ---- what happened around the plans
+
+
+def used_later(runs: Runs) -> list[frozenset[int]]:
+    """For each plan that ran, its results that a later one read."""
+    last = {node: number for number, nodes in enumerate(runs.nodes) for node in nodes}
+    found = []
+    for number, ((plan, _sites, _wanted), nodes) in enumerate(zip(runs.plans, runs.nodes, strict=True)):
+        origins = [(slot, plan.origins[slot]) for slot in plan.outputs]
+        found.append(frozenset(s for s, origin in origins if origin is not None and last[nodes[origin]] > number))
+    return found
 
 
 def computed_before(runs: Runs) -> list[Reason]:
@@ -212,7 +282,7 @@ def computed_before(runs: Runs) -> list[Reason]:
                 if origin is not None and known.setdefault(nodes[origin], number) != number:
                     again.setdefault(line_at(plan, slot, sites), {})[name] = None
     why = "an evaluation before needed it too, and did not keep it: it is cheap"
-    edit = "np.evaluate() it first, where two evaluations need it"
+    edit = "evaluate what needs it together, np.evaluate(a, b), or np.evaluate() it first"
     return [
         Reason(f"{' '.join(names)} computed again", why, edit, line, "recomputation") for line, names in again.items()
     ]
@@ -244,14 +314,14 @@ def reasons_of(runs: Runs) -> list[Reason]:
             "it is not compiled: its arguments were evaluated first",
         )
         found.append(Reason(what, why, edit_for_fallback(name), line, "fallback", sum(sizes)))
-    evaluations: dict[tuple[str, Line | None], int] = {}
+    evaluations: dict[tuple[str, str, Line | None], int] = {}
     for evaluation in runs.evaluation_runs:
-        key = evaluation.reason, find_line(evaluation.site)
-        evaluations[key] = evaluations.get(key, 0) + 1
-    explained = {line for _, line in fallbacks}
-    for (why, line), number in evaluations.items():
-        if why != ASKED and line not in explained:
-            found.append(Reason(f"early evaluation, {times(number)}", why, edit_for(why), line, "evaluation"))
+        why = evaluation.reason
+        if why != ASKED and runs.fallback_around(evaluation) is None:
+            key = why, edit_for(why, evaluation.site), find_line(evaluation.site)
+            evaluations[key] = evaluations.get(key, 0) + 1
+    for (why, edit, line), number in evaluations.items():
+        found.append(Reason(f"early evaluation, {times(number)}", why, edit, line, "evaluation"))
     for copy in runs.materialisations:
         what, line = f"{copy.what} of {bytes_text(copy.nbytes)}", find_line(copy.site)
         found.append(Reason(what, copy.reason, _COPY if copy.what == "copy" else "", line, "copy", copy.nbytes))

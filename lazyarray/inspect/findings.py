@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from lazyarray import native
 from lazyarray.inspect.ahead import Made
 from lazyarray.inspect.edits import edit_for
-from lazyarray.inspect.explain import computed_before, describe, reasons_of
+from lazyarray.inspect.explain import computed_before, describe, reasons_of, used_later
 from lazyarray.inspect.lines import Line, find_line
-from lazyarray.inspect.notes import Explanation, Kind, Reason
+from lazyarray.inspect.notes import KINDS, Explanation, Reason, grouped, more
 from lazyarray.inspect.profile import Profile
 from lazyarray.inspect.text import bytes_text, seconds_text
-from lazyarray.runtime.evaluate import ASKED, Wanted
+from lazyarray.runtime.evaluate import ASKED
 from lazyarray.runtime.ledger import Runs
 
 _MOST: Final = 12  # findings told of each kind
 _FEWEST: Final = 10  # evaluations of one line from which they are worth telling
-_ORDER: Final[tuple[Kind, ...]] = (
-    "fallback", "transfer", "copy", "evaluation", "materialisation", "recomputation", "cut",
-)  # fmt: skip
 
 
 def findings(found: Profile) -> list[str]:
     """What kept the block from being faster, as lines of text."""
     lines = [*general(found)]
-    for kind in _ORDER:
-        told = sorted((reason for reason in causes(found.runs) if reason.kind == kind), key=lambda r: -r.nbytes)
+    reasons = grouped(causes(found.runs))
+    for kind in KINDS:
+        told = [reason for reason in reasons if reason.kind == kind]
         for reason in told[:_MOST]:
             size = (
                 f" [{bytes_text(reason.nbytes)}]"
@@ -35,7 +33,8 @@ def findings(found: Profile) -> list[str]:
                 else ""
             )
             place = "" if reason.line is None else f"    {reason.line}"
-            lines.append(f"  {reason.what}{size}: {reason.why}{place}")
+            what = "a nest of its own" if reason.kind == "cut" else reason.what  # kernels have numbers within a plan
+            lines.append(f"  {what}{size}{more(reason)}: {reason.why}{place}")
             if reason.edit:
                 lines.append(f"      to avoid it: {reason.edit}")
         if len(told) > _MOST:
@@ -56,21 +55,21 @@ def general(found: Profile) -> Iterator[str]:
 
 
 def causes(runs: Runs) -> list[Reason]:
-    """All reasons of a recording, each once: those of the plans that ran, and those of what happened around them."""
-    plans: dict[tuple[int, Wanted], Made] = {}
-    for plan, sites, wanted in runs.plans:
-        plans.setdefault((id(plan), wanted), (plan, sites, wanted))
-    told = Explanation(evaluated=True)
-    describe(told, plans.values())
-    reasons = (
-        [r for r in told.reasons if r.kind != "copy"] + computed_before(runs) + reasons_of(runs) + often_asked(runs)
-    )
-    unique: dict[tuple[Kind, str, str, Line | None], Reason] = {}
-    for reason in reasons:
-        # Kernels have numbers within one plan only.
-        what = "a nest of its own" if reason.kind == "cut" else reason.what
-        unique.setdefault((reason.kind, what, reason.why, reason.line), reason)
-    return list(unique.values())
+    """All reasons of a recording: those of the plans that ran, and those of what happened around them."""
+    counts: dict[Any, int] = {}
+    plans: dict[Any, tuple[Made, frozenset[int]]] = {}
+    for made, used in zip(runs.plans, used_later(runs), strict=True):
+        plan, sites, wanted = made
+        key = id(plan), wanted, used, tuple(site and (id(site[0]), site[1]) for site in sites)
+        counts[key] = counts.get(key, 0) + 1
+        plans[key] = made, used
+    reasons: list[Reason] = []
+    for key, (made, used) in plans.items():
+        told = Explanation(evaluated=True)
+        describe(told, (made,), used)
+        times = counts[key]
+        reasons += [r.told_of(r.nbytes * times, r.times * times) for r in told.reasons if r.kind != "copy"]
+    return reasons + computed_before(runs) + reasons_of(runs) + often_asked(runs)
 
 
 def often_asked(runs: Runs) -> list[Reason]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import linecache
 from typing import NamedTuple
 
@@ -27,3 +28,13 @@ def find_line(site: Site | None) -> Line | None:
         return None
     file, number = site[0].co_filename, line_of(site)
     return Line(file, number, linecache.getline(file, number, site[2]).strip())
+
+
+def is_assignment(site: Site | None) -> bool:
+    """True when the program assigns to an item there (and does not call a function that does, say)."""
+    if site is None:
+        return False
+    code, at = site[0].co_code, site[1]
+    while dis.opname[code[at]] == "CACHE":  # of the instruction before
+        at -= 2
+    return dis.opname[code[at]] == "STORE_SUBSCR"

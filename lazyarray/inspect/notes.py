@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
+from lazyarray.config import config
 from lazyarray.inspect.lines import Line
 from lazyarray.inspect.text import bytes_text, page, table
 
 _LONGEST_NEST: Final = 16  # lines of a loop nest in the text; the record has all
 
-Kind: TypeAlias = Literal["cut", "materialisation", "copy", "recomputation", "fallback", "evaluation", "transfer"]
+Kind: TypeAlias = Literal["fallback", "transfer", "copy", "evaluation", "materialisation", "recomputation", "cut"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)  # in the order in which they are told
+AT_ONCE: Final = (
+    "no kernel was needed: operations on arrays of fewer than {} elements (config.eager_below) run at once, in NumPy"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,19 @@ class Reason:
     line: Line | None
     kind: Kind = "evaluation"
     nbytes: int = 0
+    times: int = 1  # how many values, evaluations or kernels it is told of
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """What it is of, whatever its size: reasons of one subject are told together."""
+        # Cuts differ in the numbers of kernels, which mean little in a loop.
+        what = "" if self.kind == "cut" else self.what.replace(bytes_text(self.nbytes), "")
+        return self.kind, what, self.why, self.edit
+
+    def told_of(self, nbytes: int, times: int) -> Reason:
+        """The same reason, of other bytes and so many values."""
+        what = self.what.replace(bytes_text(self.nbytes), bytes_text(nbytes)) if self.nbytes else self.what
+        return replace(self, what=what, nbytes=nbytes, times=times)
 
 
 @dataclass(slots=True)
@@ -96,6 +114,11 @@ class Explanation:
     def calls(self) -> list[CallNote]:
         """The library calls, in order."""
         return [step for step in self.steps if isinstance(step, CallNote)]
+
+    @property
+    def is_empty(self) -> bool:
+        """True where a call ran, and nothing of it in kernels or libraries that are known here."""
+        return self.evaluated and not self.steps and not self.at_once
 
     @property
     def bytes_moved(self) -> int:
@@ -129,6 +152,8 @@ def headline(found: Explanation) -> str:
 def lines_of(found: Explanation) -> list[str]:
     """An explanation as lines of text."""
     lines = [headline(found)]
+    if found.is_empty:
+        lines.append(AT_ONCE.format(config.eager_below))
     if found.at_once:
         lines.append(f"{count(found.at_once, 'array')} in memory that no kernel made (an input, or a small array)")
     for step, number, times in numbered(found):
@@ -138,9 +163,9 @@ def lines_of(found: Explanation) -> list[str]:
             place = "" if step.line is None else f"    {step.line}"
             lines.append(f"library call {step.name}, {moved(step)}{times}{place}")
             lines += ["    " + line for line in operand_lines(step)]
-    for reason, more in grouped(found.reasons):
+    for reason in grouped(found.reasons):
         place = "" if reason.line is None else f"    {reason.line}"
-        lines.append(f"{reason.what}: {reason.why}{more}{place}")
+        lines.append(f"{reason.what}{more(reason)}: {reason.why}{place}")
         if reason.edit:
             lines.append(f"    to avoid it: {reason.edit}")
     return lines
@@ -159,14 +184,23 @@ def numbered(found: Explanation) -> Iterator[tuple[KernelNote | CallNote, int, s
             yield step, number, f", {counts[step]} times" if counts[step] > 1 else ""
 
 
-def grouped(reasons: Iterable[Reason]) -> list[tuple[Reason, str]]:
-    """Reasons that say the same of one line once, with the number of the others in words: loops repeat them."""
-    groups: dict[tuple[str, str, Line | None], list[Reason]] = {}
+def grouped(reasons: Iterable[Reason]) -> list[Reason]:
+    """Reasons that say the same of one line as one, with the bytes of all; of each kind the dearest first."""
+    groups: dict[tuple[tuple[str, ...], Line | None], Reason] = {}
     for reason in reasons:
-        # Cuts differ in the numbers of kernels, which mean little in a loop.
-        what = reason.kind if reason.kind == "cut" else reason.what
-        groups.setdefault((what, reason.why, reason.line), []).append(reason)
-    return [(group[0], f" (and {len(group) - 1} more like it)" if len(group) > 1 else "") for group in groups.values()]
+        key = reason.subject, reason.line
+        known = groups.get(key)
+        if known is not None:
+            reason = known.told_of(known.nbytes + reason.nbytes, known.times + reason.times)
+        groups[key] = reason
+    return sorted(groups.values(), key=lambda reason: (KINDS.index(reason.kind), -reason.nbytes))
+
+
+def more(reason: Reason) -> str:
+    """Of how many it is told, in words."""
+    if reason.times == 1:
+        return ""
+    return f", in {reason.times} values" if reason.nbytes else f" (and {reason.times - 1} more like it)"
 
 
 def kernel_lines(kernel: KernelNote, number: int, times: str) -> Iterator[str]:
@@ -232,11 +266,13 @@ def html_of(found: Explanation) -> str:
         operands = "<br>".join(map(html.escape, operand_lines(step)))
         rows.append([*map(html.escape, cells), fused, operands])
     reasons = [
-        [html.escape(text) for text in (reason.what + more, reason.why, reason.edit, str(reason.line or ""))]
-        for reason, more in grouped(found.reasons)
+        [html.escape(text) for text in (reason.what + more(reason), reason.why, reason.edit, str(reason.line or ""))]
+        for reason in grouped(found.reasons)
     ]
+    told = [f"<p>{html.escape(AT_ONCE.format(config.eager_below))}</p>"] if found.is_empty else []
     return page(
         headline(found),
+        *told,
         table(("step", "moves", "NumPy moves", "operations and lines", "operands"), rows),
         *nests,
         table(("what costs", "why", "the edit that removes it", "line"), reasons),

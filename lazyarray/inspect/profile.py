@@ -17,7 +17,7 @@ from lazyarray.inspect.lines import Line, find_line
 from lazyarray.ir.node import Site
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime.device import configured
-from lazyarray.runtime.ledger import KernelRun, LibraryRun, Runs, ledger
+from lazyarray.runtime.ledger import EvaluationRun, KernelRun, LibraryRun, Runs, ledger
 
 _COPIED: Final = 1 << 27  # bytes of the copy by which the memory's speed is measured: far beyond caches
 
@@ -102,8 +102,13 @@ class Profile:
     @property
     def evaluations(self) -> list[Event]:
         """Evaluations by reason and line, the most frequent first."""
-        found = together((("evaluation", run.reason, run.site), 0, 0.0) for run in self.runs.evaluation_runs)
+        found = together((("evaluation", self.reason(run), run.site), 0, 0.0) for run in self.runs.evaluation_runs)
         return sorted(found, key=lambda event: -event.count)
+
+    def reason(self, run: EvaluationRun) -> str:
+        """Why an evaluation came."""
+        fallback = self.runs.fallback_around(run)
+        return run.reason if fallback is None else f"{fallback.name} runs in NumPy"
 
     @property
     def transfers(self) -> list[Event]:
@@ -133,10 +138,10 @@ class Profile:
         Path(file).write_text(json.dumps({"traceEvents": events_of(self), "displayTimeUnit": "ms"}), encoding="utf-8")
 
     def plot(self) -> Any:
-        """A Matplotlib figure: time of the longest kernels and calls, and what of it moving the bytes takes."""
+        """A Matplotlib figure: the longest kernels, calls and fallbacks, and what of it moving the bytes takes."""
         from matplotlib.figure import Figure  # type: ignore[import-not-found, unused-ignore]
 
-        rows = sorted([*self.kernels, *self.library_calls], key=lambda row: row.seconds)[-20:]
+        rows = sorted(self.rows, key=lambda row: row.seconds)[-20:]
         figure = Figure(figsize=(9, 1 + 0.35 * len(rows)), layout="constrained")
         axes = figure.subplots()
         places = range(len(rows))

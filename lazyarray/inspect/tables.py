@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from typing import Final
 
+from lazyarray.config import config
+from lazyarray.inspect.notes import AT_ONCE
 from lazyarray.inspect.profile import Event, Profile, Row, copy_bandwidth
 from lazyarray.inspect.text import bytes_text, page, seconds_text, table
 
@@ -39,6 +41,8 @@ def cells(row: Row) -> tuple[str, ...]:
 
 def lines_of(found: Profile) -> list[str]:
     """A profile as lines of text."""
+    if not found.rows:
+        return [*summary(found), AT_ONCE.format(config.eager_below), *map(event_text, events(found))]
     widths = (9, 9, 6, 6, 7, 7)
     lines = [*summary(found), row_text(_HEADS[:6], widths) + "  kernel"]
     for row in found.rows:
@@ -76,10 +80,10 @@ def html_of(found: Profile) -> str:
         [*map(html.escape, (e.kind, e.what, str(e.count), bytes_text(e.nbytes) if e.nbytes else "", str(e.line or "")))]
         for e in events(found)
     ]
-    first, second = summary(found)
+    first, *more = summary(found) if found.rows else [*summary(found), AT_ONCE.format(config.eager_below)]
     return page(
         first,
-        f"<p>{html.escape(second)}</p>",
+        *(f"<p>{html.escape(line)}</p>" for line in more),
         table(_HEADS, rows),
         table(("event", "what", "times", "bytes", "line"), told),
     )

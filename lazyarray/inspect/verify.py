@@ -2,85 +2,30 @@
 
 from __future__ import annotations
 
-import pickle
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lazyarray.config import config
 from lazyarray.errors import VerifyError
+from lazyarray.inspect.again import Array, Replay, differs, is_close, name_of, needed_by, tolerance
 from lazyarray.inspect.lines import Line, find_line
-from lazyarray.ir.expression import Entry, Expression, Signature, expression_of
+from lazyarray.ir.expression import Expression, Signature, expression_of
 from lazyarray.ir.node import Node, Site, leaf
-from lazyarray.ir.ops import OPS
-from lazyarray.runtime.backend import current
 from lazyarray.runtime.evaluate import shadows
-from lazyarray.runtime.execute import Run
 from lazyarray.runtime.interpret import interpret_all
-from lazyarray.schedule.schedule import schedule
-
-Array = np.ndarray[Any, Any]
-
-_ULPS = 8  # of a transcendental function, against NumPy's, which is itself within 4
 
 
-class Replay:
-    """One operation on saved inputs: what a folder of `verify` holds."""
+class Fault(NamedTuple):
+    """The first operation beyond its bound."""
 
-    def __init__(self, entry: Entry, args: list[Any]) -> None:
-        self.entry = entry
-        self.args = args
-
-    def expression(self) -> Expression:
-        """The operation as an expression over its inputs."""
-        inputs = [
-            Entry("scalar" if isinstance(a, np.generic) else "leaf", None, np.shape(a), code_of(a), ())
-            for a in self.args
-        ]
-        entry = self.entry._replace(args=tuple(range(len(inputs))))
-        return Expression((*inputs, entry), (len(inputs),))
-
-    def compiled(self) -> Array:
-        """What the backend in use computes."""
-        expression = self.expression()
-        sources = [a.item() if isinstance(a, np.generic) else leaf(a) for a in self.args]
-        run = Run(schedule(expression), [*sources, None], current())
-        run.run()
-        found = run.memory[run.plan.outputs[0]]
-        assert found is not None
-        return found
-
-    def interpreted(self) -> Array:
-        """What NumPy computes."""
-        sources = [a.item() if isinstance(a, np.generic) else leaf(a) for a in self.args]
-        found: Array = interpret_all(self.expression(), [*sources, None])[-1]
-        return found
-
-    def describe(self) -> str:
-        """How far the two are apart."""
-        ours, theirs = self.compiled(), self.interpreted()
-        if is_close(ours, theirs, tolerance(self.entry)):
-            return f"{name_of(self.entry)}: equal within its bound"
-        place = tuple(int(i) for i in np.argwhere(differs(ours, theirs, tolerance(self.entry)))[0])
-        return f"{name_of(self.entry)} differs at {place}: {ours[place]!r} compiled, {theirs[place]!r} in NumPy"
-
-    def save(self, folder: Path) -> None:
-        """Leaves the operation and its inputs in the folder."""
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "entry.pickle").write_bytes(pickle.dumps(self.entry))
-        for number, arg in enumerate(self.args):
-            np.save(folder / f"arg{number}.npy", arg)
-
-    @staticmethod
-    def load(folder: Path) -> Replay:
-        """What `save` left. Folders hold pickles: open your own only."""
-        entry: Entry = pickle.loads((folder / "entry.pickle").read_bytes())
-        args: list[Any] = [np.load(folder / f"arg{number}.npy") for number in range(len(entry.args))]
-        return Replay(entry, [a if a.ndim else a[()] for a in args])
+    replay: Replay
+    position: int
+    text: str
 
 
 @contextmanager
@@ -125,71 +70,67 @@ def compare(
 ) -> None:
     """Raises VerifyError when an output is not what NumPy makes of it."""
     loose = sum(tolerance(entry) for entry in expression.entries)
-    for position, ours in zip(expression.outputs, found, strict=True):
+    for output, ours in zip(expression.outputs, found, strict=True):
         # Errors of an operation may be magnified by those after it: only gross ones show here.
-        if is_close(ours, np.asarray(values[position]), 1e6 * loose):
+        if is_close(ours, np.asarray(values[output]), 1e6 * loose):
             continue
-        culprit, place, alone = find_culprit(expression, values)
-        if loose and not alone:
+        fault = find_alone(expression, values) or find_fused(expression, values, output, np.asarray(ours))
+        if fault is None:
             continue  # each operation is within its bound, and a rounding apart can choose another branch or integer
         where = Path(tempfile.mkdtemp(prefix="lazyarray-replay-") if folder is None else folder)
-        culprit.save(where)
-        line: Line | None = find_line(sites[place])
-        fused = "" if alone else ", but not as it was fused"
+        fault.replay.save(where)
+        line: Line | None = find_line(sites[fault.position])
         raise VerifyError(
-            f"{culprit.describe()}{fused}\n  written at {line or 'an unknown line'}\n"
+            f"{fault.text}\n  written at {line or 'an unknown line'}\n"
             f"  backend {config.backend}; again with: python -m lazyarray.inspect replay {where}"
         )
 
 
-def find_culprit(expression: Expression, values: list[Any]) -> tuple[Replay, int, bool]:
-    """The first operation that differs by itself; else the last one, and False."""
-    replay, place = None, -1
+def find_alone(expression: Expression, values: list[Any]) -> Fault | None:
+    """The first operation that differs by itself, on NumPy's arguments."""
     for position, entry in enumerate(expression.entries):
-        if entry.kind in ("leaf", "scalar", "empty"):
-            continue
-        args = [values[a] if expression.entries[a].shape else np.asarray(values[a])[()] for a in entry.args]
-        replay, place = Replay(entry, [np.ascontiguousarray(a) if np.ndim(a) else a for a in args]), position
-        if not is_close(replay.compiled(), replay.interpreted(), tolerance(entry)):
-            return replay, place, True
-    assert replay is not None
-    return replay, place, False
+        if entry.kind not in ("leaf", "scalar", "empty"):
+            replay = alone(expression, position, values)
+            if not is_close(replay.compiled(), replay.interpreted(), tolerance(entry)):
+                return Fault(replay, position, replay.describe())
+    return None
 
 
-def tolerance(entry: Entry) -> float:
-    """How far a result may be from NumPy's, relative to its size; 0 for bit-equal."""
-    if entry.code[0] not in "fc":
-        return 0.0
-    unit = float(np.finfo(np.dtype(entry.code)).eps)
-    if entry.kind == "map" and entry.attr[0] in OPS and OPS[entry.attr[0]].transcendental:
-        return _ULPS * unit
-    if entry.kind in ("reduce", "scan") and entry.attr[0] in ("sum", "buffered_sum", "prod"):
-        return 1024 * unit
-    return unit if entry.kind == "call" else 0.0
+def alone(expression: Expression, position: int, values: list[Any]) -> Replay:
+    """One operation of an expression on given values."""
+    entries = expression.entries
+    args = [values[a] if entries[a].shape else np.asarray(values[a])[()] for a in entries[position].args]
+    return Replay.alone(entries[position], [np.ascontiguousarray(a) if np.ndim(a) else a for a in args])
 
 
-def differs(ours: Array, theirs: Array, bound: float) -> Array:
-    """Where two results are further apart than the bound."""
-    with np.errstate(all="ignore"):
-        equal = (ours == theirs) | ((ours != ours) & (theirs != theirs))
-        if bound and theirs.dtype.kind in "fc":
-            scale = np.max(np.abs(theirs), initial=0.0, where=np.isfinite(theirs))
-            equal |= np.abs(ours - theirs) <= bound * np.maximum(np.abs(theirs), scale * 1e-3)
-    return np.asarray(~np.asarray(equal))
+def find_fused(expression: Expression, values: list[Any], output: int, ours: Array) -> Fault | None:
+    """The first operation that differs where it is fused, though each by itself is right; None if none does.
 
-
-def is_close(ours: Array, theirs: Array, bound: float) -> bool:
-    """True when results are within the bound everywhere."""
-    return not differs(np.asarray(ours), np.asarray(theirs), bound).any()
-
-
-def name_of(entry: Entry) -> str:
-    """An operation as users know it."""
-    attr = entry.attr
-    return str(attr[0]) if entry.kind in ("map", "reduce", "scan") else str(getattr(attr, "name", entry.kind))
-
-
-def code_of(value: Any) -> str:
-    """The dtype code of an array or NumPy scalar."""
-    dtype = value.dtype
-    return str(dtype.kind) + str(dtype.itemsize)
+    Fused or not, compiled operations have the same bits: what they compute one after another is what is to be expected.
+    """
+    steps: list[Any] = []
+    for position, entry in enumerate(expression.entries):
+        given = entry.kind in ("leaf", "scalar", "empty")
+        steps.append(values[position] if given else alone(expression, position, steps).compiled())
+    expected = np.asarray(steps[output])
+    if is_close(ours, expected, 0.0):
+        return None
+    inside = [p for p in needed_by(expression, output) if expression.entries[p].args]
+    right, wrong = -1, len(inside)  # of `inside`: the last found right, the first found wrong
+    while wrong - right > 1:
+        middle = (right + wrong) // 2
+        replay = Replay.up_to(inside[middle], expression, values)
+        if is_close(replay.compiled(), np.asarray(steps[inside[middle]]), 0.0):
+            right = middle
+        else:
+            wrong = middle
+    position = inside[wrong] if wrong < len(inside) else output
+    replay = Replay.up_to(position, expression, values)
+    if wrong < len(inside):
+        text = f"{replay.describe()}, fused with what it is made of (by itself it is right)"
+    else:
+        place = tuple(int(i) for i in np.argwhere(differs(ours, expected, 0.0))[0])
+        text = (
+            f"{name_of(replay.last)} differs at {place}: {ours[place]!r}, but {expected[place]!r} when computed again"
+        )
+    return Fault(replay, position, text)

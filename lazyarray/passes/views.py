@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lazyarray.ir.expression import Entry
-from lazyarray.ir.index_map import IndexMap, c_strides, is_contiguous, size_of, split
+from lazyarray.ir.index_map import IndexMap, c_strides, is_contiguous, reshape, size_of, split
 from lazyarray.ir.node import Shape
 from lazyarray.passes.rewrite import Rebuild, Rewritten, rebuild
 
@@ -13,6 +13,11 @@ def is_whole_reshape(entry: Entry, source: Shape) -> bool:
     offset, strides = entry.attr
     view = IndexMap(offset, entry.shape, strides)
     return offset == 0 and size_of(entry.shape) == size_of(source) and is_contiguous(view)
+
+
+def is_stuck(entry: Entry, shape: Shape) -> bool:
+    """True for a view that only a copy can reshape: what is computed of it may as well be that copy."""
+    return entry.kind == "view" and reshape(IndexMap(entry.attr[0], entry.shape, entry.attr[1]), shape) is None
 
 
 def push_reshapes(before: Rewritten) -> Rewritten:
@@ -47,7 +52,7 @@ def reshape_of(build: Rebuild, entry: Entry, origin: int | None) -> int | None:
         if arg.kind == "scalar":
             args.append(position)
             continue
-        if arg.shape != source.shape:
+        if arg.shape != source.shape or is_stuck(arg, entry.shape):
             return None
         view = Entry("view", plain, entry.shape, arg.code, (position,))
         pushed = reshape_of(build, view, None)

@@ -237,9 +237,10 @@ class DeviceRun:
                     ledger.kernel(step.name, step.ops, step.loaded, step.stored)
                     return
                 self.device.wait()
-                seconds = time.perf_counter() - start - (ledger.compile_seconds - compiling)
-                site, elements = self.site_of(step.computes), size_of(step.extents)
-                ledger.kernel(step.name, step.ops, step.loaded, step.stored, site, seconds, start, elements)
+                end = time.perf_counter()
+                seconds = end - start - (ledger.compile_seconds - compiling)
+                site, elements = self.site_of((*step.writes, *step.computes)), size_of(step.extents)
+                ledger.kernel(step.name, step.ops, step.loaded, step.stored, site, seconds, end - seconds, elements)
                 return
         self.kernel_on_host(step, tuple(scalars), ready.refused or "")
 

@@ -184,9 +184,10 @@ class Run:
             self.launch_watched(ready, pointers, scalars)
         else:
             ready.launcher.launch(pointers, scalars)
-        seconds = time.perf_counter() - start - (ledger.compile_seconds - compiling)
-        site, elements = self.site_of(step.computes), size_of(step.extents)
-        ledger.kernel(step.name, step.ops, step.loaded, step.stored, site, seconds, start, elements)
+        end = time.perf_counter()
+        seconds = end - start - (ledger.compile_seconds - compiling)
+        site, elements = self.site_of((*step.writes, *step.computes)), size_of(step.extents)
+        ledger.kernel(step.name, step.ops, step.loaded, step.stored, site, seconds, end - seconds, elements)
 
     def numbers(self, ready: Ready) -> list[Any]:
         """The values of the step's scalars."""

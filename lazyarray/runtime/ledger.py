@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from lazyarray.ir.node import Node, Site
 
 
 class KernelRun(NamedTuple):
-    """One launch of a compiled kernel, compiling left out of `seconds`; `start`: by `time.perf_counter`."""
+    """One launch of a compiled kernel, compiling before it left out; `start`: by `time.perf_counter`."""
 
     name: str
     ops: tuple[str, ...]
@@ -66,13 +67,15 @@ class Transfer(NamedTuple):
     nbytes: int
     reason: str
     site: Site | None = None
+    start: float = 0.0
 
 
 @dataclass(slots=True)
 class FallbackRun:
     """One call that ran in NumPy in the place of compiled code; `nbytes`: of the arrays it was given.
 
-    `seconds`: NumPy's own time, kernels, library calls and compiling for its arguments left out; 0 where not measured.
+    `seconds`: NumPy's own time, kernels, library calls and compiling for its arguments left out. `end`, and with it
+    `seconds`, is 0 where that was not measured.
     """
 
     name: str
@@ -81,6 +84,7 @@ class FallbackRun:
     start: float
     busy: float  # seconds of kernels, library calls and compiling before it
     seconds: float = 0.0
+    end: float = 0.0
 
 
 class EvaluationRun(NamedTuple):
@@ -123,6 +127,17 @@ class Runs:
         """Bytes that kernels and library calls wrote."""
         kernels = sum(run.bytes_written for run in self.kernels)
         return kernels + sum(run.bytes_written for run in self.library_runs)
+
+    def fallback_around(self, evaluation: EvaluationRun) -> FallbackRun | None:
+        """The call that an evaluation makes arguments for, where that ran in NumPy."""
+        after = bisect_right(self.fallback_runs, evaluation.start, key=lambda run: run.start)
+        for run in self.fallback_runs[max(0, after - 1) : after + 1]:
+            if run.start <= evaluation.start <= run.end:
+                return run
+            here = evaluation.site is not None and run.site is not None and evaluation.site[:2] == run.site[:2]
+            if not run.end and here:
+                return run
+        return None
 
     @property
     def library_calls(self) -> list[str]:
@@ -230,7 +245,8 @@ class Ledger:
         self.bytes_written += bytes_written
         if self._open:
             self.busy_seconds += seconds
-            run = LibraryRun(name, bytes_read, bytes_written, site, seconds, start)
+            place = find_site(sys._getframe()) if site is None else site
+            run = LibraryRun(name, bytes_read, bytes_written, place, seconds, start)
             for runs in self._open:
                 runs.library_runs.append(run)
 
@@ -265,7 +281,8 @@ class Ledger:
         """A fallback has returned."""
         if run is not None:
             busy = self.busy_seconds + self.compile_seconds - run.busy
-            run.seconds = max(0.0, time.perf_counter() - run.start - busy)
+            run.end = time.perf_counter()
+            run.seconds = max(0.0, run.end - run.start - busy)
 
     def plan(self, made: tuple[Any, ...], sources: Iterable[Any] = ()) -> None:
         """A plan ran on nodes and numbers; `made`: the plan, sites per entry, why its outputs are wanted."""
@@ -322,7 +339,7 @@ class Ledger:
         self.transfers += count
         self.bytes_transferred += nbytes
         if self._open:
-            transfer = Transfer(way, nbytes, reason, find_site(sys._getframe()))
+            transfer = Transfer(way, nbytes, reason, find_site(sys._getframe()), time.perf_counter())
             for runs in self._open:
                 runs.transfers.append(transfer)
 

@@ -72,8 +72,11 @@ def shown(run: Watched, bar: Callable[[int], Any] = make_bar) -> Iterator[None]:
 
 def watch(run: Watched, over: threading.Event, bar: Callable[[int], Any]) -> None:
     """Draws until the run is over; nothing if that is soon."""
+    from lazyarray.runtime.evaluate import running
+
     if over.wait(DELAY):
         return
+    running.depth += 1  # what tqdm does in this thread, `catch_warnings` for one, is not to wait for the evaluation
     steps = [(results(step), weight(run.plan, step)) for step in run.plan.steps]
     drawn = bar(sum(size for _, size in steps))
     if drawn is None:

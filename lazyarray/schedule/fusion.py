@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import gcd
 from typing import Final
 
 from lazyarray.ir.expression import Entry, Expression
-from lazyarray.ir.index_map import c_strides, size_of
-from lazyarray.ir.node import Shape
+from lazyarray.ir.index_map import c_strides, size_of, split
 from lazyarray.ir.ops import EXPENSIVE, OPS, REDUCTIONS
-from lazyarray.schedule.demand import Domain, Flat, Forms, Materialise, Misaligned, Puller, Straddles
+from lazyarray.passes.views import is_whole_reshape
+from lazyarray.schedule.demand import Domain, Forms, Materialise, Misaligned, Puller, Straddles
+from lazyarray.schedule.meeting import disjoint
 from lazyarray.schedule.order import inner_run, memory_order, nest_order
 
 # Kinds that no other root joins.
@@ -147,7 +147,7 @@ class Fusion:
         """Puts the root into a group; what it misses in memory, or where its nest must be cut, is noted."""
         kind = self.entries[root].kind
         refused: tuple[int, str] | None = None
-        if kind not in ALONE:
+        if kind not in ALONE and self.reshaped(root) is None:
             lowest = max(0, len(self.groups) - CANDIDATES)
             for number in range(len(self.groups) - 1, lowest - 1, -1):
                 reason = self.join(root, number)
@@ -178,14 +178,15 @@ class Fusion:
         sequence, reason = self.sequence_of(root, domain)
         if reason is not None:
             raise Materialise(reason, SUMMED)
-        group = Group(domain, sequence, [root], {}, None, entry.kind in ALONE)
+        reshaped = self.reshaped(root) is not None
+        group = Group(domain, sequence, [root], {}, None, entry.kind in ALONE or reshaped)
         group.reduces = entry.kind in ("reduce", "scan")
         group.inside[root] = self.forms_of(root, domain)
         if entry.kind not in ("call", "empty"):
             try:
                 group.puller = self.pull(group, len(self.groups))
             except Straddles as straddles:
-                if not can_be_cut(entry):
+                if reshaped or not can_be_cut(entry):
                     raise Materialise(straddles.entry, WRAPPED) from None
                 raise
         if entry.kind in ("update", "scatter"):
@@ -372,7 +373,19 @@ class Fusion:
             return Domain(self.entries[entry.args[1]].shape, ())
         if entry.kind == "compress":
             return Domain(entry.attr, ())
+        if self.reshaped(root) is not None:
+            return Domain(self.entries[entry.args[0]].shape, ())
         return Domain(entry.shape, ())
+
+    def reshaped(self, root: int) -> Forms | None:
+        """Of a root that is a reshape of what is computed for it alone: its axes by the loops that compute that."""
+        entry = self.entries[root]
+        if entry.kind != "view" or self.is_memory(entry.args[0]):
+            return None
+        source = self.entries[entry.args[0]]
+        if source.kind != "map" or not is_whole_reshape(entry, source.shape):
+            return None
+        return split(0, c_strides(source.shape), source.shape, entry.shape)
 
     def forms_of(self, root: int, domain: Domain) -> Forms:
         """The forms under which consumers in the same nest may use the root."""
@@ -380,7 +393,8 @@ class Fusion:
             row = domain.row(self.entries[root].shape)
             assert row is not None
             return row
-        return domain.whole()
+        reshaped = self.reshaped(root)
+        return domain.whole() if reshaped is None else reshaped
 
     def sequence_of(self, root: int, domain: Domain) -> tuple[tuple[int, ...], int | None]:
         """The axes in the order that gives NumPy's bits; or the entry that must be materialised for that.
@@ -500,22 +514,6 @@ class Fusion:
                 if crossing and (not best or len(crossing) <= len(best)):
                     best = crossing
         return best
-
-
-def disjoint(a: Flat, b: Flat, extents: Shape) -> bool:
-    """True when two walks over the same loops surely never meet in memory (False where that is not plain to see)."""
-
-    def reach(flat: Flat) -> tuple[int, int]:
-        ends = [c * (n - 1) for c, n in zip(flat[1], extents, strict=True)]
-        return flat[0] + sum(min(e, 0) for e in ends), flat[0] + sum(max(e, 0) for e in ends)
-
-    if size_of(extents) == 0:
-        return True
-    (low_a, high_a), (low_b, high_b) = reach(a), reach(b)
-    if high_a < low_b or high_b < low_a:
-        return True
-    step = gcd(*a[1], *b[1])
-    return step > 1 and (a[0] - b[0]) % step != 0
 
 
 def is_ordered(entry: Entry) -> bool:

@@ -461,4 +461,5 @@ def describe(entries: tuple[Entry, ...], group: Group, values: Values) -> tuple[
     }  # fmt: skip
     first = next((kinds[entries[r].kind] for r in group.roots if entries[r].kind in kinds), "elementwise")
     shape = "x".join(str(n) for n in group.domain.shape) or "0-d"
-    return f"{first} {shape} ({len(ops)} ops)", tuple(ops), tuple(computes)
+    name = f"{first} {shape} ({len(ops)} ops)" if ops else f"copy {shape}"
+    return name, tuple(ops), tuple(computes)

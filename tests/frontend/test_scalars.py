@@ -13,7 +13,7 @@ import pytest
 
 import lazyarray
 from lazyarray.frontend.scalar import LazyScalar
-from tests.frontend.agreement import MODES, agree
+from tests.frontend.agreement import MODES, agree, same, settled
 from tests.frontend.interpreter import interpreted  # noqa: F401
 
 TYPES = ["f8", "f4", "f2", "i8", "i4", "u1", "?", "c16", "c8"]
@@ -80,6 +80,34 @@ def test_arithmetic_and_comparison_stay_lazy() -> None:
     z = x
     z += 1
     assert (float(x), float(z)) == (3.0, 4.0)
+
+
+@pytest.mark.parametrize(
+    "name", "add sub mul truediv floordiv mod pow eq ne lt le gt ge lshift rshift and_ or_ xor".split()
+)
+@pytest.mark.parametrize("dtype", ["f4", "i8", "u1", "c8", "?"])
+def test_a_scalar_before_an_array_stays_lazy(name: str, dtype: str) -> None:
+    compute = getattr(operator, name)
+    values = numpy.array([3, 1, 0, 2], dtype)
+    scalar = pending(2, dtype)
+
+    def outcome(left: Any, right: Any) -> Any:
+        with numpy.errstate(all="ignore"):
+            try:
+                return compute(left, right)
+            except (TypeError, ValueError) as error:
+                return type(error), str(error)
+
+    wanted = outcome(numpy.asarray(values[:1] * 0 + 2).astype(dtype)[0], values)
+    with lazyarray.config.set(eager_below=0):
+        found = outcome(scalar, lazyarray.array(values))
+        if isinstance(wanted, tuple):
+            assert found == wanted
+            return
+        assert scalar._value is None, "the scalar was not evaluated"
+        with lazyarray.record_runs() as runs:
+            same(settled(found), wanted)
+        assert len(runs.evaluations) == 1
 
 
 def test_a_scalar_is_what_its_array_was_when_it_was_read() -> None:

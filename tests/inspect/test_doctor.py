@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -28,6 +29,11 @@ def test_a_working_installation_passes() -> None:
 def test_a_backend_that_does_not_load_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor.config.__class__, "backend", "missing", raising=False)
     assert any("missing (in use) does not load: BackendError: no backend called" in line for line in doctor.backends())
+
+
+def test_a_backend_whose_package_is_missing_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert any("triton does not load: BackendError: it needs the package triton" in line for line in doctor.backends())
 
 
 def test_a_difference_fails(monkeypatch: pytest.MonkeyPatch) -> None:

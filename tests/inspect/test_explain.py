@@ -231,7 +231,7 @@ def test_what_is_kept_for_its_name_says_so_and_how_to_avoid_it() -> None:
     (reason,) = np.explain(y).reasons
     assert (reason.kind, reason.nbytes) == ("materialisation", e.nbytes)
     assert reason.why == "the program still names it, and computing it again would cost more than keeping it"
-    assert reason.edit.startswith("drop the name before")
+    assert "drop the name before" in reason.edit
     assert reason.line is not None
     assert reason.line.text == "e = np.exp(x - x.max(axis=1, keepdims=True))"
     assert [operand.where for operand in np.explain(y).kernels[0].outputs] == ["kept", "result"]
@@ -284,3 +284,142 @@ def test_what_a_function_returns_is_evaluated_as_it_is() -> None:
     assert all(np.explain(array).evaluated for array in pair)
     first, [second, (third,)] = np.evaluate(source() + 1.0, [source() * 2.0, (source() * 3.0,)])
     assert np.explain(first, second, third).evaluated
+
+
+def test_the_edges_of_a_padded_array_are_written_without_a_copy() -> None:
+    found = np.explain(np.pad(source(400), ((2, 2), (3, 3)), mode="edge"))
+    assert all(kernel.operations[-1].name == "update" for kernel in found.kernels)
+    assert not [reason for reason in found.reasons if "still reads" in reason.why]
+
+
+def test_what_is_kept_and_read_later_is_no_cost() -> None:
+    def program(x: np.ndarray, again: bool) -> np.ndarray:
+        e, y = softmax(x)
+        np.evaluate(y)
+        return e * 2.0 if again else y
+
+    assert [r.kind for r in np.explain(program, source(), False).reasons] == ["materialisation"]
+    assert np.explain(program, source(), True).reasons == []
+
+
+def test_reasons_of_one_line_that_differ_in_size_are_told_as_one() -> None:
+    def program(x: np.ndarray) -> list[np.ndarray]:
+        return [np.evaluate((x[:n] + 1.0) @ x[:n].T) for n in (50, 60, 70)]
+
+    found = np.explain(program, source())
+    assert [reason.nbytes for reason in found.reasons] == [80_000, 96_000, 112_000]
+    (told,) = [line for line in str(found).splitlines() if "nobody asked for" in line]
+    assert told.startswith("281.2 KiB in memory that nobody asked for, in 3 values: the library call matmul reads it")
+
+
+def test_reasons_are_told_by_kind_and_the_dearest_first() -> None:
+    def program(x: np.ndarray) -> np.ndarray:
+        small = np.evaluate((x[:60] + 1.0) @ x[:60].T)
+        return np.sort(np.evaluate((x + 1.0) @ x.T) + small[0, 0])
+
+    lines = [line for line in str(np.explain(program, source())).splitlines() if line.startswith(("sort", "1", "9"))]
+    assert [line.split(":")[0] for line in lines] == [
+        "sort ran in NumPy, 1 time",
+        "156.2 KiB in memory that nobody asked for",
+        "93.8 KiB in memory that nobody asked for",
+    ]
+
+
+def test_a_call_that_needs_no_kernel_says_why() -> None:
+    found = np.explain(lambda: np.ones(3) + 1.0)
+    for text in (str(found), found._repr_html_()):
+        assert f"arrays of fewer than {np.config.eager_below} elements (config.eager_below) run at once" in text
+    assert not np.explain(lambda: source(400) + 1.0).is_empty
+
+
+def test_scalars_that_are_put_into_a_small_array_are_told_as_such() -> None:
+    def program(x: np.ndarray) -> np.ndarray:
+        totals = np.zeros(3)
+        for k in range(3):
+            totals[k] = (x * k).sum()
+        return totals
+
+    def collected(x: np.ndarray) -> np.ndarray:
+        return np.stack([(x * k).sum() for k in range(3)])
+
+    x = source(400)
+    (reason,) = np.explain(program, x).reasons
+    assert (reason.kind, reason.what) == ("evaluation", "early evaluation, 3 times")
+    assert reason.why == "it is written into an array that is in memory, a small one for instance"
+    assert reason.edit.startswith("collect the values in a list")
+    found = np.explain(collected, x)
+    assert not [reason for reason in found.reasons if reason.kind == "evaluation"]
+    assert found.bytes_moved < np.explain(program, x).bytes_moved
+    assert numpy.array_equal(program(x), collected(x))
+
+
+def test_what_the_passes_put_around_an_operation_has_its_line() -> None:
+    x = np.evaluate(source(400) * 2.0)
+    y = np.evaluate(x[x > 1.0] ** -1.5)
+    for kernel in np.explain(y).kernels:
+        assert all(operation.line is not None for operation in kernel.operations)
+
+
+def test_an_edit_of_an_assignment_is_not_told_of_a_function_that_assigns() -> None:
+    def through(x: np.ndarray) -> np.ndarray:
+        np.copyto(x[1:], x[:-1] * 2.0)
+        return x
+
+    (reason,) = [r for r in np.explain(through, np.evaluate(source() + 0.0)).reasons if r.kind == "materialisation"]
+    assert reason.why == "the write would change elements that it still reads"
+    assert reason.edit == ""
+
+
+def test_a_copy_that_repeats_elements_has_its_line_and_no_edit_of_reshapes() -> None:
+    y = np.tile(source(400), (3, 2))
+    found = np.explain(y)
+    for kernel in found.kernels:
+        (operation,) = kernel.operations
+        assert operation.name == "copy"
+        assert operation.line is not None
+        assert "np.tile" in operation.line.text
+    assert {reason.edit for reason in found.reasons} == {""}
+
+
+def test_a_write_in_place_is_no_new_memory() -> None:
+    x = np.evaluate(source() + 0.0)
+    x[0] = x[1] * 3.0
+    x[2] = x[0] + 1.0
+    assert not [reason for reason in np.explain(x).reasons if reason.kind == "materialisation"]
+
+
+def test_an_array_that_the_program_fills_is_asked_for() -> None:
+    x = source(400)
+    out = np.empty_like(x)
+    out[:200] = x[:200] * 2.0
+    out[200:] = 1.0 / (x[200:] + 1.0)
+    assert not [reason for reason in np.explain(out * 3.0).reasons if reason.kind == "materialisation"]
+
+
+def test_a_read_under_a_mask_of_a_small_array_says_so_too() -> None:
+    def program(x: np.ndarray) -> np.ndarray:
+        labels = x.sum(axis=1)
+        return np.ones(100)[labels > 100.0]
+
+    (reason,) = [r for r in np.explain(program, source()).reasons if r.what.startswith("early evaluation, ")]
+    assert reason.why == "a shape follows from the number of true elements"
+
+
+def test_memory_that_several_writes_share_is_told_once() -> None:
+    y = np.pad(source(400) * 2.0, 2)
+    assert [r.nbytes for r in np.explain(y[1:] + 1.0).reasons if r.kind == "materialisation"] == [404 * 204 * 8]
+
+
+def test_functions_that_look_at_values_say_what_for() -> None:
+    x = source(400)
+    reasons = {
+        "the bins lie between the least and the greatest element": lambda: np.histogram(x * 2.0, 50),
+        "how many counts there are follows from the greatest element": lambda: np.bincount(
+            (x * 9.0).astype(int).ravel()
+        ),
+        "the size or the elements of an array follow from it": lambda: np.arange(x.max() * 1e5),
+    }
+    for why, program in reasons.items():
+        early = [r for r in np.explain(program).reasons if r.what.startswith("early evaluation, ")]
+        assert [reason.why for reason in early] == [why]
+    assert not [r for r in np.explain(lambda: np.histogram(x * 2.0, 50, (0, 2))).reasons if r.kind == "evaluation"]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
 
 import lazyarray as np
+from lazyarray.inspect.profile import Profile
+from lazyarray.runtime.ledger import FallbackRun, Transfer
 
 
 def run_some() -> None:
@@ -78,17 +82,62 @@ def test_a_block_that_needs_more_memory_raises_the_peak() -> None:
     assert found.peak_memory >= 200_000_000 or found.peak_memory == 0
 
 
+def saved(found: Profile, folder: Path) -> list[dict[str, Any]]:
+    """The events of a trace, each held against what the trace event format asks of its phase."""
+    found.save(folder / "trace.json")
+    trace = json.loads((folder / "trace.json").read_text())
+    assert trace["displayTimeUnit"] in ("ms", "ns")
+    events: list[dict[str, Any]] = trace["traceEvents"]
+    for event in events:
+        assert isinstance(event["name"], str)
+        assert isinstance(event["args"], dict)
+        assert {type(event["pid"]), type(event["tid"])} == {int}
+        assert event["ts"] >= 0
+        if event["ph"] == "M":
+            assert list(event["args"]) == [{"thread_sort_index": "sort_index"}.get(event["name"], "name")]
+        elif event["ph"] == "i":
+            assert event["s"] in ("t", "p", "g")
+        else:
+            assert event["ph"] == "X"
+            assert event["dur"] >= 0
+    times = [event["ts"] for event in events]
+    assert times == sorted(times)
+    for track in {event["tid"] for event in events}:
+        ends: list[float] = []
+        for span in (e for e in events if e["ph"] == "X" and e["tid"] == track):
+            while ends and ends[-1] <= span["ts"]:
+                ends.pop()
+            assert not ends or span["ts"] + span["dur"] <= ends[-1], "spans of a track lie inside one another"
+            ends.append(span["ts"] + span["dur"])
+    return events
+
+
 def test_a_trace_holds_every_launch(tmp_path: Path) -> None:
     with np.profile() as found:
         run_some()
-    found.save(tmp_path / "trace.json")
-    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
-    assert [e["cat"] for e in events if e["ph"] == "X"].count("kernel") == 4
+        found.runs.transfers.append(Transfer("to cuda:0", 8, "an input", None, time.perf_counter()))
+    events = saved(found, tmp_path)
     spans = [e for e in events if e["ph"] == "X"]
-    assert all(e["dur"] >= 0 and e["ts"] >= 0 for e in spans)
-    tracks = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M"}
-    assert all(tracks[e["tid"]] == e["cat"] for e in spans)
+    assert [e["cat"] for e in spans].count("kernel") == 4
+    assert [e["cat"] for e in spans].count("fallback") == 1
+    assert [(e["cat"], e["name"]) for e in events if e["ph"] == "i"] == [
+        *[("evaluation", "evaluate() was called")] * 4,
+        ("evaluation", "sort runs in NumPy"),
+        ("transfer", "to cuda:0: an input"),
+    ]
+    tracks = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    assert all(tracks[e["tid"]] == e["cat"] for e in events if e["ph"] != "M")
     assert any(e["args"].get("line", "").endswith("np.evaluate(x @ x.T)") for e in spans)
+    (block,) = (e for e in spans if e["cat"] == "block")
+    assert all(e["ts"] + e["dur"] <= block["ts"] + block["dur"] + 1 for e in spans)
+
+
+def test_what_two_threads_did_at_once_is_on_two_tracks(tmp_path: Path) -> None:
+    found = Profile()
+    found.runs.fallback_runs += [FallbackRun("sort", 8, None, at, 0.0, 2.0, at + 2.0) for at in (0.0, 1.0, 4.0)]
+    events = saved(found, tmp_path)
+    names = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    assert [names[e["tid"]] for e in events if e["name"] == "sort"] == ["fallback", "fallback 2", "fallback"]
 
 
 def test_a_figure_has_a_bar_for_each_row() -> None:
@@ -96,4 +145,13 @@ def test_a_figure_has_a_bar_for_each_row() -> None:
     with np.profile() as found:
         run_some()
     (axes,) = found.plot().axes
-    assert len(axes.get_yticklabels()) == 3
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert len(labels) == 4
+    assert any(label.startswith("sort (NumPy)  test_profile.py:") for label in labels)
+
+
+def test_a_block_that_needs_no_kernel_says_why() -> None:
+    with np.profile() as found:
+        np.ones(3) + 1.0
+    for text in (str(found), found._repr_html_()):
+        assert "no kernel was needed: operations on arrays of fewer than" in text

@@ -53,3 +53,9 @@ def test_it_ends_with_the_block() -> None:
     with np.strict():
         pass
     assert float(pending()[0]) == 1.0
+
+
+def test_evaluate_of_a_scalar_is_let_through() -> None:
+    total = pending().sum()
+    with np.strict():
+        assert total.evaluate() == 50_005_000.0

@@ -546,3 +546,24 @@ def test_an_ellipsis_for_the_output_asks_for_arrays() -> None:
     assert [type(part) for part in lazyarray.modf(1.5, out=...)] == [lazyarray.ndarray] * 2
     agree(lambda np: np.add(1, 2, ...))
     agree(lambda np: np.add(1, 2, out=(...,)))
+
+
+def test_a_start_of_a_range_by_its_name_is_no_stop() -> None:
+    for options in ({"start": 100_000}, {"start": 100_000, "step": 2}, {"stop": 5}, {"start": 3, "stop": 9}):
+        agree(lambda np, options=options: np.arange(**options))
+
+
+def test_a_dtype_that_equals_an_arrays_and_is_another_one_is_the_results() -> None:
+    strings = lazyarray.array(["a", "b"], dtype=numpy.dtypes.StringDType())
+    other = numpy.dtypes.StringDType()
+    assert strings.astype(other, copy=False).dtype is other
+    assert strings.astype(strings.dtype, copy=False) is strings
+    floats = lazyarray.zeros(5000)
+    assert floats.astype(numpy.dtype("f8"), copy=False) is floats
+
+
+def test_all_names_of_the_module_can_be_read_by_who_looks_at_each() -> None:
+    """And are NumPy's: `__annotations__`, say, would read the module's dictionary."""
+    added = set(lazyarray._OWN)
+    assert set(dir(lazyarray)) - added <= set(dir(numpy))
+    assert all(hasattr(lazyarray, name) for name in dir(lazyarray))

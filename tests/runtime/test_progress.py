@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 from typing import Any
 
 import numpy
@@ -72,6 +73,26 @@ def test_a_long_evaluation_has_a_bar_that_reaches_its_end(bars: list[Bar]) -> No
     assert steps[-1] == bar.total >= 3 * 160_000
     assert len(steps) >= 3  # it stood between the ends while the library call ran
     assert numpy.array_equal(numpy.asarray(y), numpy.full((100, 100), 9.0))
+
+
+def test_a_bar_that_catches_warnings_does_not_wait_for_what_it_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As tqdm does when it is imported; a block of `catch_warnings` evaluates what may warn."""
+
+    def make(total: int) -> Bar:
+        with warnings.catch_warnings():
+            return Bar(total)
+
+    monkeypatch.setattr(progress.shown.__wrapped__, "__defaults__", (make,))  # type: ignore[attr-defined]
+    monkeypatch.setattr(progress, "DELAY", 0.1)
+    y = slow()
+    may_warn = 1.0 / np.asarray(numpy.zeros((100, 100)))
+    with np.config.set(progress=True):
+        thread = threading.Thread(target=np.evaluate, args=(y,), daemon=True)
+        thread.start()
+        thread.join(20)
+    assert not thread.is_alive()
+    with numpy.errstate(divide="ignore"):
+        assert may_warn.shape == (100, 100)
 
 
 def test_a_short_evaluation_has_none(bars: list[Bar]) -> None:

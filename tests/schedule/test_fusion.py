@@ -214,3 +214,25 @@ def test_an_array_reversed_into_itself_is_read_before_it_is_written(x: Node) -> 
 def test_a_value_without_reduction_axes_fills_all_of_a_joined_result(x: Node) -> None:
     total = reduce("sum", x, 0, 1)
     planned(total, view(op("add", total, 1.0), 0, (ROWS, COLUMNS), (0, 0)))
+
+
+def test_what_is_computed_of_a_transposed_array_is_the_copy_that_its_reshape_needs(x: Node, y: Node) -> None:
+    turned, other = (view(a, 0, (COLUMNS, ROWS), (1, COLUMNS)) for a in (x, y))
+    flat = view(op("multiply", turned, other), 0, (ROWS * COLUMNS,), (1,))
+    plan = planned(op("add", flat, 1.0))
+    assert [step.ops for step in plan.steps if isinstance(step, KernelStep)] == [("multiply",), ("add",)]
+
+
+@pytest.mark.parametrize("shape", [(ROWS * 3, COLUMNS), (ROWS, 3 * COLUMNS), (ROWS * 3 * COLUMNS,), (8, 9, COLUMNS)])
+def test_a_reshape_is_written_by_the_loops_of_what_it_is_made_of(x: Node, shape: tuple[int, ...]) -> None:
+    doubled = op("multiply", view(x, 0, (ROWS, 3, COLUMNS), (COLUMNS, 0, 1)), 2.0)
+    strides = tuple(np.empty(shape, np.int8).strides)
+    reshaped = view(doubled, 0, shape, strides)
+    assert len(planned(reshaped).kernels) == (1 if len(shape) < 3 else 2)
+    assert len(planned(reshaped, doubled).kernels) == 2
+    assert len(planned(reshaped, reduce("sum", reshaped, 0)).kernels) >= 2
+
+
+def test_a_kernel_that_computes_nothing_is_called_a_copy(x: Node) -> None:
+    (step,) = [s for s in planned(view(x, 0, (COLUMNS, ROWS), (1, COLUMNS))).steps if isinstance(s, KernelStep)]
+    assert step.name == f"copy {COLUMNS}x{ROWS}"

@@ -45,3 +45,37 @@ def test_kernels_compile_and_approximate_nothing(share: str, tmp_path: Path) -> 
     assert "ld.global.L1::evict_first.L2::cache_hint.v4.b32" in memory["argmax rows", "kernel"]
     assert "ld.global.L1::evict_first.L2::cache_hint.v4.b32" in memory["column sum", "stage0"]
     assert {"ld.global.v2.b64", "st.global.v2.b64"} <= set(memory["activation f8", "kernel"])
+
+
+DUMP = """
+import sys
+from types import SimpleNamespace
+from lazyarray.config import config
+from lazyarray_triton.backend import Backend
+from tests.triton import cases
+from tests.triton.test_launcher import FakeDriver
+
+class Driver(FakeDriver):
+    def launch_kernel(self, *given):
+        pass
+
+device = SimpleNamespace(name="cuda:0", driver=Driver(), about=lambda: "no GPU")
+launcher = Backend().compile_for(device, cases.activation("f4")).launcher((1000,), ((4,),) * 3, (4000,) * 3)
+with config.set(dump=sys.argv[1]):
+    launcher.start([16, 32, 48], [], [16, 32, 48], 0)
+"""
+
+
+@pytest.mark.parametrize("run", ["compiled", "found on disk"])
+def test_a_dump_holds_triton_source_and_ptx(run: str, tmp_path: Path) -> None:
+    settings = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
+    settings |= {"LAZYARRAY_CACHE_DIR": str(tmp_path / "cache"), "TRITON_CACHE_DIR": str(tmp_path / "triton")}
+    settings["PYTHONPATH"] = os.pathsep.join((str(ROOT), str(ROOT / "backends")))
+    for folder in ("first", "second") if run == "found on disk" else ("second",):
+        command = [sys.executable, "-c", DUMP, str(tmp_path / folder)]
+        done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=200)
+        assert done.returncode == 0, done.stderr[-3000:]
+    files = {file.name.split("-", 2)[2]: file.read_text() for file in (tmp_path / "second").iterdir()}
+    assert sorted(files) == ["asm-kernel.ptx", "cache-compiled.txt", "kernels-triton.py"]
+    assert "@triton.jit\ndef kernel(a0, a1, a2, n0" in files["kernels-triton.py"]
+    assert ".visible .entry kernel(" in files["asm-kernel.ptx"]
