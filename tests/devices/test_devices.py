@@ -176,6 +176,26 @@ def test_the_function_of_a_device_serves_in_numpys_place(
     assert "argsort" in runs.fallbacks
 
 
+def test_what_a_devices_function_gives_lies_in_memory_as_numpys_result_does(
+    devices: list[FakeDevice], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+        found = numpy.fft.fft(a.view(numpy.ndarray), n, axis, norm)
+        made = devices[0].empty(found.shape, found.dtype)
+        made.view(numpy.ndarray)[...] = found
+        return made
+
+    monkeypatch.setattr(FakeDevice, "function", lambda self, name: {"fft.fft": fft}.get(name), raising=False)
+    data = numpy.arange(6000.0).reshape(10, 20, 30)
+    with np.device("fake"):
+        for axes in ((2, 1, 0), (1, 0, 2), (0, 2, 1), (0, 1, 2)):
+            x = np.array(data) * 2
+            ours, theirs = np.fft.fft(x.transpose(axes)), numpy.fft.fft((data * 2).transpose(axes))
+            assert ours.strides == theirs.strides
+            assert ours.flags.f_contiguous == theirs.flags.f_contiguous
+            numpy.testing.assert_array_equal(numpy.asarray(ours), theirs)
+
+
 def test_a_function_that_the_devices_library_lacks_a_part_of_runs_on_the_host(
     devices: list[FakeDevice], monkeypatch: pytest.MonkeyPatch
 ) -> None:
