@@ -12,7 +12,7 @@ from lazyarray_triton.tiles import Tiles, mask_of, offset
 from lazyarray_triton.writer import NONE, Axes, Value, Writer
 
 _UNIFORM = frozenset(("const", "scalar"))
-_PASSING = ', eviction_policy="evict_first"'
+PASSING = ', eviction_policy="evict_first"'
 
 
 class Axial:
@@ -65,6 +65,7 @@ class Body:
         self.stem = "v"
         self.volatile = False  # what was read before is read again
         self.stream = stream_of(kernel, tiles)
+        self.policies: Mapping[int, str] = {}  # of accesses, how the caches treat what the current stage loads
 
     def compute(self, instructions: Iterable[Instruction], *, row: bool = False) -> None:
         """Writes instructions; those that are known already are not written again."""
@@ -149,7 +150,8 @@ class Body:
             place = self.places[instruction.args[0]]
             where, axes = in_units(place, code), args[0].axes
             mask = f"{mask_of(axes)} & {args[0].ref}" if axes else args[0].ref
-        how = ", volatile=True" if self.volatile else _PASSING if not row and access == self.stream else ""
+        how = PASSING if access == self.stream else self.policies.get(access, "")
+        how = ", volatile=True" if self.volatile else "" if row else how
         made = load(self.w, name, f"a{access}", code, where, axes, mask or self.mask(axes, row), how)
         if instruction.op == "load":
             self.loaded[access, row] = made

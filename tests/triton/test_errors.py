@@ -84,7 +84,7 @@ SEVERAL = [
 
 
 @pytest.mark.parametrize("watched", ["exact", "checked", "apart"])
-@pytest.mark.parametrize("form", ["tile", "loop", "split"])
+@pytest.mark.parametrize("form", ["tile", "loop", "split", "joined"])
 @pytest.mark.parametrize("number", range(len(SEVERAL)))
 def test_kernels_of_several_stages_find_what_llvm_finds(number: int, form: str, watched: str) -> None:
     kernel, extents = SEVERAL[number]

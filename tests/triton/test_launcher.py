@@ -6,6 +6,7 @@ import ctypes
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ class FakeDriver:
         self.types: dict[int, tuple[str, ...]] = {}
         self.calls: list[tuple[Any, ...]] = []
         self.allocated: list[tuple[int, int | None]] = []
+        self.kept: list[Any] | None = None
 
     def load(self, binary: Binary) -> int:
         self.loaded.append(binary)
@@ -127,7 +129,8 @@ def test_a_prepared_launch_refuses_memory_that_its_loads_cannot_take(compiler: C
 def test_work_memory_is_new_in_every_launch_and_shared_by_its_functions(compiler: Compiler) -> None:
     driver, kernel = FakeDriver(), cases.reduction("sum", "f4", "pr")
     binding = Binding((2, 1 << 22), (1 << 20, 1 << 30), ((1 << 24, 4), (4, 0)), ())
-    prepared = Prepared(Launcher(driver), kernel, binding)
+    guess = replace(model.guess(kernel, binding.extents), form="split")
+    prepared = Prepared(Launcher(driver), kernel, binding, guess)
     prepared.launch(binding.pointers)
     prepared.launch((1 << 21, 1 << 31))
     assert [c[0] for c in driver.calls] == ["stage0", "together0"] * 2
@@ -136,6 +139,21 @@ def test_work_memory_is_new_in_every_launch_and_shared_by_its_functions(compiler
     assert len(driver.allocated) == 2
     assert values_of(prepared, 0, driver.calls[2][-1])["a0"] == 1 << 21
     assert values_of(prepared, 1, driver.calls[3][-1])["a1"] == 1 << 31
+
+
+def test_programs_that_share_a_row_count_one_another_in_memory_of_their_stream(compiler: Compiler) -> None:
+    """The program that ends last leaves zeros again. What is recorded in a graph counts in memory from before."""
+    driver, kernel = FakeDriver(), cases.reduction("sum", "f4", "pr")
+    binding = Binding((2, 1 << 22), (1 << 20, 1 << 30), ((1 << 24, 4), (4, 0)), ())
+    prepared = Prepared(Launcher(driver), kernel, binding)
+    for stream in (1, 1, 2, 1):
+        prepared.launch(binding.pointers, stream)
+    driver.kept = []
+    prepared.launch(binding.pointers, 3)
+    assert [c[0] for c in driver.calls] == ["stage0"] * 5
+    counts = [values_of(prepared, 0, c[-1])["w1"] for c in driver.calls]
+    assert counts[0] == counts[1] == counts[3] == counts[4] != counts[2]
+    assert [size for size, fill in driver.allocated if fill == 0] == [8, 8]
 
 
 def test_a_scatter_fills_memory_as_large_as_what_it_writes(compiler: Compiler) -> None:
