@@ -160,7 +160,7 @@ class Device:
     # -- records ---------------------------------------------------------------------------------------------------
     def recordable(self, library: Library, shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool:
         """True where a library call can be part of a CUDA graph: cuBLAS, called without CuPy, which refuses it."""
-        return library.name in DIRECT and products.fits(shapes, codes)
+        return library.name in DIRECT and products.fits(library, shapes, codes)
 
     def record(self, queue: Callable[[], None]) -> Callable[[], None]:
         """A CUDA graph of what `queue` queues, which is not run."""

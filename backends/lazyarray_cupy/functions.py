@@ -12,8 +12,10 @@ from typing import Any, Final
 
 import cupy
 import numpy as np
+from cupy.cuda import cub
 
 Function = Callable[..., Any]
+_MOST_COUNTED: Final = (1 << 31) - 1  # CUB counts as int
 
 
 def _sort(a: Any, axis: Any = -1, kind: Any = None, **options: Any) -> Any:
@@ -98,11 +100,23 @@ def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
         return NotImplemented
 
 
+def _count_between(x: Any, edges: Any) -> Any:
+    """How many elements lie from one edge up to the next; the last edge belongs to what is before it."""
+    if not x.size or x.size > _MOST_COUNTED or x.dtype != edges.dtype:
+        return NotImplemented
+    counts = cupy.zeros(edges.size - 1, np.int64)
+    beyond = edges.copy()
+    beyond[-1:] = cupy.nextafter(edges[-1:], cupy.full(1, np.inf, edges.dtype))
+    found = cub.cub_histogram(x, counts, beyond)
+    return NotImplemented if found is None else found
+
+
 FUNCTIONS: Final[dict[str, Function]] = {
     "sort": _sort,
     "argsort": _argsort,
     "searchsorted": _searchsorted,
     "bincount": _bincount,
+    "count_between": _count_between,
     **{f"fft.{name}": _transform(name) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
     **{f"fft.{name}": _transforms(name, True) for name in ("fft2", "ifft2", "rfft2", "irfft2")},
     **{f"fft.{name}": _transforms(name, False) for name in ("fftn", "ifftn", "rfftn", "irfftn")},

@@ -228,6 +228,33 @@ def test_a_histogram_is_counted_on_the_device(
         assert counts.dtype == wanted[0].dtype
 
 
+@pytest.mark.parametrize("code", ["f8", "f4", "i4"])
+def test_a_histogram_of_wide_bins_is_counted_by_its_edges(
+    devices: list[FakeDevice], monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    called = []
+
+    def made(found: Any) -> Any:
+        array = devices[0].empty(found.shape, found.dtype)
+        array.view(numpy.ndarray)[...] = found
+        return array
+
+    def count_between(x: Any, edges: Any) -> Any:
+        called.append(edges.shape)
+        return made(numpy.histogram(x.view(numpy.ndarray), edges.view(numpy.ndarray))[0])
+
+    def bincount(x: Any, minlength: int) -> Any:
+        return made(numpy.bincount(x.view(numpy.ndarray), minlength=minlength))
+
+    functions = {"count_between": count_between, "bincount": bincount}
+    monkeypatch.setattr(FakeDevice, "function", lambda self, name: functions.get(name), raising=False)
+    data = (DATA * 10).astype(code)
+    with np.device("fake"):
+        counts = np.histogram(np.array(data), 7, (1, 9))[0]
+        numpy.testing.assert_array_equal(numpy.asarray(counts), numpy.histogram(data, 7, (1, 9))[0])
+    assert called == ([] if code == "i4" else [(8,)])  # edges of integers are float64
+
+
 @pytest.mark.parametrize("room", range(4))
 def test_memory_that_ends_within_a_plan_leaves_everything_usable(devices: list[FakeDevice], room: int) -> None:
     want = DATA * 2.0
