@@ -84,16 +84,19 @@ _ASSIGNED = re.compile(r"^ +([A-Za-z_][A-Za-z_0-9]*) = ")
 
 def drop_unused(lines: Sequence[str]) -> list[str]:
     """The lines without assignments of single names that nothing reads."""
-    kept = list(lines)
-    while True:
-        counts: dict[str, int] = {}
-        for line in kept:
-            for name in set(_NAME.findall(line.partition("#")[0])):
-                counts[name] = counts.get(name, 0) + 1
-        left = [s for s in kept if not ((m := _ASSIGNED.match(s)) and counts[m[1]] == 1)]
-        if len(left) == len(kept):
-            return left
-        kept = left
+    names = [set(_NAME.findall(line.partition("#")[0])) for line in lines]
+    counts: dict[str, int] = {}
+    for used in names:
+        for name in used:
+            counts[name] = counts.get(name, 0) + 1
+    assigned = {k: m[1] for k, line in enumerate(lines) if (m := _ASSIGNED.match(line))}
+    dropped: set[int] = set()
+    while unused := [k for k, name in assigned.items() if k not in dropped and counts[name] == 1]:
+        dropped.update(unused)
+        for k in unused:
+            for name in names[k]:
+                counts[name] -= 1
+    return [line for k, line in enumerate(lines) if k not in dropped]
 
 
 def arguments_of(kernel: Kernel, works: Sequence[Work]) -> list[Argument]:

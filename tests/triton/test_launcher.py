@@ -17,10 +17,12 @@ from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_triton import launcher, model
 from lazyarray_triton.compiler import Binary
 from lazyarray_triton.cubins import Cubins
+from lazyarray_triton.emit import emit, forms
 from lazyarray_triton.launch import Variant
 from lazyarray_triton.launcher import Launcher
 from lazyarray_triton.prepared import Prepared
 from lazyarray_triton.source import TritonSource
+from lazyarray_triton.sources import Sources
 from tests.triton import cases
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -203,6 +205,35 @@ def test_a_cubin_is_for_one_text_variant_and_target(tmp_path: Path) -> None:
     entry.write_bytes(damaged)
     assert cubins.load(source, made, 90) is None
     assert not entry.exists()
+
+
+@pytest.mark.parametrize("name", ["activation", "softmax", "sum", "put", "several"])
+def test_a_module_on_disk_is_launched_as_it_was_emitted(tmp_path: Path, name: str) -> None:
+    kernel = {
+        "activation": cases.activation("c8"),
+        "softmax": cases.softmax("f4", "pr", keep=True),
+        "sum": cases.reduction("sum", "f4", "rp", where=True),
+        "put": cases.put("f4", masked=True),
+        "several": cases.several("prp"),
+    }[name]
+    for form in forms(kernel):
+        for watched in ("", "apart"):
+            made = emit(kernel, form, watched)
+            Sources(tmp_path).store(kernel, made)
+            found = Sources(tmp_path).load(kernel, form, watched)
+            assert found == replace(made, functions=tuple(replace(f, text="") for f in made.functions))
+    assert Sources(tmp_path).load(kernel._replace(scalars=("f4",)), form, "") is None
+
+
+def test_a_process_that_finds_a_module_on_disk_does_not_emit_it(
+    compiler: Compiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, binding = cases.softmax("f4", "pr", keep=True), Binding((100, 100), (16, 32), ((400, 4),) * 2, ())
+    for _ in range(2):
+        driver = FakeDriver()
+        Prepared(Launcher(driver, Cubins(tmp_path), stored=Sources(tmp_path)), kernel, binding).launch((16, 32))
+        assert [call[0] for call in driver.calls] == ["kernel"]
+        monkeypatch.delattr(launcher, "emit")
 
 
 WARM = """
