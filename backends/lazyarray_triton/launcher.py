@@ -128,7 +128,7 @@ class Launcher:
             if found is None:
                 found = emit(kernel, form, watched)
                 if self._stored is not None:
-                    self._stored.store(kernel, found)
+                    self._stored.store(kernel, watched, found)
             self._sources[kernel, form, watched] = found
         return found
 

@@ -1,4 +1,4 @@
-"""Owns emitted modules on disk: a process that finds a kernel there does not emit it, which takes longer than loading."""
+"""Owns emitted modules on disk: a process that finds a kernel there does not emit it, which would take longer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Sources:
         payload = self._cache.load(_key(kernel, form, watched))
         if payload is None:
             return None
-        text, functions, works = json.loads(payload)
+        text, functions, works, looks_so = json.loads(payload)
         kernel = normalise(kernel)
         return TritonSource(
             kernel,
@@ -33,17 +33,18 @@ class Sources:
             tuple([_function(*function) for function in functions]),
             tuple([Work(*work) for work in works]),
             text,
-            watched,
+            looks_so,
         )
 
-    def store(self, kernel: Kernel, source: TritonSource) -> None:
+    def store(self, kernel: Kernel, watched: Watched, source: TritonSource) -> None:
+        """Keeps the module of a kernel; `watched`: as it was asked for, which some forms do otherwise."""
         functions = [
             [f.name, f.grid, [[a.name, a.kind, a.type, a.which] for a in f.arguments], f.constants, f.looks]
             for f in source.functions
         ]
         works = [[w.code, w.size, w.access, w.fill] for w in source.works]
-        payload = json.dumps([source.text, functions, works]).encode()
-        self._cache.store(_key(kernel, source.form, source.watched), payload)
+        payload = json.dumps([source.text, functions, works, source.watched]).encode()
+        self._cache.store(_key(kernel, source.form, watched), payload)
 
 
 def _key(kernel: Kernel, form: Form, watched: Watched) -> str:

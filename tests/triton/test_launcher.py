@@ -21,7 +21,7 @@ from lazyarray_triton.emit import emit, forms
 from lazyarray_triton.launch import Variant
 from lazyarray_triton.launcher import Launcher
 from lazyarray_triton.prepared import Prepared
-from lazyarray_triton.source import TritonSource
+from lazyarray_triton.source import TritonSource, Watched
 from lazyarray_triton.sources import Sources
 from tests.triton import cases
 
@@ -217,9 +217,10 @@ def test_a_module_on_disk_is_launched_as_it_was_emitted(tmp_path: Path, name: st
         "several": cases.several("prp"),
     }[name]
     for form in forms(kernel):
+        watched: Watched
         for watched in ("", "apart"):
             made = emit(kernel, form, watched)
-            Sources(tmp_path).store(kernel, made)
+            Sources(tmp_path).store(kernel, watched, made)
             found = Sources(tmp_path).load(kernel, form, watched)
             assert found == replace(made, functions=tuple(replace(f, text="") for f in made.functions))
     assert Sources(tmp_path).load(kernel._replace(scalars=("f4",)), form, "") is None
