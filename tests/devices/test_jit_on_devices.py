@@ -59,17 +59,17 @@ def test_calls_on_small_arrays_of_a_device_are_replayed_as_one(devices: list[Fak
 
 
 def test_calls_that_were_queued_before_make_no_run(devices: list[FakeDevice], monkeypatch: pytest.MonkeyPatch) -> None:
-    arrays = [np.asarray(DATA * k, device="fake") for k in range(1, 5)]
+    x = np.asarray(DATA, device="fake")
     f = np.jit(lambda x: (x @ x, x.sum()))
-    for x in arrays * 4:
-        f(x)
+    for _ in range(8):
+        product, total = f(x)
     monkeypatch.setattr("lazyarray.frontend.jit.DeviceRun", None)
     replays = len(devices[0].replays)
-    for k, x in enumerate(arrays, 1):
+    for _ in range(4):
         product, total = f(x)
-        numpy.testing.assert_allclose(numpy.asarray(product), k * k * DATA @ DATA, 1e-12)
-        assert float(total) == pytest.approx(k * DATA.sum())
     assert len(devices[0].replays) == replays + 4
+    numpy.testing.assert_allclose(numpy.asarray(product), DATA @ DATA, 1e-12)
+    assert float(total) == pytest.approx(DATA.sum())
 
 
 def test_arrays_that_were_put_on_a_device_stay_there_however_small(devices: list[FakeDevice]) -> None:
