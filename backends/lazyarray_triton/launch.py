@@ -35,6 +35,7 @@ class Variant:
     index: Index
     constants: tuple[tuple[str, int], ...]
     warps: int
+    registers: int
     types: tuple[str, ...]  # of the runtime arguments
     aligned: tuple[tuple[int, int], ...]  # argument numbers, and the power of two (up to 16) that each is a multiple of
 
@@ -229,7 +230,7 @@ def variant(step: Step, index: Index, values: Sequence[int | float]) -> Variant:
         if (power := alignment(a, v, step.vectors)) > 1
     )
     constants = tuple(constants_of(step, values).items())
-    return Variant(function.name, index, constants, step.blocks.warps, types, aligned)
+    return Variant(function.name, index, constants, step.blocks.warps, step.blocks.registers, types, aligned)
 
 
 def constants_of(step: Step, values: Sequence[int | float]) -> dict[str, int]:

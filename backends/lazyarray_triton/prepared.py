@@ -103,7 +103,7 @@ class Prepared:
             aligned |= {a.which[0] for k, a in enumerate(arguments) if a.kind == "pointer" and k in known}
             for k, a in enumerate(arguments):
                 if a.kind == "scalar":
-                    one = launch.packer(launch.Variant("", index, (), 1, (made.types[k],), ()))
+                    one = launch.packer(launch.Variant("", index, (), 1, 0, (made.types[k],), ()))
                     self._scalars.append((struct.Struct(one.format[:-2]), block, 8 * k, a.which[0], a.which[1:]))
             pack = struct.Struct(f"<{len(pointers) + len(works)}Q").pack_into
             fixed = (ready.handle, step.grid, 1, 1, ready.threads, 1, 1, ready.shared)

@@ -43,6 +43,7 @@ ELSEWHERE: Final = {
     "tests/frontend/test_small_regions.py::test_results_are_numpys_and_nothing_is_planned": (
         "small regions of arrays on a device are read and written by kernels"
     ),
+    "tests/frontend/test_linalg.py::test_short_products_of_what_is_in_memory": "it is not in the host's memory",
     "tests/runtime/test_dump.py::test_a_dump_holds_every_stage_from_graph_to_assembly": "LLVM's stages",
     "tests/frontend/test_namespace.py::test_fallbacks_are_counted_and_wrapped": "CuPy serves one of the fallbacks",
     "tests/frontend/test_numpys_protocols.py::test_every_name_of_the_standard_is_there": "x.device is not cpu",

@@ -189,7 +189,7 @@ def test_a_cubin_is_for_one_text_variant_and_target(tmp_path: Path) -> None:
     def source_and_variant(kernel: Kernel) -> tuple[TritonSource, Variant]:
         started = Launcher(FakeDriver())
         source = started.source(kernel, model.guess(kernel, (1000,)).form)
-        return source, Variant("kernel", "i32", (), 4, (), ())
+        return source, Variant("kernel", "i32", (), 4, 0, (), ())
 
     cubins = Cubins(tmp_path)
     source, made = source_and_variant(cases.activation("f4"))
@@ -197,7 +197,7 @@ def test_a_cubin_is_for_one_text_variant_and_target(tmp_path: Path) -> None:
     found = cubins.load(source, made, 90)
     assert found == Binary(b"x", "kernel", 1, 2, (3, 4), "")
     assert cubins.load(source, made, 100) is None
-    assert cubins.load(source, Variant("kernel", "i64", (), 4, (), ()), 90) is None
+    assert cubins.load(source, Variant("kernel", "i64", (), 4, 0, (), ()), 90) is None
     assert cubins.load(source_and_variant(cases.activation("f8"))[0], made, 90) is None
     (entry,) = tmp_path.glob("*.entry")
     damaged = bytearray(entry.read_bytes())
