@@ -84,14 +84,26 @@ class Body:
         mask = " & ".join([*([inside] if (inside := self.mask(axes, row)) else []), *masks]) or None
         if self.odd is not None and (row or not axes):
             if self.checks is not None and instruction.target in self.checks:
-                found = f"({suspects(instruction, args, value)}{f' & {mask}' if mask else ''})"
-                self.w.line(f"odd_rows = odd_rows | {found}" if self.odd_rows else f"odd_rows = {found}")
-                self.odd_rows |= axes or frozenset(("",))
+                self.note_odd_row(suspects(instruction, args, value), axes, mask)
         elif self.checks is None or row or not axes:
             word = f"{self.words[0]} + {self.words[1][instruction.target]}"
             watch(self.w, instruction, args, value, word, mask)
         elif instruction.target in self.checks:
             self.w.line(f"odd = odd | ({suspects(instruction, args, value)}{f' & {mask}' if mask else ''})")
+
+    def note_odd_row(self, lanes: str, axes: Axes, mask: str | None) -> None:
+        """Notes that something is odd in values of rows, or of which there is one."""
+        found = f"({lanes}{f' & {mask}' if mask else ''})"
+        self.w.line(f"odd_rows = odd_rows | {found}" if self.odd_rows else f"odd_rows = {found}")
+        self.odd_rows |= axes or frozenset(("",))
+
+    def look_at_scan(self, target: int) -> None:
+        """Notes running values that are not finite, where that is only noted."""
+        if self.odd is not None and self.checks is not None and target in self.checks:
+            self.w.line(f'odd = odd | (~(tl.abs({self.values[target].ref}) < float("inf")) & {self._everywhere()})')
+
+    def _everywhere(self) -> str:
+        return mask_of(self.tiles.full) or "True"
 
     def _compute(self, instruction: Instruction, row: bool) -> Value:
         w, op, code, attr = self.w, instruction.op, instruction.code, instruction.attr

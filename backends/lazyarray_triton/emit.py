@@ -7,7 +7,7 @@ from dataclasses import replace
 from lazyarray.schedule.kernel import Access, Instruction, Kernel, Stage
 from lazyarray.schedule.printer import format_kernel
 from lazyarray_triton import reductions, scans
-from lazyarray_triton.errors import checked, watchable
+from lazyarray_triton.errors import checked, watchable, with_largest
 from lazyarray_triton.ordered import emit_packed, emit_scattered, needed
 from lazyarray_triton.passes import FLAGS, Pass, Works, missing
 from lazyarray_triton.source import (
@@ -62,12 +62,19 @@ def emit(kernel: Kernel, form: Form, watched: Watched = "") -> TritonSource:
     words = watchable(kernel)
     if form in ("packed", "scattered") and watched:
         watched = "exact"
-    works = Works(words if watched else None, checked(kernel) if watched in ("checked", "apart") else None)
+    # Programs that compute again where something is odd have to see it in the same stage.
+    checks = checked(kernel, in_sums=watched == "apart") if watched in ("checked", "apart") else None
+    works = Works(words if watched else None, checks)
     works.odd = len(words) if watched == "apart" else None
-    functions, modules = _functions(kernel, form, works)
+    closely, largest = with_largest(kernel) if watched else (kernel, {})
+    if watched != "apart":
+        works.largest = largest
+    functions, modules = _functions(kernel if watched == "apart" else closely, form, works)
     if watched == "apart":
         works.checks = works.odd = None
-        looking, more = _functions(kernel, "split" if form == "joined" else form, works)
+        works.largest = largest
+        # What segments leave is no help: one program goes through a row again, which happens seldom.
+        looking, more = _functions(closely, "loop" if form in ("split", "joined") else form, works)
         modules |= more
         odd = f"{works.name(FLAGS, Work('i4', 'flags'))} + {len(words)}"
         looked = [f for f in looking if "atomic_or" in f.text]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from lazyarray.schedule.kernel import Instruction, Kernel, Stage, Store
+from lazyarray.schedule.kernel import Instruction, Kernel, Scan, Stage, Store
 from lazyarray_triton import reductions, scans
 from lazyarray_triton.body import PASSING, Axial, Body, load, write
 from lazyarray_triton.codes import in_units
-from lazyarray_triton.errors import covers
+from lazyarray_triton.errors import covers, watch_sum
 from lazyarray_triton.source import Form, Work
 from lazyarray_triton.tiles import Tiles, lanes, offset, product, write_indices
 from lazyarray_triton.writer import Value, Writer, X, Y
@@ -26,6 +26,7 @@ class Works:
         self.records: list[Work] = []
         self.checks = checks
         self.odd: int | None = None  # the word in which it is noted that something has to be looked at
+        self.largest: Mapping[int, tuple[int, int]] = {}  # by watched sum: the sum, and the largest element of it
         self.watched = watched or {}  # values whose errors are looked for, with the numbers of their words
         self._numbers: dict[Key, int] = {}
 
@@ -189,7 +190,11 @@ class Pass:
         if looped:
             self.body.compute(i for i in instructions if self._uniform(i))
         before, loaded = dict(body.values), dict(body.loaded)
-        looking = self._begin_look([*instructions, *stage.after] if self.body.odd is not None else instructions)
+        scanned = [] if stage.scan is None else [stage.scan]
+        noted: list[Instruction | Scan] = [*instructions]
+        if self.body.odd is not None:
+            noted += [*stage.after, *scanned]
+        looking = self._begin_look(noted)
         folds = {r.target: reductions.fold(r.op, self._code(r.value)) for r in stage.reductions}
         carried = {
             r.target: reductions.accumulators(w, self.tiles, r, folds[r.target]) for r in stage.reductions if looped
@@ -214,6 +219,7 @@ class Pass:
             if runner is not None:
                 runner.turn()
                 if scan != "total":
+                    body.look_at_scan(runner.scan.target)
                     checks = body.checks
                     if body.odd is None:
                         body.checks = None
@@ -252,7 +258,7 @@ class Pass:
         self.w.line(f"noted = {number if not self.noting and not body.odd_rows - {''} else f'tl.max({number})'}")
         self.w.line(f"tl.store({word}, 1, mask=noted > 0)")
 
-    def _begin_look(self, instructions: Sequence[Instruction]) -> bool:
+    def _begin_look(self, instructions: Sequence[Instruction | Scan]) -> bool:
         """Whether something may be found in a stage that has to be looked at again; nothing is, so far."""
         checks = self.body.checks
         if self.body.words is None or not checks or not any(i.target in checks for i in instructions):
@@ -282,6 +288,19 @@ class Pass:
             folding = reductions.fold(r.op, self._code(r.value))
             start = None if r.start is None else self.body.values[r.start]
             self.body.values[r.target] = reductions.finish(self.w, self.tiles, r, folding, parts[r.target], start)
+        for target in (*[r.target for r in stage.reductions], *([] if stage.scan is None else [stage.scan.target])):
+            if self.body.words is not None and target in self.body.words[1]:
+                self._look_at_sum(target, self.body.words)
+
+    def _look_at_sum(self, target: int, words: tuple[str, Mapping[int, int]]) -> None:
+        """Looks for errors in a sum or product that was made."""
+        body, kept = self.body, self.tiles.kept
+        mask = body.mask(kept, True)
+        if target in self.works.largest:
+            total, largest = [body.values[value] for value in self.works.largest[target]]
+            watch_sum(self.w, total, largest, target, f"{words[0]} + {words[1][target]}", mask)
+        elif body.odd is not None and body.checks is not None and target in body.checks and target in body.values:
+            body.note_odd_row(f'~(tl.abs({body.values[target].ref}) < float("inf"))', kept, mask)
 
     def _code(self, value: int) -> str:
         return self.codes[value]
