@@ -105,6 +105,10 @@ def to_device(array: ndarray, name: str, stream: Any = None) -> ndarray:
         name = open_device(name).name
     if device_name(array) == name:
         return array
+    if array._np is not None and not is_host(name) and array.dtype in COMPILED:
+        place = open_device(name)
+        with place.active():  # as it lies: no copy on the host first
+            return from_node(remote_leaf(upload(array._np, place, MOVED), place))
     node = value(array)
     if is_host(name):
         boundary.evaluate((node,), MOVED)

@@ -58,7 +58,8 @@ SPIN = r"""extern "C" __global__ void spin(long long cycles) {
 def test_copies_travel_while_kernels_run_and_later_kernels_wait_for_them() -> None:
     host = numpy.arange(40 << 20, dtype=numpy.float64)  # more than is staged at once
     landed = np.asarray(host, device="cuda")
-    del landed  # memory that a copy may land in at once
+    np.evaluate(landed + 1.0)
+    del landed  # there is memory that a copy may land in, and a kernel
     cupy.cuda.Device().synchronize()
     cupy.RawKernel(SPIN, "spin")((1,), (1,), (numpy.int64(4_000_000_000),))  # two seconds
     running = cupy.cuda.Event()

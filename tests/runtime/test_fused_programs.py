@@ -331,7 +331,7 @@ def test_results_do_not_depend_on_the_number_of_threads(threads: int) -> None:
     with la.config.set(num_threads=threads):
         total = la.evaluate(lazy.sum(), (la.sqrt(lazy) * lazy).sum(), activation(la, lazy, lazy))
         columns = np.asarray(la.evaluate(lazy.mean(axis=0)))
-    assert [float(total[0]), float(total[1])] == plain.tolist()
+    np.testing.assert_array_equal(np.array([float(total[0]), float(total[1])]), plain)
     np.testing.assert_array_equal(columns, x.mean(axis=0))
     with la.config.set(num_threads=1):
         np.testing.assert_array_equal(np.asarray(total[2]), np.asarray(activation(la, lazy, lazy)))
