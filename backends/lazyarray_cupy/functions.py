@@ -7,7 +7,7 @@ with NotImplemented; NumPy then serves them on the host.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import cupy
@@ -43,7 +43,7 @@ def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any
 
 def _transform(name: str) -> Function:
     def call(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
-        if out is not None or not a.size:
+        if out is not None or not a.size or not _is_usual((n,), (axis,), norm, a.ndim):
             return NotImplemented
         return getattr(cupy.fft, name)(_widened(a), n, axis, norm)
 
@@ -57,9 +57,23 @@ def _transforms(name: str, axes_known: bool) -> Function:
         # Without axes, lengths mean the last ones, of which releases of NumPy say different things.
         if out is not None or not a.size or (s is not None and axes is None):
             return NotImplemented
+        lengths, places = s or (None,), axes or (-1,)
+        if type(lengths) not in (tuple, list) or type(places) not in (tuple, list):
+            return NotImplemented
+        if not _is_usual(lengths, places, norm, a.ndim) or (s is not None and len(lengths) != len(places)):
+            return NotImplemented
         return getattr(cupy.fft, name)(_widened(a), s, axes, norm)
 
     return call
+
+
+def _is_usual(lengths: Sequence[Any], axes: Sequence[Any], norm: Any, rank: int) -> bool:
+    """False for what NumPy has errors for, or releases of NumPy take in different ways."""
+    return (
+        norm in (None, "backward", "ortho", "forward")
+        and all(length is None or (type(length) is int and length > 0) for length in lengths)
+        and all(type(axis) is int and -rank <= axis < rank for axis in axes)
+    )
 
 
 def _widened(a: Any) -> Any:
@@ -93,6 +107,8 @@ def _inv(a: Any) -> Any:
 
 def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     if x.ndim != 1 or x.dtype.kind not in "iu" or not x.size:
+        return NotImplemented
+    if weights is not None and (weights.shape != x.shape or weights.dtype.kind not in "biuf"):
         return NotImplemented
     try:
         return cupy.bincount(x, weights, minlength)

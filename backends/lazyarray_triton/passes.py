@@ -192,8 +192,12 @@ class Pass:
         before, loaded = dict(body.values), dict(body.loaded)
         scanned = [] if stage.scan is None else [stage.scan]
         noted: list[Instruction | Scan] = [*instructions]
+        # What a loop carries on stays odd once it is: one look at its end is enough.
+        carries = looped and scan not in ("", "total") and stage.scan is not None
+        if carries and stage.scan is not None:
+            carries = scans.Runner(self, stage.scan, scan).kinds == (stage.scan.code,)
         if self.body.odd is not None:
-            noted += [*stage.after, *scanned]
+            noted += [*stage.after, *([] if carries else scanned)]
         looking = self._begin_look(noted)
         folds = {r.target: reductions.fold(r.op, self._code(r.value)) for r in stage.reductions}
         carried = {
@@ -219,7 +223,8 @@ class Pass:
             if runner is not None:
                 runner.turn()
                 if scan != "total":
-                    body.look_at_scan(runner.scan.target)
+                    if not carries:
+                        body.look_at_scan(runner.scan.target)
                     checks = body.checks
                     if body.odd is None:
                         body.checks = None
@@ -231,6 +236,8 @@ class Pass:
                 body.store(store)
         if looking and looped:
             self._look_again(instructions, before)
+        if runner is not None and carries:
+            self._note_carried(runner)
         found = {
             r.target: reductions.collapse(w, self.tiles, folds[r.target], carried[r.target], f"r{r.target}")
             for r in stage.reductions
@@ -242,6 +249,13 @@ class Pass:
         if scan != "total":
             self.settle(stage)
         return found
+
+    def _note_carried(self, runner: scans.Runner) -> None:
+        """Notes a running value that is not finite at the end of a loop, where that is only noted."""
+        body, kept = self.body, self.tiles.kept
+        if body.odd is not None and body.checks is not None and runner.scan.target in body.checks:
+            lanes = f'~(tl.abs({runner.carried[0]}) < float("inf"))'
+            body.note_odd_row(lanes, kept, body.mask(kept, True))
 
     def note_odd(self) -> None:
         """Notes, at the end of a function, that something was odd in its program."""
