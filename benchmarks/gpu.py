@@ -31,6 +31,7 @@ from lazyarray_cupy.driver import CupyDriver
 from lazyarray_triton import model
 from lazyarray_triton.cubins import Cubins
 from lazyarray_triton.launcher import Launcher
+from lazyarray_triton.sources import Sources
 
 ROTATED_BYTES = 1 << 30  # so much lies between two uses of the same memory: many times what caches hold
 BATCH = 16  # launches that are queued before the first of them begins
@@ -214,12 +215,12 @@ def measure(workload: GpuWorkload, clock: Clock, bandwidth: float, arguments: ar
     sets = make_sets(workload)
     recorded = Recorded(workload.run, [(i.shape, i.dtype) for i in workload.inputs])
     with tempfile.TemporaryDirectory() as folder:
-        cubins = Cubins(Path(folder))
+        cubins, stored = Cubins(Path(folder)), Sources(Path(folder))
         start = time.perf_counter()
-        plan = DevicePlan(recorded, Launcher(CupyDriver(), cubins), cupy, sets[:1])
+        plan = DevicePlan(recorded, Launcher(CupyDriver(), cubins, stored=stored), cupy, sets[:1])
         row["cold"] = time.perf_counter() - start
         start = time.perf_counter()
-        launcher = Launcher(CupyDriver(), cubins)
+        launcher = Launcher(CupyDriver(), cubins, stored=stored)
         DevicePlan(recorded, launcher, cupy, sets[:1])
         row["warm"] = time.perf_counter() - start
     row["forms"] = [p.source.form for p in plan.prepared]

@@ -1,7 +1,7 @@
 """Owns the device "cuda": its memory in CuPy's pool, copies to and from the host, library calls.
 
 Everything is queued on the device's default stream, in order, so that memory which is freed may be given to later work
-at once.  Only downloads wait.
+at once; large copies have a stream of their own (`landing.py`).  Only downloads wait.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from lazyarray.ir.node import Library
 from lazyarray_cupy import products
 from lazyarray_cupy.driver import CupyDriver
 from lazyarray_cupy.functions import FUNCTIONS
+from lazyarray_cupy.landing import Landing
 from lazyarray_cupy.libraries import DIRECT, LIBRARIES
 from lazyarray_cupy.staging import Staging
 
 Array = np.ndarray[Any, Any]
 # Copies of up to so much from pageable memory are staged by the driver, and return before they have run.
 _AT_ONCE: Final = 64 << 10
+_LANDS: Final = 1 << 20  # from so much on copies to the device have a stream of their own
+_KEPT: Final = 4 << 30  # bytes of memory for such copies that are kept
 _BYTE: Final = np.dtype(np.uint8)
 _allocate: Final = cupy.cuda.alloc
 
@@ -62,7 +65,7 @@ class Device:
     def driver(self) -> CupyDriver:
         """What a compiler launches its kernels with."""
         with self._device:
-            return CupyDriver()
+            return CupyDriver(self.trim)
 
     def active(self) -> AbstractContextManager[Any]:
         """A block in which this is the calling thread's device."""
@@ -99,6 +102,7 @@ class Device:
 
     def trim(self) -> None:
         """Gives unused memory back to the driver."""
+        self._landing.trim()
         runtime.deviceSynchronize()
         cupy.get_default_memory_pool().free_all_blocks()
 
@@ -108,25 +112,52 @@ class Device:
 
     def upload(self, data: Array) -> Any:
         """A copy of host memory, queued; the host memory has been read when this returns."""
-        made = self.empty(data.shape, data.dtype)
         size = data.nbytes
+        stream = cupy.cuda.get_current_stream()
+        if size >= _LANDS and not stream.ptr:
+            return self._land(data)
+        made = self.empty(data.shape, data.dtype)
         if size > _AT_ONCE:
-            self._staging.upload(made.data.ptr, data.ctypes.data, size)
+            self._staging.upload(made.data.ptr, data.ctypes.data, size, stream)
         elif size:
-            stream = cupy.cuda.get_current_stream().ptr
-            runtime.memcpyAsync(made.data.ptr, data.ctypes.data, size, runtime.memcpyHostToDevice, stream)
+            runtime.memcpyAsync(made.data.ptr, data.ctypes.data, size, runtime.memcpyHostToDevice, stream.ptr)
         return made
+
+    def _land(self, data: Array) -> Any:
+        """A copy that travels while kernels that were queued before still run; those that are queued later wait."""
+        block = self._landing.take(data.nbytes)
+        copies, pointer = self._copies, block.memory.ptr
+        copies.wait_event(block.moment)
+        self._staging.upload(pointer, data.ctypes.data, data.nbytes, copies)
+        cupy.cuda.Stream.null.wait_event(copies.record())
+        memory = cupy.cuda.UnownedMemory(pointer, block.nbytes, block, self.number)
+        return cupy.ndarray(data.shape, data.dtype, cupy.cuda.MemoryPointer(memory, 0))
+
+    @functools.cached_property
+    def _copies(self) -> Any:
+        """The stream of large copies."""
+        return cupy.cuda.Stream(non_blocking=True)
+
+    @functools.cached_property
+    def _landing(self) -> Landing:
+        def allocate(nbytes: int) -> Any:
+            return self.empty((nbytes,), _BYTE).data
+
+        return Landing(allocate, _moment, min(_KEPT, self._device.mem_info[1] // 16))
 
     def download(self, arrays: Sequence[Any], targets: Sequence[Array]) -> None:
         """Copies arrays into host memory."""
-        stream = cupy.cuda.get_current_stream().ptr
+        stream = cupy.cuda.get_current_stream()
         for array, target in zip(arrays, targets, strict=True):
             size = target.nbytes
             if size > _AT_ONCE:
-                self._staging.download(target.ctypes.data, array.data.ptr, size)
+                # Kernels that other threads queue meanwhile run beside the copy.
+                self._copies.wait_event(stream.record())
+                self._staging.download(target.ctypes.data, array.data.ptr, size, self._copies)
             elif size:
-                runtime.memcpyAsync(target.ctypes.data, array.data.ptr, size, runtime.memcpyDeviceToHost, stream)
-        runtime.streamSynchronize(stream)
+                runtime.memcpyAsync(target.ctypes.data, array.data.ptr, size, runtime.memcpyDeviceToHost, stream.ptr)
+        if any(target.nbytes <= _AT_ONCE for target in targets):
+            runtime.streamSynchronize(stream.ptr)
 
     def copy(self, array: Any) -> Any:
         """A copy on the device."""
@@ -160,7 +191,7 @@ class Device:
     # -- records ---------------------------------------------------------------------------------------------------
     def recordable(self, library: Library, shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool:
         """True where a library call can be part of a CUDA graph: cuBLAS, called without CuPy, which refuses it."""
-        return library.name in DIRECT and products.fits(shapes, codes)
+        return library.name in DIRECT and products.fits(library, shapes, codes)
 
     def record(self, queue: Callable[[], None]) -> Callable[[], None]:
         """A CUDA graph of what `queue` queues, which is not run."""
@@ -218,6 +249,13 @@ class Device:
         """An array over the memory that another library hands out."""
         with self._device:
             return cupy.from_dlpack(given)
+
+
+def _moment() -> Any:
+    """A mark behind all that is queued on the stream of kernels."""
+    event = cupy.cuda.Event(block=False, disable_timing=True)
+    event.record(cupy.cuda.Stream.null)
+    return event
 
 
 def _launch(launch: Callable[[], None], kept: list[Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 _STATIC_SHARED = 48 << 10  # more than this has to be asked for
@@ -22,10 +23,11 @@ class WorkMemory:
 class CupyDriver:
     """The current device through CuPy."""
 
-    def __init__(self) -> None:
+    def __init__(self, trim: Callable[[], None] | None = None) -> None:
         import cupy
         from cupy.cuda import driver, function
 
+        self._trim = trim or self._trim_pool
         self._cupy, self._driver, self._module = cupy, driver, function.Module
         self._current = cupy.cuda.get_current_stream
         self.launch_kernel = driver.launchKernel
@@ -51,14 +53,17 @@ class CupyDriver:
         try:
             pointer = self._cupy.cuda.alloc(max(size, 1))
         except self._cupy.cuda.memory.OutOfMemoryError:
-            self._cupy.cuda.runtime.deviceSynchronize()  # what is queued may hold memory until it has run
-            self._cupy.get_default_memory_pool().free_all_blocks()
+            self._trim()
             pointer = self._cupy.cuda.alloc(max(size, 1))
         if fill is not None:
             pointer.memset_async(fill, size, self._cupy.cuda.get_current_stream())
         if self.kept is not None:
             self.kept.append(pointer)
         return WorkMemory(pointer)
+
+    def _trim_pool(self) -> None:
+        self._cupy.cuda.runtime.deviceSynchronize()  # what is queued may hold memory until it has run
+        self._cupy.get_default_memory_pool().free_all_blocks()
 
     def launch(self, handle: int, grid: int, threads: int, shared: int, arguments: int) -> None:
         """Launches on the current stream; `arguments` is the address of an array of pointers to the arguments."""

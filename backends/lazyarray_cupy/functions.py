@@ -7,13 +7,15 @@ with NotImplemented; NumPy then serves them on the host.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import cupy
 import numpy as np
+from cupy.cuda import cub
 
 Function = Callable[..., Any]
+_MOST_COUNTED: Final = (1 << 31) - 1  # CUB counts as int
 
 
 def _sort(a: Any, axis: Any = -1, kind: Any = None, **options: Any) -> Any:
@@ -41,7 +43,7 @@ def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any
 
 def _transform(name: str) -> Function:
     def call(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
-        if out is not None or not a.size:
+        if out is not None or not a.size or not _is_usual((n,), (axis,), norm, a.ndim):
             return NotImplemented
         return getattr(cupy.fft, name)(_widened(a), n, axis, norm)
 
@@ -55,9 +57,23 @@ def _transforms(name: str, axes_known: bool) -> Function:
         # Without axes, lengths mean the last ones, of which releases of NumPy say different things.
         if out is not None or not a.size or (s is not None and axes is None):
             return NotImplemented
+        lengths, places = s or (None,), axes or (-1,)
+        if type(lengths) not in (tuple, list) or type(places) not in (tuple, list):
+            return NotImplemented
+        if not _is_usual(lengths, places, norm, a.ndim) or (s is not None and len(lengths) != len(places)):
+            return NotImplemented
         return getattr(cupy.fft, name)(_widened(a), s, axes, norm)
 
     return call
+
+
+def _is_usual(lengths: Sequence[Any], axes: Sequence[Any], norm: Any, rank: int) -> bool:
+    """False for what NumPy has errors for, or releases of NumPy take in different ways."""
+    return (
+        norm in (None, "backward", "ortho", "forward")
+        and all(length is None or (type(length) is int and length > 0) for length in lengths)
+        and all(type(axis) is int and -rank <= axis < rank for axis in axes)
+    )
 
 
 def _widened(a: Any) -> Any:
@@ -92,10 +108,23 @@ def _inv(a: Any) -> Any:
 def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     if x.ndim != 1 or x.dtype.kind not in "iu" or not x.size:
         return NotImplemented
+    if weights is not None and (weights.shape != x.shape or weights.dtype.kind not in "biuf"):
+        return NotImplemented
     try:
         return cupy.bincount(x, weights, minlength)
     except ValueError:  # negative numbers, which CuPy looks for too: NumPy says so
         return NotImplemented
+
+
+def _count_between(x: Any, edges: Any) -> Any:
+    """How many elements lie from one edge up to the next; the last edge belongs to what is before it."""
+    if not x.size or x.size > _MOST_COUNTED or x.dtype != edges.dtype:
+        return NotImplemented
+    counts = cupy.zeros(edges.size - 1, np.int64)
+    beyond = edges.copy()
+    beyond[-1:] = cupy.nextafter(edges[-1:], cupy.full(1, np.inf, edges.dtype))
+    found = cub.cub_histogram(x, counts, beyond)
+    return NotImplemented if found is None else found
 
 
 FUNCTIONS: Final[dict[str, Function]] = {
@@ -103,6 +132,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "argsort": _argsort,
     "searchsorted": _searchsorted,
     "bincount": _bincount,
+    "count_between": _count_between,
     **{f"fft.{name}": _transform(name) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
     **{f"fft.{name}": _transforms(name, True) for name in ("fft2", "ifft2", "rfft2", "irfft2")},
     **{f"fft.{name}": _transforms(name, False) for name in ("fftn", "ifftn", "rfftn", "irfftn")},

@@ -19,7 +19,7 @@ def _matmul(args: Sequence[Any], out: Any) -> Any:
 
 def _dot(args: Sequence[Any], out: Any) -> Any:
     left, right = args
-    if products.multiply(left, right, out):
+    if left.ndim == right.ndim == 2 and products.multiply(left, right, out):
         return out
     return cupy.dot(left, right, out=out) if out.ndim else cupy.dot(left, right)
 
@@ -33,6 +33,8 @@ def _vdot(args: Sequence[Any], out: Any) -> Any:
 
 
 def _einsum(args: Sequence[Any], out: Any, *, subscripts: str, optimize: Any) -> Any:
+    if len(args) == 2 and out is not None and products.contract(subscripts, args[0], args[1], out):
+        return out
     # CuPy contracts pair by pair where `optimize` is false too, in the order written.
     return cupy.einsum(subscripts, *args, optimize=optimize)
 
@@ -46,4 +48,4 @@ LIBRARIES: Final[dict[str, Callable[..., Any]]] = {
 }
 
 # Those that call cuBLAS without CuPy where `products.fits`.
-DIRECT: Final = frozenset({"matmul", "dot"})
+DIRECT: Final = frozenset({"matmul", "dot", "einsum"})

@@ -1,4 +1,5 @@
-"""Owns products of two matrices by cuBLAS itself: with less host time than through CuPy, and also in CUDA graphs.
+"""Owns products of matrices and stacks of them by cuBLAS itself: with less host time than through CuPy, also in CUDA
+graphs, and without copies of transposed factors.
 
 CuPy refuses cuBLAS while a stream is captured. cuBLAS itself can be captured: the memory that it works in is then
 allocated within the graph.
@@ -14,8 +15,9 @@ from typing import Any, Final, NamedTuple
 import cupy
 from cupy.cuda import device as cupy_device
 
-_NOT_TRANSPOSED: Final = 0
-_TRANSPOSED: Final = 1
+from lazyarray.ir.node import Library
+from lazyarray_cupy.contractions import Stack, contraction_of, factors_of, stack_of, walk
+
 _ALGORITHM: Final = -1  # cuBLAS's own choice
 _HALF: Final = 2  # CUDA_R_16F
 _COMPUTE_FLOAT: Final = 68  # CUBLAS_COMPUTE_32F
@@ -23,9 +25,10 @@ _VERSIONS: Final = (13, 12, 11)
 
 
 class _Kind(NamedTuple):
-    """The function for a dtype, with 1 and 0 of the dtype that it scales in."""
+    """The functions for a dtype, with 1 and 0 of the dtype that they scale in."""
 
     name: str
+    stacks: str
     one: Any
     zero: Any
 
@@ -35,17 +38,22 @@ def _scalars(ctype: Any, *one: float) -> tuple[Any, Any]:
 
 
 _KINDS: Final = {
-    "f4": _Kind("cublasSgemm_v2", *_scalars(ctypes.c_float, 1)),
-    "f8": _Kind("cublasDgemm_v2", *_scalars(ctypes.c_double, 1)),
-    "c8": _Kind("cublasCgemm_v2", *_scalars(ctypes.c_float, 1, 0)),
-    "c16": _Kind("cublasZgemm_v2", *_scalars(ctypes.c_double, 1, 0)),
-    "f2": _Kind("cublasGemmEx", *_scalars(ctypes.c_float, 1)),
+    "f4": _Kind("cublasSgemm_v2", "cublasSgemmStridedBatched", *_scalars(ctypes.c_float, 1)),
+    "f8": _Kind("cublasDgemm_v2", "cublasDgemmStridedBatched", *_scalars(ctypes.c_double, 1)),
+    "c8": _Kind("cublasCgemm_v2", "cublasCgemmStridedBatched", *_scalars(ctypes.c_float, 1, 0)),
+    "c16": _Kind("cublasZgemm_v2", "cublasZgemmStridedBatched", *_scalars(ctypes.c_double, 1, 0)),
+    "f2": _Kind("cublasGemmEx", "cublasGemmStridedBatchedEx", *_scalars(ctypes.c_float, 1)),
 }
 
 
-def fits(shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool:
-    """True for products of two matrices that are multiplied here, if they lie row by row or column by column."""
-    return [len(shape) for shape in shapes] == [2, 2] and codes[0] == codes[1] and codes[0] in _KINDS
+def fits(library: Library, shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool:
+    """True for products that are made here, if their factors lie row by row or column by column."""
+    if len(codes) != 2 or codes[0] != codes[1] or codes[0] not in _KINDS:
+        return False
+    if library.name == "einsum":
+        return contraction_of(dict(library.options)["subscripts"]) is not None
+    ranks = [len(shape) for shape in shapes]
+    return ranks == [2, 2] or (library.name == "matmul" and min(ranks) >= 2)
 
 
 @functools.cache
@@ -62,9 +70,9 @@ def _library() -> Any:
 
 
 @functools.cache
-def _function(code: str) -> Callable[..., int] | None:
-    library = _library()
-    return None if library is None else getattr(library, _KINDS[code].name)
+def _function(code: str, alone: bool) -> Callable[..., int] | None:
+    library, kind = _library(), _KINDS[code]
+    return None if library is None else getattr(library, kind.name if alone else kind.stacks)
 
 
 def _handle() -> int:
@@ -75,48 +83,56 @@ def _handle() -> int:
     return handle
 
 
-def _walk(matrix: Any, size: int) -> tuple[int, int] | None:
-    """How cuBLAS takes a matrix as its transpose column by column: which way, and the step between lines."""
-    rows, columns = matrix.shape
-    down, across = matrix.strides
-    if across == size or columns == 1:
-        step = down // size if rows > 1 else columns
-        if step >= max(columns, 1) and (rows <= 1 or down % size == 0):
-            return _NOT_TRANSPOSED, step
-    if down == size or rows == 1:
-        step = across // size if columns > 1 else rows
-        if step >= max(rows, 1) and (columns <= 1 or across % size == 0):
-            return _TRANSPOSED, step
-    return None
-
-
 def multiply(left: Any, right: Any, out: Any) -> bool:
-    """out[...] = left @ right; False where something else has to do it."""
-    code = left.dtype.str[1:]
-    if left.ndim != 2 or right.ndim != 2 or code not in _KINDS or right.dtype != left.dtype or out.dtype != left.dtype:
+    """out[...] = left @ right, of matrices or stacks of them; False where something else has to do it."""
+    factors = factors_of(left, right, out) if left.dtype == right.dtype == out.dtype else None
+    return factors is not None and _multiply(*factors, left, right, out)
+
+
+def contract(subscripts: str, first: Any, second: Any, out: Any) -> bool:
+    """out[...] = einsum(subscripts, first, second), where that is products of matrices as they lie in memory."""
+    found = contraction_of(subscripts)
+    if found is None or not first.dtype == second.dtype == out.dtype:
         return False
-    (m, k), n = left.shape, right.shape[1]
-    function = _function(code)
-    if function is None or not (m and n and k) or max(m, n, k) >= 1 << 31 or not out.flags.c_contiguous:
+    if found.swapped:
+        first, second = second, first
+    left, right = first.transpose(found.left), second.transpose(found.right)
+    stack, rows, inner = found.left_groups
+    if left.shape[:stack] != right.shape[:stack] or left.shape[stack + rows :] != right.shape[stack : stack + inner]:
+        return False  # NumPy repeats what has an extent of 1
+    size = out.dtype.itemsize
+    factors = [
+        stack_of(a.shape, a.strides, groups, size)
+        for a, groups in ((left, found.left_groups), (right, found.right_groups))
+    ]
+    if factors[0] is None or factors[1] is None:
         return False
-    size = left.dtype.itemsize
-    first, second = _walk(right, size), _walk(left, size)
-    if first is None or second is None:
+    return _multiply(factors[0], factors[1], left, right, out)
+
+
+def _multiply(first: Stack, second: Stack, left: Any, right: Any, out: Any) -> bool:
+    code = out.dtype.str[1:]
+    if code not in _KINDS or not out.size or not first.columns or not out.flags.c_contiguous:
         return False
-    kind = _KINDS[code]
-    handle = ctypes.c_void_p(_handle())
-    pointer = ctypes.c_void_p
-    a, b, c = pointer(right.data.ptr), pointer(left.data.ptr), pointer(out.data.ptr)
-    if code == "f2":
-        half = _HALF
-        status = function(
-            handle, first[0], second[0], n, m, k, kind.one, a, half, first[1], b, half, second[1],
-            kind.zero, c, half, n, _COMPUTE_FLOAT, _ALGORITHM,
-        )  # fmt: skip
-    else:
-        status = function(
-            handle, first[0], second[0], n, m, k, kind.one, a, first[1], b, second[1], kind.zero, c, n
-        )  # fmt: skip
+    if first.columns != second.rows or first.number != second.number or first.number >= 1 << 31:
+        return False
+    alone = first.number == 1
+    function, ways = _function(code, alone), (walk(second), walk(first))
+    if function is None or ways[0] is None or ways[1] is None:
+        return False
+    kind, pointer, step = _KINDS[code], ctypes.c_void_p, ctypes.c_longlong
+    m, k, n = first.rows, first.columns, second.columns
+    half = code == "f2"
+
+    def given(array: Any, line: int, between: int) -> list[Any]:
+        return [pointer(array.data.ptr), *([_HALF] if half else []), line, *([] if alone else [step(between)])]
+
+    status = function(
+        pointer(_handle()), ways[0][0], ways[1][0], n, m, k, kind.one,
+        *given(right, ways[0][1], second.step), *given(left, ways[1][1], first.step),
+        kind.zero, *given(out, n, m * n), *([] if alone else [first.number]),
+        *([_COMPUTE_FLOAT, _ALGORITHM] if half else []),
+    )  # fmt: skip
     if status:
-        raise RuntimeError(f"cuBLAS: {kind.name} gave status {status}")
+        raise RuntimeError(f"cuBLAS: {kind.name if alone else kind.stacks} gave status {status}")
     return True

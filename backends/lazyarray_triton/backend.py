@@ -22,6 +22,7 @@ from lazyarray_triton.launcher import Launcher
 from lazyarray_triton.model import Guess
 from lazyarray_triton.prepared import Prepared
 from lazyarray_triton.source import Watched
+from lazyarray_triton.sources import Sources
 from lazyarray_triton.tuning import Choices, Tuning, candidates, launches_until
 
 _LAUNCHERS_LIMIT: Final = 256  # extents and strides of one kernel that are kept
@@ -211,7 +212,8 @@ class Backend:
         if program is None:
             launcher = self._launchers.get(device.name)
             if launcher is None:
-                launcher = self._launchers[device.name] = Launcher(device.driver, Cubins(), Choices(device.about()))
+                launcher = Launcher(device.driver, Cubins(), Choices(device.about()), Sources())
+                self._launchers[device.name] = launcher
             program = self._programs[device.name, kernel] = Program(launcher, kernel)
         return program
 

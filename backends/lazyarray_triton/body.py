@@ -12,7 +12,7 @@ from lazyarray_triton.tiles import Tiles, mask_of, offset
 from lazyarray_triton.writer import NONE, Axes, Value, Writer
 
 _UNIFORM = frozenset(("const", "scalar"))
-_PASSING = ', eviction_policy="evict_first"'
+PASSING = ', eviction_policy="evict_first"'
 
 
 class Axial:
@@ -65,6 +65,7 @@ class Body:
         self.stem = "v"
         self.volatile = False  # what was read before is read again
         self.stream = stream_of(kernel, tiles)
+        self.policies: Mapping[int, str] = {}  # of accesses, how the caches treat what the current stage loads
 
     def compute(self, instructions: Iterable[Instruction], *, row: bool = False) -> None:
         """Writes instructions; those that are known already are not written again."""
@@ -83,14 +84,26 @@ class Body:
         mask = " & ".join([*([inside] if (inside := self.mask(axes, row)) else []), *masks]) or None
         if self.odd is not None and (row or not axes):
             if self.checks is not None and instruction.target in self.checks:
-                found = f"({suspects(instruction, args, value)}{f' & {mask}' if mask else ''})"
-                self.w.line(f"odd_rows = odd_rows | {found}" if self.odd_rows else f"odd_rows = {found}")
-                self.odd_rows |= axes or frozenset(("",))
+                self.note_odd_row(suspects(instruction, args, value), axes, mask)
         elif self.checks is None or row or not axes:
             word = f"{self.words[0]} + {self.words[1][instruction.target]}"
             watch(self.w, instruction, args, value, word, mask)
         elif instruction.target in self.checks:
             self.w.line(f"odd = odd | ({suspects(instruction, args, value)}{f' & {mask}' if mask else ''})")
+
+    def note_odd_row(self, lanes: str, axes: Axes, mask: str | None) -> None:
+        """Notes that something is odd in values of rows, or of which there is one."""
+        found = f"({lanes}{f' & {mask}' if mask else ''})"
+        self.w.line(f"odd_rows = odd_rows | {found}" if self.odd_rows else f"odd_rows = {found}")
+        self.odd_rows |= axes or frozenset(("",))
+
+    def look_at_scan(self, target: int) -> None:
+        """Notes running values that are not finite, where that is only noted."""
+        if self.odd is not None and self.checks is not None and target in self.checks:
+            self.w.line(f'odd = odd | (~(tl.abs({self.values[target].ref}) < float("inf")) & {self._everywhere()})')
+
+    def _everywhere(self) -> str:
+        return mask_of(self.tiles.full) or "True"
 
     def _compute(self, instruction: Instruction, row: bool) -> Value:
         w, op, code, attr = self.w, instruction.op, instruction.code, instruction.attr
@@ -149,7 +162,8 @@ class Body:
             place = self.places[instruction.args[0]]
             where, axes = in_units(place, code), args[0].axes
             mask = f"{mask_of(axes)} & {args[0].ref}" if axes else args[0].ref
-        how = ", volatile=True" if self.volatile else _PASSING if not row and access == self.stream else ""
+        how = PASSING if access == self.stream else self.policies.get(access, "")
+        how = ", volatile=True" if self.volatile else "" if row else how
         made = load(self.w, name, f"a{access}", code, where, axes, mask or self.mask(axes, row), how)
         if instruction.op == "load":
             self.loaded[access, row] = made

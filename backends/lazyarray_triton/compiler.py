@@ -48,20 +48,22 @@ def compile_variant(functions: dict[str, Any], source: TritonSource, made: Varia
     constants: dict[str, Any] = dict(made.constants) | {"INDEX": tl.int32 if made.index == "i32" else tl.int64}
     # NumPy's bits: no contraction; subnormal numbers stay.
     options: dict[str, Any] = {"num_warps": made.warps, "enable_fp_fusion": False, "enable_reflect_ftz": False}
+    if made.registers:
+        options["maxnreg"] = made.registers
     if source.watched == "apart" and not record.looks:
         # What is noted of errors takes registers, and would leave room for fewer programs: a layer norm took twice as
         # long with 78 registers as with the 64 that it has otherwise.
         options["maxnreg"] = 64 if made.warps >= 16 or widest(source.kernel) > 4 else 56
-    compiled = triton.compile(
-        ASTSource(
-            fn=functions[made.function],
-            signature=signature,
-            constexprs=constants,
-            attrs={(k,): [["tt.divisibility", power]] for k, power in made.aligned},
-        ),
-        target=GPUTarget("cuda", capability, 32),
-        options=options,
+    ast = ASTSource(
+        fn=functions[made.function],
+        signature=signature,
+        constexprs=constants,
+        attrs={(k,): [["tt.divisibility", power]] for k, power in made.aligned},
     )
+    with triton.knobs.compilation.scope():
+        # Lines of emitted text are nobody's, and double what is kept and loaded.
+        triton.knobs.compilation.disable_line_info = True
+        compiled = triton.compile(ast, target=GPUTarget("cuda", capability, 32), options=options)
     meta = compiled.metadata
     return Binary(
         compiled.asm["cubin"],

@@ -8,7 +8,10 @@ import json
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from lazyarray.ir import ops as ops_module
+from lazyarray.ir import raises
 from lazyarray.runtime.cache import KernelCache
+from lazyarray.schedule import printer
 from lazyarray_triton.compiler import Binary
 from lazyarray_triton.launch import Variant
 from lazyarray_triton.source import TritonSource
@@ -19,15 +22,16 @@ _FORMAT = 1
 
 @functools.cache
 def made_by() -> str:
-    """What a cubin follows from besides text, variant and target: Triton, and the modules that every text imports or
-    that set the compiler's options."""
+    """What a cubin follows from besides text, variant and target, and a text besides its kernel: Triton, the modules
+    that emit texts, that every text imports, or that set the compiler's options, and the ops that kernels name."""
     try:
         triton = version("triton")
     except PackageNotFoundError:
         triton = "none"
     here = Path(__file__).parent
     digest = hashlib.sha256()
-    for path in (here / "compiler.py", *sorted((here / "device").glob("*.py"))):
+    ops = [Path(str(module.__file__)) for module in (ops_module, raises, printer)]
+    for path in (*ops, *sorted(here.glob("*.py")), *sorted((here / "device").glob("*.py"))):
         digest.update(path.read_bytes())
     return f"cubin {_FORMAT} triton {triton} {digest.hexdigest()}"
 

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lazyarray.schedule.kernel import Access, Instruction, Kernel, Stage
 from lazyarray.schedule.printer import format_kernel
 from lazyarray_triton import reductions, scans
-from lazyarray_triton.errors import checked, watchable
+from lazyarray_triton.errors import checked, watchable, with_largest
 from lazyarray_triton.ordered import emit_packed, emit_scattered, needed
 from lazyarray_triton.passes import FLAGS, Pass, Works, missing
-from lazyarray_triton.source import Form, Function, TritonSource, Watched, Work, function, look_function, module_text
+from lazyarray_triton.source import (
+    Form,
+    Function,
+    TritonSource,
+    Watched,
+    Work,
+    call_text,
+    called_text,
+    function,
+    look_function,
+    module_text,
+)
 from lazyarray_triton.tiles import Tiles, flat_tiles, tiles_of
 from lazyarray_triton.writer import Y
 
@@ -32,7 +45,8 @@ def forms(kernel: Kernel) -> tuple[Form, ...]:
     if any(s.scan is not None for s in kernel.stages) and tiles_of(kernel).kind == "columns":
         # Columns are scanned element by element.
         return ("loop", "split")
-    return ("tile", "loop", "split")
+    scans = any(s.scan is not None for s in kernel.stages)
+    return ("tile", "loop", "split") if scans else ("tile", "loop", "split", "joined")
 
 
 def describe(kernel: Kernel) -> str:
@@ -48,12 +62,19 @@ def emit(kernel: Kernel, form: Form, watched: Watched = "") -> TritonSource:
     words = watchable(kernel)
     if form in ("packed", "scattered") and watched:
         watched = "exact"
-    works = Works(words if watched else None, checked(kernel) if watched in ("checked", "apart") else None)
+    # Programs that compute again where something is odd have to see it in the same stage.
+    checks = checked(kernel, in_sums=watched == "apart") if watched in ("checked", "apart") else None
+    works = Works(words if watched else None, checks)
     works.odd = len(words) if watched == "apart" else None
-    functions, modules = _functions(kernel, form, works)
+    closely, largest = with_largest(kernel) if watched else (kernel, {})
+    if watched != "apart":
+        works.largest = largest
+    functions, modules = _functions(kernel if watched == "apart" else closely, form, works)
     if watched == "apart":
         works.checks = works.odd = None
-        looking, more = _functions(kernel, form, works)
+        works.largest = largest
+        # What segments leave is no help: one program goes through a row again, which happens seldom.
+        looking, more = _functions(closely, "loop" if form in ("split", "joined") else form, works)
         modules |= more
         odd = f"{works.name(FLAGS, Work('i4', 'flags'))} + {len(words)}"
         looked = [f for f in looking if "atomic_or" in f.text]
@@ -71,6 +92,8 @@ def _functions(kernel: Kernel, form: Form, works: Works) -> tuple[list[Function]
     if form == "scattered":
         return emit_scattered(kernel, works)
     tiles = tiles_of(kernel)
+    if form == "joined":
+        return _joined(kernel, tiles, works)
     return _split(kernel, tiles, works) if form == "split" else _whole(kernel, tiles, form, works)
 
 
@@ -89,6 +112,42 @@ def _whole(kernel: Kernel, tiles: Tiles, form: Form, works: Works) -> tuple[list
 
 def _split(kernel: Kernel, tiles: Tiles, works: Works) -> tuple[list[Function], set[str]]:
     """A row is cut into segments, one program each; after each stage its results are put together."""
+    made = _phases(kernel, tiles, works)
+    modules = set().union(*(p.w.modules for p, _ in made))
+    functions = [function(kernel, works.records, p.w, name, p.grid) for p, name in made]
+    return functions, modules
+
+
+def _joined(kernel: Kernel, tiles: Tiles, works: Works) -> tuple[list[Function], set[str]]:
+    """As `_split`, but the program of a row that ends last puts its results together: one launch, where two take 3 us.
+
+    Which one that is does not matter: results are put together in the order of the segments.
+    """
+    phases = _phases(kernel, tiles, works)
+    modules = set().union(*(p.w.modules for p, _ in phases))
+    functions: list[Function] = []
+    while phases:
+        one, name = phases.pop(0)
+        if not (name.startswith("stage") and phases and phases[0][1] == name.replace("stage", "together")):
+            functions.append(function(kernel, works.records, one.w, name, one.grid))
+            continue
+        after, called = phases.pop(0)
+        arrivals = works.name(("arrivals", int(name.removeprefix("stage")), 0), Work("i4", "arrivals", fill=0))
+        then = function(kernel, works.records, after.w, called, after.grid)
+        rows = tiles.kind == "rows"
+        one.w.line(f"place = {'program // segments' if rows else 'program % yblocks + outer * yblocks'}")
+        one.w.line("tl.debug_barrier()")
+        one.w.line(f'arrived = tl.atomic_add({arrivals} + place, 1, sem="acq_rel")')
+        with one.w.block("if arrived == segments - 1:"):
+            one.w.line(call_text(then, "YBLOCK" if rows else "XBLOCK"))
+            one.w.line(f"tl.store({arrivals} + place, 0)")
+        made = function(kernel, works.records, one.w, name, one.grid)
+        functions.append(replace(made, text=f"{called_text(then)}\n\n{made.text}"))
+    return functions, modules
+
+
+def _phases(kernel: Kernel, tiles: Tiles, works: Works) -> list[tuple[Pass, str]]:
+    """The passes of a split kernel, with the names of their functions."""
     stages = kernel.stages
     made: list[tuple[Pass, str]] = []
     number = 0
@@ -103,9 +162,7 @@ def _split(kernel: Kernel, tiles: Tiles, works: Works) -> tuple[list[Function], 
         if stage.reductions or any(_does_something(row) for row in rows):
             made.append((_together(kernel, tiles, works, stage, rows, following), f"together{number}"))
         number = following
-    modules = set().union(*(p.w.modules for p, _ in made))
-    functions = [function(kernel, works.records, p.w, name, p.grid) for p, name in made]
-    return functions, modules
+    return made
 
 
 def _does_something(row: Stage) -> bool:

@@ -3,20 +3,22 @@
 A GPU has no status to read, so a watched kernel looks at arguments and results, and leaves a word of NumPy's bits for
 each value that raised something.  That would cost more than the arithmetic, so most programs only ask whether anything
 came out that is not finite, of the few values that show it for all others; those where it did compute again, looking
-closely.  Complex functions are judged by their results; sums and products are not watched.
+closely.  Complex functions are judged by their results; sums and products of real numbers by theirs and by the largest
+of what they add up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from lazyarray.ir.raises import DIVIDE, INVALID, OVERFLOW, raises
-from lazyarray.schedule.kernel import Instruction, Kernel
+from lazyarray.ir.raises import DIVIDE, INVALID, OVERFLOW, raises, reduction_raises
+from lazyarray.schedule.kernel import Instruction, Kernel, Reduction, Scan, Stage
 from lazyarray_triton.codes import PARTS, class_of, itemsize
 from lazyarray_triton.writer import Value, Writer
 
 _POLES = frozenset(("log", "log2", "log10", "log1p", "arctanh"))
 _SILENT = frozenset(("load", "scalar", "const", "index", "gather", "expand", "recall"))
+_ADDING = frozenset(("sum", "buffered_sum", "prod"))
 _INFINITE = 'float("inf")'
 
 
@@ -32,7 +34,59 @@ def watchable(kernel: Kernel) -> dict[int, int]:
             codes[i.target] = i.code
             if i.op not in _SILENT and raises(i.op, [codes[a] for a in i.args], i.code):
                 found[i.target] = len(found)
+        for target in _sums(stage, codes):
+            found[target] = len(found)
     return found
+
+
+def _sums(stage: Stage, codes: Mapping[int, str]) -> list[int]:
+    """The sums and products of a stage that may overflow, running ones too; not those of complex numbers."""
+    folds: list[Reduction | Scan] = [*stage.reductions, *([] if stage.scan is None else [stage.scan])]
+    return [
+        f.target
+        for f in folds
+        if f.op in _ADDING and f.code[0] == "f" and codes[f.value][0] == "f" and reduction_raises(f.op, f.code)
+    ]
+
+
+def with_largest(kernel: Kernel) -> tuple[Kernel, dict[int, tuple[int, int]]]:
+    """A kernel that also finds the largest element, by magnitude, of what each watched sum or product adds up.
+
+    With the number of each, by the sum; and the sum itself, since of a running one the last is made too. A result that
+    is not finite came of elements that were not, or overflowed.
+    """
+    codes: dict[int, str] = {}
+    stages: list[Stage] = []
+    found: dict[int, tuple[int, int]] = {}
+    targets = [i.target for s in kernel.stages for i in (*s.body, *s.after)]
+    targets += [r.target for s in kernel.stages for r in s.reductions]
+    following = max([*targets, *[s.scan.target for s in kernel.stages if s.scan is not None]], default=0) + 1
+    for stage in kernel.stages:
+        codes |= {i.target: i.code for i in stage.body}
+        body, more = list(stage.body), list(stage.reductions)
+        for target in _sums(stage, codes):
+            scan = stage.scan if stage.scan is not None and stage.scan.target == target else None
+            (fold,) = [scan] if scan is not None else [r for r in stage.reductions if r.target == target]
+            where = fold.where if isinstance(fold, Reduction) else None
+            body.append(Instruction(following, "fabs", (fold.value,), codes[fold.value]))
+            more.append(Reduction(following + 1, "max", following, codes[fold.value], where))
+            found[target] = (target, following + 1)
+            if scan is not None:
+                more.append(Reduction(following + 2, scan.op, scan.value, scan.code))
+                found[target] = (following + 2, following + 1)
+            following += 3
+        stages.append(stage._replace(body=tuple(body), reductions=tuple(more)))
+        codes |= {r.target: r.code for r in stage.reductions} | {i.target: i.code for i in stage.after}
+        if stage.scan is not None:
+            codes[stage.scan.target] = stage.scan.code
+    return kernel._replace(stages=tuple(stages)), found
+
+
+def watch_sum(w: Writer, total: Value, largest: Value, target: int, word: str, mask: str | None) -> None:
+    """Writes the look at a sum or product that was made, by the largest element of it."""
+    over = f"~{_is_finite(total.ref)} & {_is_finite(largest.ref)}"
+    invalid = f"{_is_nan(total.ref)} & {_is_number(largest.ref)}"
+    _note(w, [f"tl.where({over}, {OVERFLOW}, 0)", f"tl.where({invalid}, {INVALID}, 0)"], target, total.axes, word, mask)
 
 
 def covers(kernel: Kernel) -> dict[int, frozenset[int]]:
@@ -59,18 +113,23 @@ def watch(
             terms.append(f"tl.where({lanes}, {bit}, 0)")
     if not terms:
         return
-    q = f"q{instruction.target}"
-    w.line(f"{q} = {' | '.join(terms)}")
     axes = frozenset[str]().union(value.axes, *(a.axes for a in args))
+    _note(w, terms, instruction.target, axes, word, mask)
+
+
+def _note(w: Writer, terms: Sequence[str], target: int, axes: frozenset[str], word: str, mask: str | None) -> None:
+    """Writes the bits that were found into a word."""
+    q = f"q{target}"
+    w.line(f"{q} = {' | '.join(terms)}")
     guard = f"(({q} & ~tl.load({word})) != 0)"
     place = f"{word} + {q} * 0" if axes else word
     w.line(f'tl.atomic_or({place}, {q}, mask={guard}{f" & {mask}" if mask else ""}, sem="relaxed")')
 
 
-def checked(kernel: Kernel) -> set[int]:
+def checked(kernel: Kernel, *, in_sums: bool = True) -> set[int]:
     """The watched values that are looked at in every program: what is not finite in the others shows in them.
 
-    That holds where no extent is 0.
+    That holds where no extent is 0. `in_sums`: also what is not finite in what a sum adds up shows in it.
     """
     watched = watchable(kernel)
     users: dict[int, list[int]] = {}
@@ -83,8 +142,12 @@ def checked(kernel: Kernel) -> set[int]:
                     users.setdefault(arg, []).append(i.target)
         for r in stage.reductions:
             codes[r.target] = r.code
-            if r.op in ("sum", "buffered_sum", "prod") and r.where is None:
+            if r.op in _ADDING and r.where is None and in_sums:
                 users.setdefault(r.value, []).append(r.target)
+        if stage.scan is not None:
+            codes[stage.scan.target] = stage.scan.code
+            if stage.scan.op in _ADDING and in_sums:
+                users.setdefault(stage.scan.value, []).append(stage.scan.target)
     shown: dict[int, bool] = {}
     for value in reversed(codes):  # users come after what they use
         further = [u for u in users.get(value, ()) if codes[u][0] == "f"]

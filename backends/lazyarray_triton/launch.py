@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from lazyarray.schedule.kernel import Access, Binding, Kernel
 from lazyarray_triton.codes import PARTS, itemsize, unit
-from lazyarray_triton.model import Blocks, Guess
+from lazyarray_triton.model import Blocks, Guess, power_of_two
 from lazyarray_triton.source import Argument, Function, TritonSource
 
 Index: TypeAlias = Literal["i32", "i64"]
@@ -35,6 +35,7 @@ class Variant:
     index: Index
     constants: tuple[tuple[str, int], ...]
     warps: int
+    registers: int
     types: tuple[str, ...]  # of the runtime arguments
     aligned: tuple[tuple[int, int], ...]  # argument numbers, and the power of two (up to 16) that each is a multiple of
 
@@ -49,6 +50,7 @@ class Step:
     vectors: frozenset[int]  # the axes along which loads are vectors: how even their extents are is compiled in
     turns: int = 0  # of programs that take several
     full: tuple[bool, bool] = (False, False)  # whether no lane along x, along y is outside
+    segments: int = 1  # lanes for the segments that are put together
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +86,13 @@ def plan_launches(source: TritonSource, extents: tuple[int, ...], guess: Guess, 
             programs = grid
         programs_of = min(grid, _LOOKERS) if function.looks else grid
         full = _full(guess, extents, sizes, blocks) if not between else (False, False)
-        steps.append(Step(function, programs_of, blocks, frozenset(tiles.y), grid, full))
+        lanes = power_of_two(guess.segments)
+        steps.append(Step(function, programs_of, blocks, frozenset(tiles.y), grid, full, lanes))
     numbers = {"segments": guess.segments, "length": guess.length, "programs": programs, "shift": shift}
     cells = {"rows": sizes["x"], "columns": sizes["outer"] * sizes["y"]}.get(tiles.kind, 0)
+    groups = -(-sizes["x"] // guess.blocks.x) if tiles.kind == "rows" else -(-sizes["y"] // guess.blocks.y)
     counts = {
+        "arrivals": groups * sizes["outer"],
         "cells": cells,
         "partials": cells * guess.segments,
         "full": math.prod(extents),
@@ -225,7 +230,7 @@ def variant(step: Step, index: Index, values: Sequence[int | float]) -> Variant:
         if (power := alignment(a, v, step.vectors)) > 1
     )
     constants = tuple(constants_of(step, values).items())
-    return Variant(function.name, index, constants, step.blocks.warps, types, aligned)
+    return Variant(function.name, index, constants, step.blocks.warps, step.blocks.registers, types, aligned)
 
 
 def constants_of(step: Step, values: Sequence[int | float]) -> dict[str, int]:
@@ -238,6 +243,7 @@ def constants_of(step: Step, values: Sequence[int | float]) -> dict[str, int]:
         "XFULL": step.full[0],
         "YFULL": step.full[1] and not shifted,
         "SHIFTED": shifted,
+        "SEGMENTS": step.segments,
     }
     return {c: known[c] for c in function.constants if c != "INDEX"}
 

@@ -21,6 +21,7 @@ from lazyarray_triton.compiler import Binary, compile_variant, load_functions
 from lazyarray_triton.cubins import Cubins
 from lazyarray_triton.emit import emit, normalise
 from lazyarray_triton.source import Form, TritonSource, Watched, Work
+from lazyarray_triton.sources import Sources
 from lazyarray_triton.tuning import Choices
 
 FLAGS = -2  # the size of work memory that whoever launches gives
@@ -64,12 +65,22 @@ class Ready:
 
 
 class Launcher:
-    """Kernels on one device, in launches that do not wait for it; compiled ones are kept in `cubins`, if given."""
+    """Kernels on one device, in launches that do not wait for it; compiled ones are kept in `cubins`, if given.
 
-    def __init__(self, driver: Driver, cubins: Cubins | None = None, choices: Choices | None = None) -> None:
+    `stored`: emitted modules on disk.
+    """
+
+    def __init__(
+        self,
+        driver: Driver,
+        cubins: Cubins | None = None,
+        choices: Choices | None = None,
+        stored: Sources | None = None,
+    ) -> None:
         self.driver = driver
         self.choices = choices  # of block shapes, by measuring; None: the model's are kept
         self._cubins = cubins
+        self._stored = stored
         self._sources: dict[tuple[Kernel, Form, Watched], TritonSource] = {}
         self._functions: dict[tuple[Kernel, Form, Watched], dict[str, Any]] = {}
         self._ready: dict[tuple[Kernel, Form, Watched, launch.Variant], Ready] = {}
@@ -112,7 +123,13 @@ class Launcher:
         """The module of a kernel, emitted once."""
         found = self._sources.get((kernel, form, watched))
         if found is None:
-            found = self._sources[kernel, form, watched] = emit(kernel, form, watched)
+            if self._stored is not None:
+                found = self._stored.load(kernel, form, watched)
+            if found is None:
+                found = emit(kernel, form, watched)
+                if self._stored is not None:
+                    self._stored.store(kernel, watched, found)
+            self._sources[kernel, form, watched] = found
         return found
 
     def target_bytes(self, source: TritonSource, work: Work, origins: launch.Origins | None) -> int:

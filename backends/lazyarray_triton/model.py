@@ -15,6 +15,7 @@ from lazyarray.ir.ops import OPS
 from lazyarray.schedule.kernel import Instruction, Kernel
 from lazyarray_triton.codes import PARTS, itemsize, part
 from lazyarray_triton.emit import forms, normalise
+from lazyarray_triton.passes import recomputed
 from lazyarray_triton.source import Form
 from lazyarray_triton.tiles import Tiles, tiles_of
 
@@ -25,11 +26,16 @@ _STENCIL: Final = 256  # elements of a line of a tile whose other lines hold wha
 _STENCIL_TILE: Final = 2  # elementwise tiles that make one of a stencil
 _LONG: Final = 1024  # additions' worth of code of a thread, beyond which compiling takes seconds
 _LOOP_WARPS: Final = 8  # of a program that goes through a row
-_COLUMNS: Final = 128
+_COLUMNS: Final = 64
 _HELD_BYTES: Final = 1 << 17  # a tile that is kept between stages may fill half of the registers
 _MANY_LOADS: Final = 3  # of whole tiles, besides which a kept tile may fill a quarter
 _ONE_PASS: Final = 4096  # a row that is read once anyway is held up to here, and looped through beyond
-_WAVES: Final = 8  # programs per multiprocessor of a split launch
+_REREAD: Final = 1 << 13  # bytes of a row from which it is read again and not held
+_PROGRAMS: Final = 4  # per multiprocessor, from which caches hold rows enough to be read again
+_AGAIN: Final = 32  # additions' worth of what is computed again for each element
+_JOINED: Final = 32  # results of segments for each thread of the program that puts them together
+_WAVES: Final = 8  # programs per multiprocessor of a split launch over columns
+_WARPS: Final = 64  # that a multiprocessor holds
 _MOST_SEGMENTS: Final = 1024  # results of segments are put together in one tile
 
 
@@ -40,6 +46,7 @@ class Blocks:
     x: int
     y: int
     warps: int
+    registers: int = 0  # a thread's at most; 0: as the compiler likes
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +97,7 @@ def guess(
         blocks = _stencil(kernel, watched) if shifted else _elementwise(kernel, tiles, extents)
         return Guess(possible[0], blocks, blocks)
     if tiles.kind == "rows":
-        return _rows(kernel, tiles, extents, multiprocessors)
+        return _rows(kernel, tiles, extents, multiprocessors, watched)
     return _columns(kernel, tiles, extents, multiprocessors)
 
 
@@ -151,23 +158,62 @@ def _warps(kernel: Kernel, elements: int, size: int) -> int:
     return min(32, max(1, elements * max(size, 4) // 4 * _shorter(kernel) // 512))
 
 
-def _rows(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiprocessors: int) -> Guess:
+def _rows(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiprocessors: int, watched: bool) -> Guess:
     size = widest(kernel)
     rows, reduced = math.prod(extents[a] for a in tiles.x), math.prod(extents[a] for a in tiles.y)
     y = power_of_two(max(reduced, 1))
     passes = sum(s.level == "full" for s in kernel.stages)
     held = _fits(kernel, tiles, y) if passes > 1 else y <= _ONE_PASS
+    blocks = _reread(y * max(size, 4), size, watched)
+    if passes > 1 and rows >= _PROGRAMS * multiprocessors and y * max(size, 4) >= _REREAD and _is_cheap_again(kernel):
+        return Guess("loop", blocks, blocks)
     if held:
         x = min(power_of_two(rows), max(1, _TILE // y))
         blocks = Blocks(x, y, _warps(kernel, x * y, size))
         return Guess("tile", blocks, blocks)
     y = 1024 if size <= 4 else 512
-    blocks = Blocks(1, y, _LOOP_WARPS)
-    wanted = _WAVES * multiprocessors // max(rows, 1)
-    segments, length = cut_segments(reduced, wanted, y)
+    part = Blocks(1, y, _LOOP_WARPS)
+    if passes == 1:
+        blocks = part
+        if not any(s.scan is not None for s in kernel.stages):
+            part = Blocks(1, 2 * y, 2 * _LOOP_WARPS)
+    wanted = _WARPS // part.warps * multiprocessors // max(rows, 1)
+    segments, length = cut_segments(reduced, wanted, part.y)
     if segments > 1:
-        return Guess("split", blocks, _together_rows(rows, segments), segments, length)
+        form = _split_form(kernel, power_of_two(segments), part.warps)
+        return Guess(form, part, _together_rows(rows, segments), segments, length)
     return Guess("loop", blocks, blocks)
+
+
+def _reread(nbytes: int, size: int, watched: bool) -> Blocks:
+    """The tile that goes through a row of so many bytes several times, of which all but the first find it in a cache.
+
+    A row softmax of float32 takes 130 us with rows of 8 to 32 KiB so (134 with the row in registers), 134 with 64 KiB
+    (148); a layer norm 130 to 132 (138 to 140), and 143 (173).
+    """
+    turn = nbytes // 2 if nbytes <= 1 << 14 else min(max(nbytes // 4, 1 << 13), 1 << 15)
+    warps = min(max(nbytes >> 11, 4), 32)
+    if watched and warps < 32:
+        warps = max(warps // 2, 4)  # a layer norm that looks for errors takes 136.7 us, and not 138.8
+    # Rows of 256 KiB, two to a multiprocessor, are more than the second cache holds: a softmax took 246 us, and 193
+    # with one, which is what so many registers leave room for.
+    return Blocks(1, turn // max(size, 4), warps, 64 if nbytes > 1 << 17 else 0)
+
+
+def _is_cheap_again(kernel: Kernel) -> bool:
+    """Whether what stages share is computed again in less time than registers for it cost."""
+    if any(s.scan is not None for s in kernel.stages):
+        return False
+    again: list[Instruction] = []
+    for stage in kernel.stages:
+        for instruction in stage.body:
+            if instruction.op == "recall":
+                found = recomputed(kernel, stage, int(instruction.attr or 0))
+                if found is None:
+                    return False
+                again += found
+    cost = sum(OPS[i.op].cost if i.op in OPS else 0 for i in again)
+    return cost <= _AGAIN // (4 if widest(kernel) > 4 else 1)
 
 
 def _fits(kernel: Kernel, tiles: Tiles, elements: int) -> bool:
@@ -204,8 +250,14 @@ def _columns(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiproces
     segments, length = cut_segments(reduced, wanted, max(x, 64))
     if segments > 1:
         together = Blocks(power_of_two(segments), min(y, max(1, 4096 // power_of_two(segments))), 4)
-        return Guess("split", blocks, together, segments, length)
+        form = _split_form(kernel, power_of_two(segments) * y, blocks.warps)
+        return Guess(form, blocks, together, segments, length)
     return Guess("loop", blocks, blocks)
+
+
+def _split_form(kernel: Kernel, results: int, warps: int) -> Form:
+    """Whether the program that ends last puts results of segments together, which it has to hold."""
+    return "joined" if "joined" in forms(kernel) and results <= _JOINED * 32 * warps else "split"
 
 
 def cut_segments(reduced: int, wanted: int, step: int) -> tuple[int, int]:

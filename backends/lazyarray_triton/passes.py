@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from lazyarray.schedule.kernel import Instruction, Kernel, Stage, Store
+from lazyarray.schedule.kernel import Instruction, Kernel, Scan, Stage, Store
 from lazyarray_triton import reductions, scans
-from lazyarray_triton.body import Axial, Body, load, write
+from lazyarray_triton.body import PASSING, Axial, Body, load, write
 from lazyarray_triton.codes import in_units
-from lazyarray_triton.errors import covers
+from lazyarray_triton.errors import covers, watch_sum
 from lazyarray_triton.source import Form, Work
-from lazyarray_triton.tiles import Tiles, lanes, product, write_indices
+from lazyarray_triton.tiles import Tiles, lanes, offset, product, write_indices
 from lazyarray_triton.writer import Value, Writer, X, Y
 
 FLAGS = ("flags", 0, 0)
+_COMING_BACK = ', eviction_policy="evict_last"'
 Key = tuple[str, int, int]  # what a work buffer holds: ("partial" | "value" | "kept" | "total", value, part)
 
 
@@ -25,6 +26,7 @@ class Works:
         self.records: list[Work] = []
         self.checks = checks
         self.odd: int | None = None  # the word in which it is noted that something has to be looked at
+        self.largest: Mapping[int, tuple[int, int]] = {}  # by watched sum: the sum, and the largest element of it
         self.watched = watched or {}  # values whose errors are looked for, with the numbers of their words
         self._numbers: dict[Key, int] = {}
 
@@ -172,8 +174,7 @@ class Pass:
         """What the threads of a program have stored is seen by those that load it in a later stage."""
         later = self.kernel.stages[self.kernel.stages.index(stage) + 1 :]
         loads = any(i.op in ("load", "gather", "recall") for s in later for i in (*s.body, *s.after))
-        held = self.form == "tile" or not self.tiles.reduced
-        if loads and (stage.stores or (stage.kept and not held)):
+        if loads and (stage.stores or any(self.works.has(("kept", k, 0)) for k in stage.kept)):
             self.w.line("tl.debug_barrier()")
 
     def full(self, stage: Stage, *, stores: Sequence[Store] = (), scan: str = "") -> dict[int, list[str]]:
@@ -184,10 +185,20 @@ class Pass:
         """
         w, body, looped = self.w, self.body, self.form != "tile" and bool(self.tiles.reduced)
         instructions = [*self._recalls(stage), *stage.body]
+        if self.form == "loop" and self.tiles.kind == "rows":
+            body.policies = policies_of(self.kernel, self.tiles, stage)
         if looped:
             self.body.compute(i for i in instructions if self._uniform(i))
         before, loaded = dict(body.values), dict(body.loaded)
-        looking = self._begin_look([*instructions, *stage.after] if self.body.odd is not None else instructions)
+        scanned = [] if stage.scan is None else [stage.scan]
+        noted: list[Instruction | Scan] = [*instructions]
+        # What a loop carries on stays odd once it is: one look at its end is enough.
+        carries = looped and scan not in ("", "total") and stage.scan is not None
+        if carries and stage.scan is not None:
+            carries = scans.Runner(self, stage.scan, scan).kinds == (stage.scan.code,)
+        if self.body.odd is not None:
+            noted += [*stage.after, *([] if carries else scanned)]
+        looking = self._begin_look(noted)
         folds = {r.target: reductions.fold(r.op, self._code(r.value)) for r in stage.reductions}
         carried = {
             r.target: reductions.accumulators(w, self.tiles, r, folds[r.target]) for r in stage.reductions if looped
@@ -212,6 +223,8 @@ class Pass:
             if runner is not None:
                 runner.turn()
                 if scan != "total":
+                    if not carries:
+                        body.look_at_scan(runner.scan.target)
                     checks = body.checks
                     if body.odd is None:
                         body.checks = None
@@ -223,6 +236,8 @@ class Pass:
                 body.store(store)
         if looking and looped:
             self._look_again(instructions, before)
+        if runner is not None and carries:
+            self._note_carried(runner)
         found = {
             r.target: reductions.collapse(w, self.tiles, folds[r.target], carried[r.target], f"r{r.target}")
             for r in stage.reductions
@@ -234,6 +249,13 @@ class Pass:
         if scan != "total":
             self.settle(stage)
         return found
+
+    def _note_carried(self, runner: scans.Runner) -> None:
+        """Notes a running value that is not finite at the end of a loop, where that is only noted."""
+        body, kept = self.body, self.tiles.kept
+        if body.odd is not None and body.checks is not None and runner.scan.target in body.checks:
+            lanes = f'~(tl.abs({runner.carried[0]}) < float("inf"))'
+            body.note_odd_row(lanes, kept, body.mask(kept, True))
 
     def note_odd(self) -> None:
         """Notes, at the end of a function, that something was odd in its program."""
@@ -250,7 +272,7 @@ class Pass:
         self.w.line(f"noted = {number if not self.noting and not body.odd_rows - {''} else f'tl.max({number})'}")
         self.w.line(f"tl.store({word}, 1, mask=noted > 0)")
 
-    def _begin_look(self, instructions: Sequence[Instruction]) -> bool:
+    def _begin_look(self, instructions: Sequence[Instruction | Scan]) -> bool:
         """Whether something may be found in a stage that has to be looked at again; nothing is, so far."""
         checks = self.body.checks
         if self.body.words is None or not checks or not any(i.target in checks for i in instructions):
@@ -280,6 +302,19 @@ class Pass:
             folding = reductions.fold(r.op, self._code(r.value))
             start = None if r.start is None else self.body.values[r.start]
             self.body.values[r.target] = reductions.finish(self.w, self.tiles, r, folding, parts[r.target], start)
+        for target in (*[r.target for r in stage.reductions], *([] if stage.scan is None else [stage.scan.target])):
+            if self.body.words is not None and target in self.body.words[1]:
+                self._look_at_sum(target, self.body.words)
+
+    def _look_at_sum(self, target: int, words: tuple[str, Mapping[int, int]]) -> None:
+        """Looks for errors in a sum or product that was made."""
+        body, kept = self.body, self.tiles.kept
+        mask = body.mask(kept, True)
+        if target in self.works.largest:
+            total, largest = [body.values[value] for value in self.works.largest[target]]
+            watch_sum(self.w, total, largest, target, f"{words[0]} + {words[1][target]}", mask)
+        elif body.odd is not None and body.checks is not None and target in body.checks and target in body.values:
+            body.note_odd_row(f'~(tl.abs({body.values[target].ref}) < float("inf"))', kept, mask)
 
     def _code(self, value: int) -> str:
         return self.codes[value]
@@ -396,6 +431,31 @@ def recomputed(kernel: Kernel, stage: Stage, kept: int) -> list[Instruction] | N
         return None
     order = [i.target for s in kernel.stages for i in s.body]
     return [found[v] for v in sorted(found, key=order.index)]
+
+
+def policies_of(kernel: Kernel, tiles: Tiles, stage: Stage) -> dict[int, str]:
+    """How the caches treat what a stage loads as it goes through rows: what later stages read again stays there.
+
+    What is read for the last time goes first. A row softmax of 8192 x 8192 float32 takes 130 us so, and 140 otherwise.
+    """
+    full = [s for s in kernel.stages if s.level == "full"]
+    here = full.index(stage)
+    loads = [_loaded(kernel, s) for s in full]
+    found: dict[int, str] = {}
+    for access in loads[here]:
+        if offset(kernel, tiles, access, row=False)[1] != tiles.full:
+            continue
+        if any(access in later for later in loads[here + 1 :]):
+            found[access] = _COMING_BACK
+        elif any(access in before for before in loads[:here]):
+            found[access] = PASSING
+    return found
+
+
+def _loaded(kernel: Kernel, stage: Stage) -> set[int]:
+    """The accesses that a stage reads, also for what it computes again."""
+    again = [i for r in stage.body if r.op == "recall" for i in recomputed(kernel, stage, int(r.attr or 0)) or ()]
+    return {i.attr for i in (*again, *stage.body) if i.op == "load" and isinstance(i.attr, int)}
 
 
 def missing(kernel: Kernel, stages: Sequence[Stage], defined: Iterable[int] = ()) -> list[int]:

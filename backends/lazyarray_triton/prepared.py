@@ -6,12 +6,14 @@ import ctypes
 import struct
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_triton import launch, model
 from lazyarray_triton.launcher import FLAGS, Driver, Launcher
 from lazyarray_triton.source import Watched
+
+_STREAMS: Final = 16  # whose launches have counts of their own
 
 
 class _Step(NamedTuple):
@@ -34,6 +36,7 @@ class Prepared:
 
     __slots__ = (
         "_aligned",
+        "_counts",
         "_driver",
         "_given",
         "_keeps",
@@ -66,9 +69,10 @@ class Prepared:
         plan = launch.plan_launches(source, binding.extents, chosen, shift)
         index = launch.choose_index(plan, binding)
         self._driver = driver
+        self._counts: dict[int, list[Any]] = {}
         self._launch_kernel = driver.launch_kernel
         self._works = tuple(
-            (launcher.target_bytes(source, work, origins) if size == -1 else size, work.fill)
+            (launcher.target_bytes(source, work, origins) if size == -1 else size, work.fill, work.size == "arrivals")
             for work, size in zip(source.works, plan.works, strict=True)
         )
         self._given: tuple[complex, ...] = tuple(binding.scalars)
@@ -99,7 +103,7 @@ class Prepared:
             aligned |= {a.which[0] for k, a in enumerate(arguments) if a.kind == "pointer" and k in known}
             for k, a in enumerate(arguments):
                 if a.kind == "scalar":
-                    one = launch.packer(launch.Variant("", index, (), 1, (made.types[k],), ()))
+                    one = launch.packer(launch.Variant("", index, (), 1, 0, (made.types[k],), ()))
                     self._scalars.append((struct.Struct(one.format[:-2]), block, 8 * k, a.which[0], a.which[1:]))
             pack = struct.Struct(f"<{len(pointers) + len(works)}Q").pack_into
             fixed = (ready.handle, step.grid, 1, 1, ready.threads, 1, 1, ready.shared)
@@ -137,9 +141,32 @@ class Prepared:
                     pack(block, 0, *[pointers[k] for k in which])
                     launch_kernel(*fixed, stream, slots, 0)
             return
-        memory = [flags if size == FLAGS else self._driver.allocate(size, fill) for size, fill in self._works]
+        counts = self._counts.get(stream)
+        if counts is None:
+            counts = self._counts_for(stream)
+        memory: list[Any] = []
+        place = 0
+        for size, fill, counting in self._works:
+            if size == FLAGS:
+                memory.append(flags)
+            else:
+                memory.append(counts[place] if counting else self._driver.allocate(size, fill))
+            place += 1  # noqa: SIM113  (C counts faster than `enumerate`)
         addresses = [int(m) for m in memory]
         with self._lock:
             for pack, block, which, works, fixed, slots in self._steps:
                 pack(block, 0, *[pointers[k] for k in which], *[addresses[k] for k in works])
                 launch_kernel(*fixed, stream, slots, 0)
+
+    def _counts_for(self, stream: int) -> list[Any]:
+        """Where programs of launches on a stream count one another: zeros, as every launch leaves them again.
+
+        What is recorded has those of an earlier launch: it is not run at the same time.
+        """
+        if getattr(self._driver, "kept", None) is not None and self._counts:
+            return next(iter(self._counts.values()))
+        made = [self._driver.allocate(size, fill) if counting else None for size, fill, counting in self._works]
+        if len(self._counts) >= _STREAMS:
+            self._counts.clear()
+        self._counts[stream] = made
+        return made

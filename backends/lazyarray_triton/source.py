@@ -13,8 +13,9 @@ from lazyarray_triton.tiles import Tiles
 from lazyarray_triton.writer import Writer
 
 # tile: a program holds what it reduces; loop: it goes through it; split: several programs share it, in phases;
-# packed, scattered: places depend on data, in phases.
-Form: TypeAlias = Literal["tile", "loop", "split", "packed", "scattered"]
+# joined: as split, but the program of a row that ends last goes on with the phase after; packed, scattered: places
+# depend on data, in phases.
+Form: TypeAlias = Literal["tile", "loop", "split", "joined", "packed", "scattered"]
 # How floating-point errors are looked for: not at all; "exact": at every value at once; "checked": at every value of
 # programs in which something is not finite; "apart": that is only noted, and functions of their own look at every value
 # afterwards, which asks for inputs that were not overwritten.
@@ -22,10 +23,11 @@ Watched: TypeAlias = Literal["", "exact", "checked", "apart"]
 ArgumentKind: TypeAlias = Literal["pointer", "extent", "stride", "scalar", "work", "origin", "number"]
 # How many elements: one per row (or column) left by a reduction; for each and each segment; all; one per program and
 # one more; one per element of the memory behind an access (at most its size over the itemsize); the words for errors,
-# which the launcher is given.
-WorkSize: TypeAlias = Literal["cells", "partials", "full", "programs", "target", "flags"]
-# FULL: no lane along an axis is outside; SHIFTED: the first tile of a line begins before it, where lines of memory do.
-CONSTANTS = ("XBLOCK", "YBLOCK", "XFULL", "YFULL", "SHIFTED")
+# which the launcher is given; one for each group of programs that share rows, which is 0 between launches.
+WorkSize: TypeAlias = Literal["cells", "partials", "full", "programs", "target", "flags", "arrivals"]
+# FULL: no lane along an axis is outside; SHIFTED: the first tile of a line begins before it, where lines of memory do;
+# SEGMENTS: lanes for the segments whose results are put together.
+CONSTANTS = ("XBLOCK", "YBLOCK", "XFULL", "YFULL", "SHIFTED", "SEGMENTS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +84,19 @@ _ASSIGNED = re.compile(r"^ +([A-Za-z_][A-Za-z_0-9]*) = ")
 
 def drop_unused(lines: Sequence[str]) -> list[str]:
     """The lines without assignments of single names that nothing reads."""
-    kept = list(lines)
-    while True:
-        counts: dict[str, int] = {}
-        for line in kept:
-            for name in set(_NAME.findall(line.partition("#")[0])):
-                counts[name] = counts.get(name, 0) + 1
-        left = [s for s in kept if not ((m := _ASSIGNED.match(s)) and counts[m[1]] == 1)]
-        if len(left) == len(kept):
-            return left
-        kept = left
+    names = [set(_NAME.findall(line.partition("#")[0])) for line in lines]
+    counts: dict[str, int] = {}
+    for used in names:
+        for name in used:
+            counts[name] = counts.get(name, 0) + 1
+    assigned = {k: m[1] for k, line in enumerate(lines) if (m := _ASSIGNED.match(line))}
+    dropped: set[int] = set()
+    while unused := [k for k, name in assigned.items() if k not in dropped and counts[name] == 1]:
+        dropped.update(unused)
+        for k in unused:
+            for name in names[k]:
+                counts[name] -= 1
+    return [line for k, line in enumerate(lines) if k not in dropped]
 
 
 def arguments_of(kernel: Kernel, works: Sequence[Work]) -> list[Argument]:
@@ -120,6 +125,23 @@ def function(kernel: Kernel, works: Sequence[Work], w: Writer, name: str, grid: 
     given = [*(a.name for a in arguments), *(f"{c}: tl.constexpr" for c in constants)]
     head = f"@triton.jit\ndef {name}({', '.join(given)}):"
     return Function(name, grid, arguments, constants, "\n".join([head, *lines, ""]))
+
+
+_PROGRAM = "tl.program_id(0).to(INDEX)"
+
+
+def called_text(made: Function) -> str:
+    """A function as one that another calls, in place of a launch: which program it stands for is an argument."""
+    given = [*(a.name for a in made.arguments), "place", *(f"{c}: tl.constexpr" for c in made.constants)]
+    body = made.text[made.text.index("):\n") + 3 :]
+    return f"@triton.jit\ndef {made.name}({', '.join(given)}):\n{body.replace(_PROGRAM, 'place')}"
+
+
+def call_text(made: Function, segments: str) -> str:
+    """A call of such a function; `segments`: its constant for the lanes along segments."""
+    given = [*(a.name for a in made.arguments), "place"]
+    given += ["SEGMENTS" if c == segments else c for c in made.constants]
+    return f"{made.name}({', '.join(given)})"
 
 
 def look_function(kernel: Kernel, works: Sequence[Work], looked: Function, odd: str) -> Function:

@@ -27,6 +27,7 @@ from lazyarray.frontend.handle import (
 )
 from lazyarray.frontend.naming import refuse_deleting
 from lazyarray.frontend.record import IMMEDIATE
+from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.index_map import IndexMap, c_strides, transpose
 from lazyarray.ir.node import Node
 from lazyarray.runtime.buffer import Base
@@ -37,6 +38,9 @@ Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
 _nparray: Final = np.ndarray
 _new: Final = Handle.__new__
+# NumPy 2.5 gives values without a dtype the part's, before it asks whether the array may be written.
+_PART_FIRST: Final = np.lib.NumpyVersion(np.__version__) >= "2.5.0"
+_OF_A_DTYPE: Final = (Handle, LazyScalar, np.ndarray, np.complexfloating)
 
 
 # `ndarray` and two modules, once they are there: a global is found sooner than an attribute of a module.
@@ -88,6 +92,8 @@ def _asked_by_name(frame: Any, name: str) -> bool:
 
 def _write_part(array: Any, part: str, values: Any) -> None:
     """Writes `real` or `imag`: NumPy makes an array of the values first, and warns of their imaginary part."""
+    if _PART_FIRST and not isinstance(values, _OF_A_DTYPE):
+        values = np.array(values, array.dtype.type(0).real.dtype)
     if not array.flags.writeable:
         core.refuse_write()
     found = core.as_array(values)

@@ -11,7 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.array import from_node, ndarray, scalar_from_node, take_over, value, wrap
+from lazyarray.frontend.array import from_node, from_node_as, ndarray, scalar_from_node, take_over, value, wrap
+from lazyarray.frontend.copies import copied_order
 from lazyarray.frontend.record import COMPILED
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.expression import pending_closure
@@ -105,6 +106,10 @@ def to_device(array: ndarray, name: str, stream: Any = None) -> ndarray:
         name = open_device(name).name
     if device_name(array) == name:
         return array
+    if array._np is not None and not is_host(name) and array.dtype in COMPILED:
+        place = open_device(name)
+        with place.active():  # as it lies: no copy on the host first
+            return from_node(remote_leaf(upload(array._np, place, MOVED), place))
     node = value(array)
     if is_host(name):
         boundary.evaluate((node,), MOVED)
@@ -266,12 +271,26 @@ class _Call:
                 return NotImplemented
             if found is NotImplemented:
                 return NotImplemented
+<<<<<<< HEAD
             made = _wrapped(found, place)
         read, written = sum([node.key.spec.nbytes for node in nodes]), getattr(found, "nbytes", 0)
         if ledger.listening:
             place.wait()
         ledger.library_call(self.name, read, written, seconds=perf_counter() - start, start=start)
+=======
+            made = self.laid_out(found, place)
+        ledger.library_call(self.name, sum([node.key.spec.nbytes for node in nodes]), getattr(found, "nbytes", 0))
+>>>>>>> 95bc9006bb9faea8fad077b671491b18ec24d695
         return made
+
+    def laid_out(self, found: Any, place: Device) -> Any:
+        """What the device's function returned, in the order of memory that NumPy's gives it."""
+        like = self.args[0] if self.args else None
+        if type(like) is ndarray and (self.name == "sort" or self.name.startswith("fft.")):
+            perm = copied_order(like)
+            if perm is not None and len(perm) == found.ndim:
+                return from_node_as(_leaf_of(found.transpose(perm), place), perm)
+        return _wrapped(found, place)
 
     def there(self, arg: Any, place: Device) -> Any:
         """An argument as the device's function takes it."""
@@ -302,7 +321,9 @@ def _has_arrays(items: Any) -> bool:
 def _wrapped(found: Any, place: Device) -> Any:
     if isinstance(found, tuple):
         return tuple([_wrapped(item, place) for item in found])
-    if not found.flags.c_contiguous:
-        found = found.copy()
-    node = remote_leaf(found, place)
+    node = _leaf_of(found, place)
     return from_node(node) if found.shape else scalar_from_node(node)
+
+
+def _leaf_of(found: Any, place: Device) -> Node:
+    return remote_leaf(found if found.flags.c_contiguous else found.copy(), place)

@@ -18,6 +18,10 @@ cdef class Trace:
 
     @cython.locals(ready=Ready, array=Fields, node=Node, key=Key, walk=Py_ssize_t, at=Py_ssize_t, place=Py_ssize_t, found=list, held=list, pointers=list)
     cpdef launch(self, list arrays)
+    @cython.locals(array=Fields, node=Node, given=list, read=list, place=Py_ssize_t, memo=dict)
+    cpdef launch_there(self, list arrays, device)
+    @cython.locals(node=Node, at=Py_ssize_t, found=list)
+    cpdef answer_there(self, list made)
     @cython.locals(key=Key, node=Node, at=Py_ssize_t, found=list)
     cpdef answer_of(self, list made)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Final
 from weakref import ref
 
 import numpy as np
@@ -14,6 +14,10 @@ from lazyarray.frontend.views import map_from, virtual
 from lazyarray.runtime.buffer import ALONE_HERE, Base
 
 Array = np.ndarray[Any, Any]
+_SHAPE_IS_SET: Final = (
+    "Setting the shape on a NumPy array has been deprecated in NumPy 2.5.\n"
+    "As an alternative, you can create a new view using np.reshape (with copy=False if needed)."
+)
 
 
 def set_shape(array: Any, shape: Any) -> None:
@@ -21,12 +25,12 @@ def set_shape(array: Any, shape: Any) -> None:
     data = array._np
     shape = core.to_numpy(shape) if type(shape) is core.ndarray else shape
     if data is not None:
-        data.shape = shape
+        _reshape_in_place(data, shape)
         return
     _unshare(array)
     origin = core.map_of(array)
     stand_in: Any = virtual(origin)
-    stand_in.shape = shape
+    _reshape_in_place(stand_in, shape)
     view = map_from(stand_in, origin)
     if array._node is not None:
         array._node = view_(array._node, view)
@@ -34,6 +38,18 @@ def set_shape(array: Any, shape: Any) -> None:
         if array._map is None and array._part is None:
             array._base.owner = ref(array)
         array._map = view
+
+
+def _reshape_in_place(data: Any, shape: Any) -> None:
+    """NumPy's own setting of a shape, with its warning at the user's line."""
+    setter = getattr(data, "_set_shape", None)
+    if setter is None:  # NumPy before 2.5, which does not warn
+        data.shape = shape
+        return
+    from lazyarray.frontend.rebase import Warnings
+
+    Warnings.warn(_SHAPE_IS_SET, DeprecationWarning)
+    setter(shape)
 
 
 def set_strides(array: Any, strides: Any) -> None:

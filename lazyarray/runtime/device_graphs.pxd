@@ -11,11 +11,15 @@ cdef class Graphs:
     cdef object _plan
     cdef dict _graphs, _made
     cdef set _seen
+    cdef list _specs
+    cdef bint _plain
     cdef Py_ssize_t _misses, _runs, _reads, _writes
     cdef tuple _calls, _claims, _inputs, _kernels, _numbers, _outputs, _raising
 
     @cython.locals(graph=Graph, key=list, asked=list, roots=dict, free=dict)
     cpdef bint take(self, run) except? False
+    @cython.locals(graph=Graph, key=list, made=list)
+    cpdef list again(self, list given, device, dict memo)
     cdef list _notes(self, Graph graph, list asked)
     cdef Graph _new(self, run, found, dict free, list asked)
     cdef bint _is_taken_over(self, run, step) except? False

@@ -176,6 +176,26 @@ def test_the_function_of_a_device_serves_in_numpys_place(
     assert "argsort" in runs.fallbacks
 
 
+def test_what_a_devices_function_gives_lies_in_memory_as_numpys_result_does(
+    devices: list[FakeDevice], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+        found = numpy.fft.fft(a.view(numpy.ndarray), n, axis, norm)
+        made = devices[0].empty(found.shape, found.dtype)
+        made.view(numpy.ndarray)[...] = found
+        return made
+
+    monkeypatch.setattr(FakeDevice, "function", lambda self, name: {"fft.fft": fft}.get(name), raising=False)
+    data = numpy.arange(6000.0).reshape(10, 20, 30)
+    with np.device("fake"):
+        for axes in ((2, 1, 0), (1, 0, 2), (0, 2, 1), (0, 1, 2)):
+            x = np.array(data) * 2
+            ours, theirs = np.fft.fft(x.transpose(axes)), numpy.fft.fft((data * 2).transpose(axes))
+            assert ours.strides == theirs.strides
+            assert ours.flags.f_contiguous == theirs.flags.f_contiguous
+            numpy.testing.assert_array_equal(numpy.asarray(ours), theirs)
+
+
 def test_a_function_that_the_devices_library_lacks_a_part_of_runs_on_the_host(
     devices: list[FakeDevice], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,6 +226,33 @@ def test_a_histogram_is_counted_on_the_device(
         numpy.testing.assert_array_equal(numpy.asarray(counts), wanted[0])
         numpy.testing.assert_array_equal(numpy.asarray(edges), wanted[1])
         assert counts.dtype == wanted[0].dtype
+
+
+@pytest.mark.parametrize("code", ["f8", "f4", "i4"])
+def test_a_histogram_of_wide_bins_is_counted_by_its_edges(
+    devices: list[FakeDevice], monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    called = []
+
+    def made(found: Any) -> Any:
+        array = devices[0].empty(found.shape, found.dtype)
+        array.view(numpy.ndarray)[...] = found
+        return array
+
+    def count_between(x: Any, edges: Any) -> Any:
+        called.append(edges.shape)
+        return made(numpy.histogram(x.view(numpy.ndarray), edges.view(numpy.ndarray))[0])
+
+    def bincount(x: Any, minlength: int) -> Any:
+        return made(numpy.bincount(x.view(numpy.ndarray), minlength=minlength))
+
+    functions = {"count_between": count_between, "bincount": bincount}
+    monkeypatch.setattr(FakeDevice, "function", lambda self, name: functions.get(name), raising=False)
+    data = (DATA * 10).astype(code)
+    with np.device("fake"):
+        counts = np.histogram(np.array(data), 7, (1, 9))[0]
+        numpy.testing.assert_array_equal(numpy.asarray(counts), numpy.histogram(data, 7, (1, 9))[0])
+    assert called == ([] if code == "i4" else [(8,)])  # edges of integers are float64
 
 
 @pytest.mark.parametrize("room", range(4))

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy
+import pytest
 
 import lazyarray as np
 from tests.devices.fake import FakeDevice
@@ -55,6 +56,20 @@ def test_calls_on_small_arrays_of_a_device_are_replayed_as_one(devices: list[Fak
     assert len(devices[0].replays) >= 4
     small = DATA[:10, :10] @ DATA[:10, :10]
     numpy.testing.assert_allclose(numpy.asarray(y), numpy.tanh(small) / small.max(axis=1, keepdims=True), 1e-12)
+
+
+def test_calls_that_were_queued_before_make_no_run(devices: list[FakeDevice], monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.asarray(DATA, device="fake")
+    f = np.jit(lambda x: (x @ x, x.sum()))
+    for _ in range(8):
+        product, total = f(x)
+    monkeypatch.setattr("lazyarray.frontend.jit.DeviceRun", None)
+    replays = len(devices[0].replays)
+    for _ in range(4):
+        product, total = f(x)
+    assert len(devices[0].replays) == replays + 4
+    numpy.testing.assert_allclose(numpy.asarray(product), DATA @ DATA, 1e-12)
+    assert float(total) == pytest.approx(DATA.sum())
 
 
 def test_arrays_that_were_put_on_a_device_stay_there_however_small(devices: list[FakeDevice]) -> None:

@@ -50,6 +50,39 @@ def test_torch_tensors_come_and_go_without_a_copy(dtype: str) -> None:
         torch.testing.assert_close(made, tensor * 2 + 1)
 
 
+SPIN = r"""extern "C" __global__ void spin(long long cycles) {
+    for (long long start = clock64(); clock64() - start < cycles;) { }
+}"""
+
+
+def test_copies_travel_while_kernels_run_and_later_kernels_wait_for_them() -> None:
+    host = numpy.arange(40 << 20, dtype=numpy.float64)  # more than is staged at once
+    landed = np.asarray(host, device="cuda")
+    np.evaluate(landed + 1.0)
+    del landed  # there is memory that a copy may land in, and a kernel
+    cupy.cuda.Device().synchronize()
+    cupy.RawKernel(SPIN, "spin")((1,), (1,), (numpy.int64(4_000_000_000),))  # two seconds
+    running = cupy.cuda.Event()
+    running.record()
+    there = np.asarray(host, device="cuda")
+    assert not running.done
+    total = np.evaluate(there + 1.0)
+    assert not running.done
+    numpy.testing.assert_array_equal(numpy.asarray(total), host + 1)
+
+
+def test_memory_of_copies_is_used_again_in_order() -> None:
+    hosts = [numpy.full(1 << 19, k, numpy.float32) for k in range(40)]
+    found = []
+    for host in hosts:
+        there = np.asarray(host, device="cuda")
+        for _ in range(5):
+            there = np.evaluate(there * 1.0)
+        found.append(np.evaluate(there + 1.0))
+    for k, result in enumerate(found):
+        numpy.testing.assert_array_equal(numpy.asarray(result), hosts[k] + 1)
+
+
 def test_what_another_stream_is_writing_is_waited_for() -> None:
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:

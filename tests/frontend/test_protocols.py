@@ -386,6 +386,7 @@ def test_flags_are_numpys(make: Callable[[Any], Any]) -> None:
     assert isinstance(flags, type(expected))
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning")
 def test_an_array_that_is_reshaped_in_place_stays_managed() -> None:
     x = lazyarray.arange(10000.0) + 1
     x[1:]  # a view that is gone

@@ -68,7 +68,7 @@ IMPOSSIBLE: dict[str, Callable[[Any], Any]] = {
     "arange": lambda np: np.arange(1 << 48),
     "sum of a column and a row": lambda np: np.ones((1 << 20, 1)) + np.ones((1, 1 << 28)),
     "outer": lambda np: np.outer(np.ones(1 << 22), np.ones(1 << 22)),
-    "copy of a broadcast": lambda np: np.broadcast_to(np.ones(1 << 20), (1 << 22, 1 << 20)).copy(),
+    "copy of a broadcast": lambda np: np.broadcast_to(np.ones(1 << 20), (1 << 30, 1 << 20)).copy(),
     "too many bytes to count": lambda np: np.zeros((1 << 20, 1 << 60)),
 }
 

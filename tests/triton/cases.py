@@ -29,7 +29,7 @@ def small_blocks(kernel: Kernel, extents: Sequence[int], form: Form) -> Guess:
         blocks = Blocks(x if columns else 4, y if tiles.kind == "rows" else 32, 1)
         return Guess(form, blocks, blocks)
     scanned = columns and any(s.scan is not None for s in kernel.stages)
-    blocks = Blocks(1 if scanned or (form == "split" and not columns) else 4, 32, 1)
+    blocks = Blocks(1 if scanned or (form in ("split", "joined") and not columns) else 4, 32, 1)
     if form == "loop":
         return Guess(form, blocks, blocks)
     step = 4 if columns else 32

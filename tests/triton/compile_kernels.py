@@ -75,7 +75,7 @@ def jobs(share: str) -> Iterator[tuple[str, Kernel, tuple[int, ...], str]]:
             if op == "argmin" and roles == "rr":
                 continue
             kernel = cases.reduction(op, code, roles, where=op == "sum", start=op == "sum")
-            form = forms(kernel)[len(roles + op) % 3]
+            form = forms(kernel)[len(roles + op) % 4]
             yield f"{op} {code} {roles} {form}", kernel, extents, form
     for roles, extents in (("pr", (20, 100)), ("rp", (100, 20))):
         for form in ("tile", "loop", "split"):
@@ -89,6 +89,8 @@ def jobs(share: str) -> Iterator[tuple[str, Kernel, tuple[int, ...], str]]:
             yield f"scan {roles} {form}", cases.scan("prod", "c8", roles), extents, form
             yield f"scan {roles} {form}", cases.scan("sum", "f2", roles), extents, form
     yield "several", cases.several("pr"), (20, 100), "split"
+    yield "several", cases.several("pr"), (20, 100), "joined"
+    yield "softmax", cases.softmax("f4", "rp", keep=True), (100, 20), "joined"
     yield "rank 4", cases.mixed_elementwise(4), (3, 4, 5, 600), ""
 
 

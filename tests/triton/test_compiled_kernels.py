@@ -40,7 +40,8 @@ def test_kernels_compile_and_approximate_nothing(share: str, tmp_path: Path) -> 
         return
     memory = {(row["name"], row["function"]): row["memory"] for row in report}
     for name in ("activation f4", "softmax rows", "layer norm"):
-        assert {"ld.global.v4.b32", "st.global.v4.b32"} <= set(memory[name, "kernel"]), name
+        assert "st.global.v4.b32" in memory[name, "kernel"], name
+        assert any(w.startswith("ld.global") and w.endswith("v4.b32") for w in memory[name, "kernel"]), name
     # What is read once leaves the caches first. Rows of 1000 elements are no multiple of 16.
     assert "ld.global.L1::evict_first.L2::cache_hint.v4.b32" in memory["argmax rows", "kernel"]
     assert "ld.global.L1::evict_first.L2::cache_hint.v4.b32" in memory["column sum", "stage0"]

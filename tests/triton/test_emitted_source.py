@@ -77,14 +77,19 @@ def test_functions_take_what_they_use(name: str) -> None:
         source = emit(KERNELS[name], form)
         tree = ast.parse(source.text)
         defined = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-        assert [node.name for node in defined] == [f.name for f in source.functions]
-        for node, record in zip(defined, source.functions, strict=True):
+        records = {f.name: f for f in source.functions}
+        assert [node.name for node in defined if node.name in records] == list(records)
+        called = {node.name for node in defined} - set(records)
+        assert all(form == "joined" and name.startswith("together") for name in called)
+        for node in defined:
             given = [a.arg for a in node.args.args]
-            assert given == [*(a.name for a in record.arguments), *record.constants]
+            if node.name in records:
+                record = records[node.name]
+                assert given == [*(a.name for a in record.arguments), *record.constants]
             loaded = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
             stored = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
             imported = {n.name for i in tree.body if isinstance(i, ast.ImportFrom) for n in i.names}
-            imported |= {"tl", "triton", "float", "range"}
+            imported |= {"tl", "triton", "float", "range"} | called
             assert loaded <= stored | set(given) | imported
             assert set(given) - {"INDEX"} <= loaded
 
@@ -108,6 +113,14 @@ def test_what_a_reduction_reads_once_takes_no_place_in_the_caches() -> None:
     passing = 'eviction_policy="evict_first"'
     assert passing in emit(cases.reduction("sum", "f4", "rp"), "split").text
     assert passing not in emit(cases.softmax("f4", "pr", keep=True), "tile").text
+
+
+def test_rows_that_are_read_again_stay_in_the_caches_until_the_last_time() -> None:
+    lines = [line for line in emit(cases.layer_norm("f4"), "loop").text.splitlines() if "tl.load(a0" in line]
+    assert len(lines) > 1
+    assert ["evict_last" in line for line in lines] == [True] * (len(lines) - 1) + [False]
+    assert ["evict_first" in line for line in lines] == [False] * (len(lines) - 1) + [True]
+    assert "evict" not in emit(cases.layer_norm("f4"), "split").text  # one row may be longer than a cache
 
 
 def test_what_an_earlier_stage_overwrote_is_kept_in_memory() -> None:

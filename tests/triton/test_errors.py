@@ -75,6 +75,39 @@ def test_casts_of_what_does_not_fit_are_found(old: str, new: str, watched: str) 
         assert set(got) == ({1} if raises else set()), (value, got)
 
 
+@pytest.mark.parametrize("watched", ["exact", "checked", "apart"])
+@pytest.mark.parametrize("form", ["tile", "loop", "split", "joined"])
+@pytest.mark.parametrize("roles", ["pr", "rp"])
+@pytest.mark.parametrize("op", ["sum", "prod", "running sum", "running prod"])
+def test_sums_that_overflow_are_told_and_those_of_what_was_infinite_are_not(
+    op: str, roles: str, form: str, watched: str
+) -> None:
+    _, running, plain = op.rpartition("running ")
+    kernel = cases.scan(plain, "f4", roles) if running else cases.reduction(plain, "f4", roles)
+    if form not in forms_of(kernel):
+        pytest.skip("not a form of this kernel")
+    extents = (3, 70) if roles == "pr" else (70, 3)
+    pairs = {
+        "fine": ((1.0, 1.0), 0),
+        "overflows": ((3e38, 3e38), 2),
+        "has an infinity": ((np.inf, np.inf), 0),
+        "has both": ((np.inf, 0.0 if plain == "prod" else -np.inf), 8),
+        "has a NaN": ((np.nan, 1.0), 0),
+    }
+    for name, (odd, wanted) in pairs.items():
+        data = np.ones(extents, np.float32)
+        row = data[1] if roles == "pr" else data[:, 1]
+        row[5], row[66] = odd
+        if running:
+            outs = [np.zeros(extents, np.float32) for _ in range(2)]
+        else:
+            outs = [np.broadcast_to(np.zeros((3, 1) if roles == "pr" else (1, 3), np.float32), extents)]
+        flags = np.zeros(8, np.int32)
+        guess = cases.small_blocks(kernel, extents, form)
+        launch(kernel, bind([data, *outs], extents), guess, watched=watched, flags=flags)
+        assert flags[watchable(kernel)[1]] == wanted, name
+
+
 SEVERAL = [
     (cases.softmax("f4", "pr", keep=True), (5, 150)),
     (cases.softmax("f4", "rp", keep=False), (70, 9)),
@@ -84,7 +117,7 @@ SEVERAL = [
 
 
 @pytest.mark.parametrize("watched", ["exact", "checked", "apart"])
-@pytest.mark.parametrize("form", ["tile", "loop", "split"])
+@pytest.mark.parametrize("form", ["tile", "loop", "split", "joined"])
 @pytest.mark.parametrize("number", range(len(SEVERAL)))
 def test_kernels_of_several_stages_find_what_llvm_finds(number: int, form: str, watched: str) -> None:
     kernel, extents = SEVERAL[number]

@@ -389,4 +389,4 @@ def test_the_guessed_blocks_give_the_same_results() -> None:
         out = np.zeros((2, 1), np.float32)
         launch(kernel, bind([a, np.broadcast_to(out, a.shape)], a.shape))
         np.testing.assert_allclose(out, wanted, 1e-4)
-    assert guess(cases.reduction("sum", "f4", "pr"), (2, 20_000)).form == "split"
+    assert guess(cases.reduction("sum", "f4", "pr"), (2, 20_000)).form == "joined"

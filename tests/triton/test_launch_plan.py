@@ -103,11 +103,9 @@ def test_a_launcher_compiles_a_variant_once(monkeypatch: pytest.MonkeyPatch) -> 
     assert started.run(kernel, Binding((0, 4), (0, 0), ((16, 4), (4, 0)), ())) is None
     names = [b.name for b in device.loaded]
     # Two rows and three differ in how many segments each is cut into, whose results are one tile.
-    assert names.count("stage0") == 1
-    assert len(device.launched) == 6
-    first, second = device.launched[0][3], device.launched[1][3]
-    assert first[:2] == [1 << 20, 1 << 40]  # the array, then work memory
-    assert second[:2] == [1 << 30, 1 << 40]
+    assert names == ["stage0"]
+    assert len(device.launched) == 3
+    assert device.launched[0][3][:4] == [1 << 20, 1 << 30, 1 << 40, 2 << 40]  # the arrays, then work memory
     assert device.sizes[0] == (2 * 4 * planned(kernel, (2, 1 << 22)).numbers["segments"], None)
 
 
@@ -189,26 +187,42 @@ def test_segments_cover_what_is_reduced_once() -> None:
 def test_few_long_rows_are_split_and_put_together() -> None:
     kernel, extents = cases.reduction("sum", "f4", "pr"), (2, 1 << 22)
     plan = planned(kernel, extents)
-    assert [s.function.name for s in plan.steps] == ["stage0", "together0"]
+    assert [s.function.name for s in plan.steps] == ["stage0"]
     segments = plan.numbers["segments"]
     assert plan.steps[0].grid == 2 * segments
-    assert plan.works == (2 * segments * 4,)
-    assert plan.steps[1].blocks.y >= segments
+    assert plan.works == (2 * segments * 4, 2 * 4)  # results of segments, and how many have ended of each row
+    assert plan.steps[0].segments >= segments
+    split = launch.plan_launches(emit(kernel, "split"), extents, model.guess(kernel, extents))
+    assert [s.function.name for s in split.steps] == ["stage0", "together0"]
+    assert split.steps[1].blocks.y >= segments
+
+
+def test_many_results_of_segments_are_put_together_by_a_launch_of_their_own() -> None:
+    kernel = cases.reduction("sum", "f4", "rp")
+    assert model.guess(kernel, (8192, 8192)).form == "joined"
+    assert model.guess(kernel, (1 << 22, 128)).form == "split"
 
 
 def test_the_model_holds_rows_that_fit_and_loops_beyond() -> None:
     softmax = cases.softmax("f4", "pr", keep=True)
-    assert model.guess(softmax, (8192, 8192)).form == "tile"
-    assert model.guess(softmax, (8192, 8192)).blocks == Blocks(1, 8192, 16)
-    assert model.guess(softmax, (8192, 100_000)).form == "loop"
-    assert model.guess(softmax, (1, 10_000_000)).form == "split"
-    assert model.guess(cases.reduction("sum", "f4", "rp"), (8192, 8192)).form == "split"
+    assert model.guess(softmax, (100, 8192)).blocks == Blocks(1, 8192, 16)
+    assert [model.guess(softmax, (100, n)).form for n in (100, 8192, 100_000)] == ["tile", "tile", "joined"]
+    assert model.guess(softmax, (1, 10_000_000)).form == "joined"
     assert model.guess(cases.activation("f4"), (20 << 20,)).blocks == Blocks(1, 512, 4)
     assert model.guess(cases.activation("f8"), (20 << 20,)).blocks == Blocks(1, 256, 4)
-    norms = [model.guess(cases.layer_norm("f4"), (8192, n)).form for n in (8192, 16384, 32768)]
-    assert norms == ["tile", "tile", "loop"]  # weights and biases take registers beside the row
+    norms = [model.guess(cases.layer_norm("f4"), (400, n)).form for n in (8192, 16384, 32768)]
+    assert norms == ["tile", "tile", "joined"]  # weights and biases take registers beside the row
     assert model.guess(cases.softmax("f8", "pr", keep=True), (8192, 8192)).form == "tile"
     assert model.guess(cases.softmax("f8", "pr", keep=True), (8192, 16384)).form == "loop"
+
+
+def test_many_rows_are_read_again_and_not_held() -> None:
+    """The caches hold the rows that are being worked on; what is cheap is computed again."""
+    softmax = cases.softmax("f4", "pr", keep=True)
+    assert [model.guess(softmax, (1 << 26 >> k, 1 << k)).form for k in (10, 11, 13)] == ["tile", "loop", "loop"]
+    assert model.guess(softmax, (8192, 8192)).blocks == Blocks(1, 2048, 16)
+    assert model.guess(cases.layer_norm("f4"), (8192, 8192)).form == "loop"
+    assert model.guess(cases.softmax("f4", "pr", keep=True, in_place=True), (8192, 8192)).form == "tile"
 
 
 def test_guesses_depend_on_nothing_but_kernel_extents_and_device() -> None:

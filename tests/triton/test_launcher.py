@@ -6,6 +6,7 @@ import ctypes
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_triton import launcher, model
 from lazyarray_triton.compiler import Binary
 from lazyarray_triton.cubins import Cubins
+from lazyarray_triton.emit import emit, forms
 from lazyarray_triton.launch import Variant
 from lazyarray_triton.launcher import Launcher
 from lazyarray_triton.prepared import Prepared
-from lazyarray_triton.source import TritonSource
+from lazyarray_triton.source import TritonSource, Watched
+from lazyarray_triton.sources import Sources
 from tests.triton import cases
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,6 +43,7 @@ class FakeDriver:
         self.types: dict[int, tuple[str, ...]] = {}
         self.calls: list[tuple[Any, ...]] = []
         self.allocated: list[tuple[int, int | None]] = []
+        self.kept: list[Any] | None = None
 
     def load(self, binary: Binary) -> int:
         self.loaded.append(binary)
@@ -127,7 +131,8 @@ def test_a_prepared_launch_refuses_memory_that_its_loads_cannot_take(compiler: C
 def test_work_memory_is_new_in_every_launch_and_shared_by_its_functions(compiler: Compiler) -> None:
     driver, kernel = FakeDriver(), cases.reduction("sum", "f4", "pr")
     binding = Binding((2, 1 << 22), (1 << 20, 1 << 30), ((1 << 24, 4), (4, 0)), ())
-    prepared = Prepared(Launcher(driver), kernel, binding)
+    guess = replace(model.guess(kernel, binding.extents), form="split")
+    prepared = Prepared(Launcher(driver), kernel, binding, guess)
     prepared.launch(binding.pointers)
     prepared.launch((1 << 21, 1 << 31))
     assert [c[0] for c in driver.calls] == ["stage0", "together0"] * 2
@@ -136,6 +141,21 @@ def test_work_memory_is_new_in_every_launch_and_shared_by_its_functions(compiler
     assert len(driver.allocated) == 2
     assert values_of(prepared, 0, driver.calls[2][-1])["a0"] == 1 << 21
     assert values_of(prepared, 1, driver.calls[3][-1])["a1"] == 1 << 31
+
+
+def test_programs_that_share_a_row_count_one_another_in_memory_of_their_stream(compiler: Compiler) -> None:
+    """The program that ends last leaves zeros again. What is recorded in a graph counts in memory from before."""
+    driver, kernel = FakeDriver(), cases.reduction("sum", "f4", "pr")
+    binding = Binding((2, 1 << 22), (1 << 20, 1 << 30), ((1 << 24, 4), (4, 0)), ())
+    prepared = Prepared(Launcher(driver), kernel, binding)
+    for stream in (1, 1, 2, 1):
+        prepared.launch(binding.pointers, stream)
+    driver.kept = []
+    prepared.launch(binding.pointers, 3)
+    assert [c[0] for c in driver.calls] == ["stage0"] * 5
+    counts = [values_of(prepared, 0, c[-1])["w1"] for c in driver.calls]
+    assert counts[0] == counts[1] == counts[3] == counts[4] != counts[2]
+    assert [size for size, fill in driver.allocated if fill == 0] == [8, 8]
 
 
 def test_a_scatter_fills_memory_as_large_as_what_it_writes(compiler: Compiler) -> None:
@@ -169,7 +189,7 @@ def test_a_cubin_is_for_one_text_variant_and_target(tmp_path: Path) -> None:
     def source_and_variant(kernel: Kernel) -> tuple[TritonSource, Variant]:
         started = Launcher(FakeDriver())
         source = started.source(kernel, model.guess(kernel, (1000,)).form)
-        return source, Variant("kernel", "i32", (), 4, (), ())
+        return source, Variant("kernel", "i32", (), 4, 0, (), ())
 
     cubins = Cubins(tmp_path)
     source, made = source_and_variant(cases.activation("f4"))
@@ -177,7 +197,7 @@ def test_a_cubin_is_for_one_text_variant_and_target(tmp_path: Path) -> None:
     found = cubins.load(source, made, 90)
     assert found == Binary(b"x", "kernel", 1, 2, (3, 4), "")
     assert cubins.load(source, made, 100) is None
-    assert cubins.load(source, Variant("kernel", "i64", (), 4, (), ()), 90) is None
+    assert cubins.load(source, Variant("kernel", "i64", (), 4, 0, (), ()), 90) is None
     assert cubins.load(source_and_variant(cases.activation("f8"))[0], made, 90) is None
     (entry,) = tmp_path.glob("*.entry")
     damaged = bytearray(entry.read_bytes())
@@ -185,6 +205,36 @@ def test_a_cubin_is_for_one_text_variant_and_target(tmp_path: Path) -> None:
     entry.write_bytes(damaged)
     assert cubins.load(source, made, 90) is None
     assert not entry.exists()
+
+
+@pytest.mark.parametrize("name", ["activation", "softmax", "sum", "put", "several"])
+def test_a_module_on_disk_is_launched_as_it_was_emitted(tmp_path: Path, name: str) -> None:
+    kernel = {
+        "activation": cases.activation("c8"),
+        "softmax": cases.softmax("f4", "pr", keep=True),
+        "sum": cases.reduction("sum", "f4", "rp", where=True),
+        "put": cases.put("f4", masked=True),
+        "several": cases.several("prp"),
+    }[name]
+    for form in forms(kernel):
+        watched: Watched
+        for watched in ("", "apart"):
+            made = emit(kernel, form, watched)
+            Sources(tmp_path).store(kernel, watched, made)
+            found = Sources(tmp_path).load(kernel, form, watched)
+            assert found == replace(made, functions=tuple(replace(f, text="") for f in made.functions))
+    assert Sources(tmp_path).load(kernel._replace(scalars=("f4",)), form, "") is None
+
+
+def test_a_process_that_finds_a_module_on_disk_does_not_emit_it(
+    compiler: Compiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, binding = cases.softmax("f4", "pr", keep=True), Binding((100, 100), (16, 32), ((400, 4),) * 2, ())
+    for _ in range(2):
+        driver = FakeDriver()
+        Prepared(Launcher(driver, Cubins(tmp_path), stored=Sources(tmp_path)), kernel, binding).launch((16, 32))
+        assert [call[0] for call in driver.calls] == ["kernel"]
+        monkeypatch.delattr(launcher, "emit", raising=False)
 
 
 WARM = """
