@@ -271,16 +271,11 @@ class _Call:
                 return NotImplemented
             if found is NotImplemented:
                 return NotImplemented
-<<<<<<< HEAD
-            made = _wrapped(found, place)
+            made = self.laid_out(found, place)
         read, written = sum([node.key.spec.nbytes for node in nodes]), getattr(found, "nbytes", 0)
         if ledger.listening:
             place.wait()
         ledger.library_call(self.name, read, written, seconds=perf_counter() - start, start=start)
-=======
-            made = self.laid_out(found, place)
-        ledger.library_call(self.name, sum([node.key.spec.nbytes for node in nodes]), getattr(found, "nbytes", 0))
->>>>>>> 95bc9006bb9faea8fad077b671491b18ec24d695
         return made
 
     def laid_out(self, found: Any, place: Device) -> Any:
