@@ -301,9 +301,25 @@ def _put_quickly(array: ndarray, key: Any, new: Any) -> bool:
     return True
 
 
+def _put_number_under_mask(array: ndarray, key: ndarray, new: Any) -> bool:
+    """Records the usual masked write: a number, under a mask of the array's shape; neither shares its value."""
+    root, mask = array._node, key._node
+    if root is None or mask is None or type(new) is not float:
+        return False
+    spec, over = root.key.spec, mask.key.spec
+    if spec.code != "f8" or over.code != "b1" or over.shape != spec.shape or not spec.size or not spec.shape:
+        return False
+    if spec.size < config.eager_below and (root.data is not None or mask.data is not None):
+        return False
+    write(array, new, mask)
+    return True
+
+
 def put(array: ndarray, key: Any, new: Any) -> None:
     """`array[key] = new`."""
-    if array._np is None and _put_quickly(array, key, new):
+    if array._np is None and (
+        _put_number_under_mask(array, key, new) if type(key) is ndarray else _put_quickly(array, key, new)
+    ):
         return
     if array._np is not None:
         take_over(array)  # the write is then recorded
