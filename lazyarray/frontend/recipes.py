@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.loops import MEMO_LIMIT, NUMBERS
+from lazyarray.frontend.loops import NUMBERS
 from lazyarray.frontend.quick import Fields, known, limits, managed, record_node  # cimport
 from lazyarray.frontend.rebase import Warnings
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
@@ -32,7 +32,11 @@ PURE: Final = frozenset(
     "sum prod min max amin amax any all ptp count_nonzero cumsum cumprod mean var std where clip".split()
 )
 _NUMBERS: Final = NUMBERS
+_COMPLEX: Final = (complex, np.complexfloating)
 _NAMES: Final = frozenset({str, type(None), bool, type, *[type(np.dtype(code)) for code in "?bhilqBHILQefdFD"]})
+_NEVER: Final = object()  # what has been seen never, and once
+_ONCE: Final = object()
+LIMIT: Final = 4096  # calls that are kept of one function
 _SAFE: Final = 65504.0  # beyond it NumPy may warn where a constant meets float16
 _next_sequence: Final[Callable[[], int]] = node_module._sequence
 
@@ -49,13 +53,16 @@ class Step:
 
 
 class Recipes:
-    """What the calls of one function recorded, by what they were given; None for calls that have no recipe."""
+    """What the calls of one function recorded, by what they were given; None for calls that have no recipe.
+
+    A recipe is made when a call comes for the second time: of views that change from call to call none is.
+    """
 
     __slots__ = ("function", "known")
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function  # serves the calls that have none
-        self.known: dict[Any, tuple[tuple[Step, ...], bool] | None] = {}
+        self.known: dict[Any, Any] = {}
         _all.append(self)
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -64,13 +71,17 @@ class Recipes:
         token = token_of(args, kwargs, nodes)
         if token is None:
             return self.function(*args, **kwargs)
-        if token not in self.known:
+        recipe = self.known.get(token, _NEVER)
+        if recipe is _ONCE:
             return learn(self, token, nodes, args, kwargs)
-        recipe = self.known[token]
-        if recipe is None:
-            nodes.clear()  # who evaluates finds no more references to them than the program's
-            return self.function(*args, **kwargs)
-        return follow(recipe, nodes)
+        if recipe is not None and recipe is not _NEVER:
+            return follow(recipe, nodes)
+        if recipe is _NEVER:
+            if len(self.known) >= LIMIT:
+                self.known.clear()
+            self.known[token] = _ONCE
+        nodes.clear()  # who evaluates finds no more references to them than the program's
+        return self.function(*args, **kwargs)
 
 
 _all: list[Recipes] = []
@@ -103,7 +114,7 @@ def _describe(item: Any, found: list[Any], nodes: list[Any]) -> bool:
         return _describe_array(item, found, nodes)
     if kind in _NUMBERS and kind is not bool:
         # Equal keys are one key, whatever their types and the sign of a zero; NaN equals nothing.
-        if item != item or isinstance(item, complex):
+        if item != item or isinstance(item, _COMPLEX):
             return False
         found.append(kind)
         found.append(item if item else str(item))
@@ -167,8 +178,6 @@ def learn(recipes: Recipes, token: Any, nodes: list[Any], args: tuple[Any, ...],
         [result is item for item in (*args, *kwargs.values())]
     ):
         recipe = _recipe_of(result, nodes, start, before[2])
-    if len(recipes.known) >= MEMO_LIMIT:
-        recipes.known.clear()
     recipes.known[token] = recipe
     return result
 
@@ -193,7 +202,7 @@ def _recipe_of(result: Any, operands: list[Any], start: int, state: Any) -> tupl
         if (node.key.raises and node.errors is not state) or is_joined(node):
             return None
         numbers = [arg for arg in node.args if type(arg) is not Node]
-        if narrow and any([isinstance(number, float) and not abs(number) <= _SAFE for number in numbers]):
+        if narrow and any([isinstance(number, float | int) and not abs(number) <= _SAFE for number in numbers]):
             return None
         steps.append(
             Step(

@@ -59,6 +59,10 @@ def where(condition: Any, x: Any = _ABSENT, y: Any = _ABSENT, /) -> Any:
         like = np.zeros((), node.dtype)
         strong = [np.where(True, c, like)[()] if type(c) is int else c for c in choices]
         node = map_("where", (mask, *strong))
+    elif node.dtype.char in "efF":
+        for c in choices:
+            if type(c) is int and abs(c) > np.finfo(node.dtype).max:
+                np.where(True, c, np.zeros((), node.dtype))  # NumPy's warning; of floats the kernel tells it
     return from_node(node) if perm is None else from_node_as(node, perm)
 
 
