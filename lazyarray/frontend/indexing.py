@@ -348,6 +348,8 @@ def put(array: ndarray, key: Any, new: Any) -> None:
         to_numpy(array)[memory_key(key)] = to_memory(new)  # NumPy's rules for arrays put into one element
         return
     operand = as_operand(new)
+    if isinstance(operand, np.integer) and type(new) not in NUMBERS and array.dtype.kind in "iu":
+        operand = operand.astype(array.dtype)  # an array of no axes wraps around, where a scalar does not fit
     if operand is None or (type(operand) is not Node and array.dtype.kind != "c" and np.iscomplexobj(operand)):
         to_numpy(array)[memory_key(key)] = to_memory(new)
         return

@@ -61,8 +61,8 @@ def where(condition: Any, x: Any = _ABSENT, y: Any = _ABSENT, /) -> Any:
         node = map_("where", (mask, *strong))
     elif node.dtype.char in "efF":
         for c in choices:
-            if type(c) is int and abs(c) > np.finfo(node.dtype).max:
-                np.where(True, c, np.zeros((), node.dtype))  # NumPy's warning; of floats the kernel tells it
+            if type(c) in WEAK and float(np.finfo(node.dtype).max) < abs(c) < np.inf:
+                np.where(True, c, np.zeros((), node.dtype))  # NumPy's warning
     return from_node(node) if perm is None else from_node_as(node, perm)
 
 

@@ -62,3 +62,13 @@ def test_a_number_of_numpys_before_an_array_is_recorded_at_the_users_line() -> N
     y = numpy.float64(3.0) * x
     (kernel,) = np.explain(y).kernels
     assert [(o.name, o.line.text) for o in kernel.operations if o.line] == [("multiply", "y = numpy.float64(3.0) * x")]
+
+
+def test_an_array_of_no_axes_wraps_around_where_a_scalar_does_not_fit() -> None:
+    for space in (numpy, np):
+        target = space.zeros((3, 4), "i1") * space.ones((), "i1")
+        target[1, 2] = space.array(2**31 - 2, "i4")
+        target[0] = space.array(300)
+        assert target.tolist() == [[44] * 4, [0, 0, -2, 0], [0] * 4]
+        with pytest.raises(OverflowError, match="Python integer 300 out of bounds for int8"):
+            target[0, 0] = numpy.int32(300)

@@ -218,8 +218,9 @@ def bound_add(step: Step, operands: list[Operand], out: Operand) -> Bound:
 
 
 def bound_multiply(step: Step, operands: list[Operand], out: Operand) -> Bound:
+    # NumPy multiplies single complex numbers, in place above all, and what runs backwards in another loop.
     plain = out.kind == "c" and (
-        all(o.array.ndim == 0 for o in operands) or any(min(o.array.strides, default=0) < 0 for o in operands)
+        all(o.array.size == 1 for o in operands) or any(min(o.array.strides, default=0) < 0 for o in operands)
     )
     if all(o.bound.is_exact for o in operands) and not plain:
         return EXACT
