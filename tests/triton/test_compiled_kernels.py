@@ -46,3 +46,14 @@ def test_kernels_compile_and_approximate_nothing(share: str, tmp_path: Path) -> 
     assert "ld.global.L1::evict_first.L2::cache_hint.v4.b32" in memory["argmax rows", "kernel"]
     assert "ld.global.L1::evict_first.L2::cache_hint.v4.b32" in memory["column sum", "stage0"]
     assert {"ld.global.v2.b64", "st.global.v2.b64"} <= set(memory["activation f8", "kernel"])
+
+
+def test_what_interpreted_tests_launch_is_compiled_by_a_command() -> None:
+    settings = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
+    settings["PYTHONPATH"] = os.pathsep.join((str(ROOT), str(ROOT / "backends")))
+    chosen = ["tests/triton/test_interpreted_kernels.py", "-k", "test_elementwise_over_any_rank"]
+    command = [sys.executable, "-m", "tests.triton.compile_all", "--targets", "90", "--jobs", "1", *chosen]
+    done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert " variants of 4 kernels for sm_90: " in done.stdout
+    assert done.stdout.rstrip().endswith(", 0 failed")
