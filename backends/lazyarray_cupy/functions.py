@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import cupy
 import numpy as np
-from cupy.cuda import cub
 
 Function = Callable[..., Any]
 _MOST_COUNTED: Final = (1 << 31) - 1  # CUB counts as int
@@ -123,7 +122,7 @@ def _count_between(x: Any, edges: Any) -> Any:
     counts = cupy.zeros(edges.size - 1, np.int64)
     beyond = edges.copy()
     beyond[-1:] = cupy.nextafter(edges[-1:], cupy.full(1, np.inf, edges.dtype))
-    found = cub.cub_histogram(x, counts, beyond)
+    found = cupy.cuda.cub.cub_histogram(x, counts, beyond)
     return NotImplemented if found is None else found
 
 

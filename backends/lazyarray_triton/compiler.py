@@ -50,7 +50,7 @@ def compile_variant(functions: dict[str, Any], source: TritonSource, made: Varia
     options: dict[str, Any] = {"num_warps": made.warps, "enable_fp_fusion": False, "enable_reflect_ftz": False}
     if made.registers:
         options["maxnreg"] = made.registers
-    if source.watched == "apart" and not record.looks:
+    elif source.watched == "apart" and not record.looks:
         # What is noted of errors takes registers, and would leave room for fewer programs: a layer norm took twice as
         # long with 78 registers as with the 64 that it has otherwise.
         options["maxnreg"] = 64 if made.warps >= 16 or widest(source.kernel) > 4 else 56

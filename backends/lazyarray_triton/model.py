@@ -36,6 +36,7 @@ _AGAIN: Final = 32  # additions' worth of what is computed again for each elemen
 _JOINED: Final = 32  # results of segments for each thread of the program that puts them together
 _WAVES: Final = 8  # programs per multiprocessor of a split launch over columns
 _WARPS: Final = 64  # that a multiprocessor holds
+_REGISTERS: Final = 1 << 16  # that it has
 _MOST_SEGMENTS: Final = 1024  # results of segments are put together in one tile
 
 
@@ -177,6 +178,9 @@ def _rows(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiprocessor
         blocks = part
         if not any(s.scan is not None for s in kernel.stages):
             part = Blocks(1, 2 * y, 2 * _LOOP_WARPS)
+        elif watched and size <= 4:
+            # All programs run at once, as they do where nothing is noted: with 34 registers each, a quarter waits.
+            part = Blocks(1, y, _LOOP_WARPS, _REGISTERS // (_WARPS * 32))
     wanted = _WARPS // part.warps * multiprocessors // max(rows, 1)
     segments, length = cut_segments(reduced, wanted, part.y)
     if segments > 1:

@@ -80,3 +80,14 @@ def test_a_dump_holds_triton_source_and_ptx(run: str, tmp_path: Path) -> None:
     assert sorted(files) == ["asm-kernel.ptx", "cache-compiled.txt", "kernels-triton.py"]
     assert "@triton.jit\ndef kernel(a0, a1, a2, n0" in files["kernels-triton.py"]
     assert ".visible .entry kernel(" in files["asm-kernel.ptx"]
+
+
+def test_what_interpreted_tests_launch_is_compiled_by_a_command() -> None:
+    settings = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
+    settings["PYTHONPATH"] = os.pathsep.join((str(ROOT), str(ROOT / "backends")))
+    chosen = ["tests/triton/test_interpreted_kernels.py", "-k", "test_elementwise_over_any_rank"]
+    command = [sys.executable, "-m", "tests.triton.compile_all", "--targets", "90", "--jobs", "1", *chosen]
+    done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert " variants of 4 kernels for sm_90: " in done.stdout
+    assert done.stdout.rstrip().endswith(", 0 failed")
