@@ -180,6 +180,7 @@ def unasked_reasons(plan: Plan, sites: Sites, wanted: Wanted, used: frozenset[in
     """Results that were not asked for; what is kept of small ones costs nothing and is not told."""
     asked, along, readers, holders = wanted
     found, fresh = [], made_first(plan)
+    olds = {step.old for step in plan.steps if isinstance(step, ClaimStep)}
     for place, slot in enumerate(plan.outputs[asked:], asked):
         if slot in plan.outputs[:asked]:
             continue
@@ -190,7 +191,8 @@ def unasked_reasons(plan: Plan, sites: Sites, wanted: Wanted, used: frozenset[in
             found.append(Reason(what, why, edit_for(why), line, "evaluation", size))
         elif slot in fresh and slot not in used and prod(plan.shapes[slot]) > SMALL_RESULT:
             what = f"{bytes_text(size)} in memory that nobody asked for"
-            found.append(Reason(what, NAMED, edit_for(NAMED), line, "materialisation", size))
+            why = NAMED if olds.isdisjoint(plan.entries[slot].args) else READ_FIRST
+            found.append(Reason(what, why, edit_for(why), line, "materialisation", size))
     return found
 
 

@@ -37,4 +37,4 @@ def is_assignment(site: Site | None) -> bool:
     code, at = site[0].co_code, site[1]
     while dis.opname[code[at]] == "CACHE":  # of the instruction before
         at -= 2
-    return dis.opname[code[at]] == "STORE_SUBSCR"
+    return dis.opname[code[at]] in ("STORE_SUBSCR", "STORE_SLICE")  # slices have an instruction of their own since 3.12

@@ -14,8 +14,10 @@ cpdef bint reduces(list closure) except -1
 cpdef set overwritten(list closure)
 @cython.locals(node=Node, given=Node, values=list, held=dict, place=Py_ssize_t)
 cpdef dict held_by(list nodes)
-@cython.locals(target=Node, node=Node, place=Py_ssize_t, named=bint, asked=bint, surviving=bint, again=long, kept=list)
+@cython.locals(target=Node, node=Node, place=Py_ssize_t, named=bint, asked=bint, surviving=bint, again=long, kept=list, olds=set)
 cpdef tuple named_and_dear(list closure, list targets)
+@cython.locals(given=Node)
+cdef bint saves_a_copy(Node node, set olds) except -1
 @cython.locals(node=Node, given=Node, args=tuple)
 cdef int count_uses(list closure) except -1
 @cython.locals(node=Node, given=Node, place=Py_ssize_t, held=set)

@@ -83,9 +83,10 @@ def named_and_dear(closure: list[Node], targets: list[Node]) -> tuple[list[Node]
     is written over how many references to it end with this evaluation.
 
     Kept the first time: what is dear to compute again from memory (reductions, library calls, transcendental chains)
-    and updates, whose old memory is gone afterwards. Cheap ones are kept the second time, so that nothing is computed
-    more than twice.
+    and updates, whose old memory is gone afterwards; and what reads memory that is written over, which would have to be
+    copied for it. Cheap ones are kept the second time, so that nothing is computed more than twice.
     """
+    olds = overwritten(closure)
     # No variable may still refer to a node when references to it are counted.
     count_uses(closure)
     for target in targets:
@@ -102,7 +103,7 @@ def named_and_dear(closure: list[Node], targets: list[Node]) -> tuple[list[Node]
         if node.visits and not asked and node.key.kind == "roll":
             again = EXPENSIVE  # what is computed of it is cut into pieces in memory, which would be made a third time
         if not asked and named:
-            if again >= EXPENSIVE or node.visits:
+            if again >= EXPENSIVE or node.visits or (olds and saves_a_copy(node, olds)):
                 kept.append(node)
                 again = 0
                 asked = True
@@ -114,6 +115,18 @@ def named_and_dear(closure: list[Node], targets: list[Node]) -> tuple[list[Node]
     if surviving:
         leave_uses(closure)
     return kept, uses_of_old(closure)
+
+
+def saves_a_copy(node: Node, olds: set[int]) -> bool:
+    """True for what is computed right of a value that is written over, and takes no more memory than a copy of that."""
+    if node.key.kind != "map":
+        return False
+    for arg in node.args:
+        if type(arg) is Node and id(arg) in olds:
+            given: Node = arg
+            if node.key.spec.nbytes <= given.key.spec.nbytes:
+                return True
+    return False
 
 
 def count_uses(closure: list[Node]) -> None:

@@ -388,6 +388,32 @@ def test_a_write_in_place_is_no_new_memory() -> None:
     assert not [reason for reason in np.explain(x).reasons if reason.kind == "materialisation"]
 
 
+def test_a_copy_that_the_program_makes_before_it_writes_is_the_only_one() -> None:
+    def relax(p: np.ndarray) -> np.ndarray:
+        old = p.copy()
+        p[1:-1, 1:-1] = (old[1:-1, 2:] + old[1:-1, :-2]) * 0.5
+        np.evaluate(p)
+        return old
+
+    p = np.evaluate(source(400) + 0.0)
+    before = p.to_numpy().copy()
+    found = np.explain(relax, p)
+    assert [[o.name for o in kernel.operations] for kernel in found.kernels] == [
+        ["copy"],
+        ["add", "multiply", "update"],
+    ]
+    (kept,) = [reason for reason in found.reasons if reason.kind != "cut"]
+    assert (kept.nbytes, kept.why) == (
+        p.nbytes,
+        "it reads memory that is written over: computed before, it saves a copy",
+    )
+    wanted = before.copy()
+    old = relax(np.array(before))
+    wanted[1:-1, 1:-1] = (before[1:-1, 2:] + before[1:-1, :-2]) * 0.5
+    assert numpy.array_equal(p, wanted)
+    assert numpy.array_equal(old, before)
+
+
 def test_an_array_that_the_program_fills_is_asked_for() -> None:
     x = source(400)
     out = np.empty_like(x)
