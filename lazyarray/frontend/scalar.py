@@ -310,13 +310,22 @@ def _unary(name: str, python: Callable[[Any], Any]) -> Any:
     return method
 
 
+def _is_complex(number: Any) -> bool:
+    return isinstance(number, complex | np.complexfloating) or (type(number) is LazyScalar and number.dtype.kind == "c")
+
+
 def _record(name: str, python: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     from lazyarray.frontend.record import map_, power_is_refused
 
     operands = tuple([a._node if type(a) is LazyScalar else a for a in args])
     try:
         # NumPy's scalars take C's `pow`, which is not the loop of its ufunc.
-        if power_is_refused(name, operands) or (name == "power" and config.numerics == "numpy"):
+        # Their complex products are rounded otherwise than an array's, too.
+        if (
+            power_is_refused(name, operands)
+            or (name == "power" and config.numerics == "numpy")
+            or (name == "multiply" and all([_is_complex(a) for a in args]))
+        ):
             raise TypeError(name)
         node = map_(name, operands)
     except (TypeError, OverflowError, ValueError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -72,3 +73,17 @@ def test_an_array_of_no_axes_wraps_around_where_a_scalar_does_not_fit() -> None:
         assert target.tolist() == [[44] * 4, [0, 0, -2, 0], [0] * 4]
         with pytest.raises(OverflowError, match="Python integer 300 out of bounds for int8"):
             target[0, 0] = numpy.int32(300)
+
+
+def test_constants_of_two_widths_are_two_vectors() -> None:
+    """Zero is spelled alike in float and double: the imaginary parts of what is compared and of what is stored."""
+    found = []
+    for space in (numpy, np):
+        z = space.array(numpy.linspace(-1, 1, 37).astype("c8")) * space.ones((), "c8")
+        bound, low = space.array([0.25]) * space.ones(1), space.array([-3]) * space.ones(1, int)
+        repr((z, bound, low))  # in memory
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy's, of the part of `out` that it reads into its buffer
+            space.maximum(low, bound, out=z, where=z < bound)
+        found.append(numpy.asarray(z).tolist())
+    assert found[0] == found[1]

@@ -168,3 +168,13 @@ def test_calling_the_class_of_a_scalar_makes_numpys_scalar() -> None:
 def test_a_scalar_is_indexed_by_scalars_as_numpys_is(eager_below: int) -> None:
     for flag in (True, False):
         agree(lambda np, flag=flag: np.data([2.5]).sum()[np.data([flag]).all()], eager_below)
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_products_of_two_complex_scalars_are_rounded_as_numpys_scalars_are(dtype: str) -> None:
+    data = numpy.random.default_rng(3).standard_normal((40, 4)).view("c16").astype(dtype)
+    with lazyarray.config.set(eager_below=0):
+        own = lazyarray.asarray(data) * lazyarray.ones((), dtype)
+        for row, mine in zip(data, own, strict=True):
+            want, have = row.max() * row.min(), mine.max() * mine.min()
+            assert numpy.asarray(have).tobytes() == want.tobytes()

@@ -33,7 +33,7 @@ class Scope:
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
-        self.splats: dict[tuple[str, int], AnyValue] = {}
+        self.splats: dict[tuple[str, str, int], AnyValue] = {}
 
 
 class Frame:
@@ -166,7 +166,7 @@ class Frame:
             return Complex(re, im)
         if value.lanes == lanes:
             return value
-        key = (value.ref, lanes)
+        key = (value.ref, value.code, lanes)  # constants of two dtypes are spelled alike
         found = scope.splats.get(key)
         if found is None:
             with self.hoisted(scope):
