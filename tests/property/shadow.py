@@ -250,11 +250,11 @@ def bound_transcendental(step: Step, operands: list[Operand], out: Operand) -> B
             raise Refused("a steep function of an inexact value")
         steep = max(1.0, out.largest) if name == "exp" else 1.0
         return Bound(0, 2 * steep * operands[0].error + 8 * epsilon(out.dtype) * max(out.largest, 1.0))
+    coarsest = max(epsilon(out.dtype), *(epsilon(loop_dtype(o.dtype)) for o in operands))
     if out.kind == "c":
         if not numpy.isfinite(out.array).all():
             raise Refused("a complex function at its edge")
-        return Bound(TRANSCENDENTAL_ULP, 16 * epsilon(out.dtype) * out.largest)
-    coarsest = max(epsilon(out.dtype), *(epsilon(loop_dtype(o.dtype)) for o in operands))
+        return Bound(TRANSCENDENTAL_ULP, 16 * coarsest * out.largest)
     size = CANCELLED.get(name, 0.0) + (0.0 if coarsest == epsilon(out.dtype) else out.largest)
     return Bound(TRANSCENDENTAL_ULP, TRANSCENDENTAL_ULP * coarsest * size)
 
