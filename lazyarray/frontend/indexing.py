@@ -303,8 +303,10 @@ def _put_quickly(array: ndarray, key: Any, new: Any) -> bool:
 
 def _put_number_under_mask(array: ndarray, key: ndarray, new: Any) -> bool:
     """Records the usual masked write: a number, under a mask of the array's shape; neither shares its value."""
+    if key._np is not None or type(new) is not float:
+        return False
     root, mask = array._node, key._node
-    if root is None or mask is None or type(new) is not float:
+    if root is None or mask is None:
         return False
     spec, over = root.key.spec, mask.key.spec
     if spec.code != "f8" or over.code != "b1" or over.shape != spec.shape or not spec.size or not spec.shape:
