@@ -16,7 +16,7 @@ from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime import backend
-from lazyarray.runtime.floating import Last, error_state, join, must_run_now
+from lazyarray.runtime.floating import LAST, error_state, join, must_run_now
 from lazyarray.runtime.ledger import ledger
 
 _nparray: Final = np.ndarray
@@ -111,7 +111,7 @@ def eager(name: str) -> Any:
     if config.numerics != "fast":
         return None
     state = error_state()
-    if state is not Last.waits and must_run_now(state):
+    if state is not LAST.waits and must_run_now(state):
         return None
     try:
         return _EAGER[config.backend][name]

@@ -1,10 +1,11 @@
 # C's side of `quick.py`.
 cimport cython
 
-from lazyarray.ir.node cimport Key, Node
-from lazyarray.native.primitives cimport create, same_shape, site_here, size_of_memory
+from lazyarray.ir.node cimport Key, Node, next_sequence
+from lazyarray.native.primitives cimport create, same_shape, site_here, size_of_memory, weak
 
 
+from lazyarray.runtime.floating cimport Last
 from lazyarray.native.recycled cimport quicken, quicken_below, recycle, reused
 
 
@@ -14,6 +15,7 @@ cdef class Limits:
 cdef class Op:
     cdef public object compute, in_place, memo, name, own, reflected, slow, swift
     cdef public dict known
+    cdef public tuple last
     cdef public bint reads_exponents
 
 cdef class Known:
@@ -29,10 +31,12 @@ cdef Known known
 cdef type _nparray
 cdef object FLOAT64
 cdef list _tape
+cdef Last _last
 cdef Py_ssize_t _TAPE_LIMIT
 cdef dict _VIEW_KEYS
 
-cdef _key_of(Op op, tuple operands)
+@cython.locals(last=tuple)
+cdef _key_of(Op op, left, right)
 cdef _own_of(Op op, a, b)
 
 @cython.locals(size=Py_ssize_t, extent=Py_ssize_t, place=Py_ssize_t)
@@ -54,9 +58,9 @@ cpdef unary(Op op, Fields self, int plain, int compiled)
 cpdef binary(Op op, Fields self, other, int plain, int compiled)
 @cython.locals(left=Node, right=Node, second=Fields)
 cdef _record_binary(Op op, Fields self, other, int plain, int compiled)
-@cython.locals(right=Node)
 cpdef reflected(Op op, Fields self, other)
-@cython.locals(right=Node)
 cpdef of_number(Op op, Fields self, number)
+@cython.locals(right=Node)
+cdef _record_reflected(Op op, Fields self, number)
 @cython.locals(limit=Py_ssize_t, left=Node, node=Node, second=Fields)
 cpdef in_place(Op op, Fields self, other)

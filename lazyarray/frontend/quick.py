@@ -5,9 +5,7 @@ One of the modules that may run compiled (see `lazyarray/native`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
-from weakref import ref
 
 import numpy as np
 
@@ -15,18 +13,18 @@ from lazyarray.config import config
 from lazyarray.frontend.loops import MEMO_LIMIT, NUMBERS, Ranged
 from lazyarray.ir import node as node_module
 from lazyarray.ir.index_map import is_identity
-from lazyarray.ir.node import Key, Node  # cimport
-from lazyarray.native.primitives import create, same_shape, site_here, size_of_memory  # cimport
+from lazyarray.ir.node import Key, Node, next_sequence  # cimport
+from lazyarray.native.primitives import create, same_shape, site_here, size_of_memory, weak  # cimport
 from lazyarray.native.recycled import quicken, quicken_below, recycle, reused  # cimport
 from lazyarray.runtime import evaluate as boundary
-from lazyarray.runtime.floating import Last, error_state
+from lazyarray.runtime.floating import LAST, error_state
 
 _nparray: Final = np.ndarray
-_next_sequence: Final[Callable[[], int]] = node_module._sequence
 _NUMBERS: Final = NUMBERS
 _DOUBLE: Final = np.dtype(float)
 FLOAT64: Final = np.float64
 _ZERO: Final = np.float64(0.0)
+_last: Final = LAST
 _tape: Final = node_module.TAPE
 _TAPE_LIMIT: Final = boundary.TAPE_LIMIT
 
@@ -59,7 +57,9 @@ _follow()
 class Op:
     """An operator or ufunc of one or two arguments: what runs on memory, and who serves unusual operands."""
 
-    __slots__ = ("compute", "in_place", "known", "memo", "name", "own", "reads_exponents", "reflected", "slow", "swift")
+    __slots__ = (
+        "compute", "in_place", "known", "last", "memo", "name", "own", "reads_exponents", "reflected", "slow", "swift",
+    )  # fmt: skip
 
     def __init__(self, name: str, compute: Any, memo: Any, own: Any = None, slow: Any = None) -> None:
         self.name = name
@@ -72,6 +72,8 @@ class Op:
         self.reads_exponents = name == "power"  # of integers: these go the general way where they are recorded
         self.reflected: Any = None
         self.in_place: Any = None
+        # The operands last asked for, and what the memo had of them: a loop asks for the same again.
+        self.last: tuple[Any, Any, Any] = (None, None, None)
 
 
 class Known:
@@ -140,13 +142,13 @@ def record_node(key: Key, args: tuple[Any, ...], site: Any) -> Node:
     node.errors = None
     node.made = None
     node.site = site
-    node.sequence = _next_sequence()
+    node.sequence = next_sequence()
     node.visits = node.mark = 0
-    _tape.append(ref(node))
+    _tape.append(weak(node))
     if key.raises:
         state = error_state()
         node.errors = state
-        if state is not Last.waits:
+        if state is not _last.waits:
             known.note_errors(node)
     if len(_tape) >= _TAPE_LIMIT:
         boundary.flush()
@@ -198,10 +200,17 @@ def node_of(array: Fields, site: Any) -> Node | None:
     return node
 
 
-def _key_of(op: Op, operands: tuple[Any, ...]) -> Any:
-    """What the op's memo has of the operands, worked out if they are new."""
+def _key_of(op: Op, left: Any, right: Any) -> Any:
+    """What the op's memo has of its operands, or of one and None; worked out if they are new."""
+    last = op.last
+    if left is last[0] and right is last[1]:
+        return last[2]
+    operands = (left,) if right is None else (left, right)
     found = op.known.get(operands)
-    return op.memo[operands] if found is None else found
+    if found is None:
+        found = op.memo[operands]
+    op.last = (left, right, found)
+    return found
 
 
 def _in_range(key: Any, number: Any) -> Any:
@@ -215,12 +224,12 @@ def _own_of(op: Op, a: Any, b: Any) -> Any:
     """The ufunc that has compiled kernels' bits for the operands; `b`: None for one operand, or an array or number."""
     if a.dtype is not _DOUBLE or not (b is None or type(b) is float or (type(b) is _nparray and b.dtype is _DOUBLE)):
         return (op.own(op.name, a) if b is None else op.own(op.name, a, b)) or op.compute
-    if op.swift is not None and error_state() is Last.waits:
+    if op.swift is not None and error_state() is _last.waits:
         return op.swift
     found = op.own(op.name, a) if b is None else op.own(op.name, a, b)
     if found is None:
         return op.compute
-    if op.swift is None and error_state() is Last.waits:
+    if op.swift is None and error_state() is _last.waits:
         op.swift = found
         _swift.append(op)
     return found
@@ -245,17 +254,8 @@ def broadcast_size(a: Any, b: Any) -> int:
 
 def of_float(op: Op, number: Any) -> Any:
     """`op` of a float, Python's or NumPy's."""
-    if op.own is None:
-        return op.compute(number)
-    if op.swift is None or error_state() is not Last.waits:
-        found = op.own(op.name, _ZERO)
-        if found is None:
-            return op.compute(number)
-        if error_state() is not Last.waits:
-            return found(number)
-        op.swift = found
-        _swift.append(op)
-    return op.swift(number)
+    compute = op.compute if op.own is None else _own_of(op, _ZERO, None)
+    return compute(number)
 
 
 def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
@@ -276,7 +276,7 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
     value = node_of(self, site)
     if value is None:
         return op.slow(self)
-    key = _key_of(op, (value.key.spec,))
+    key = _key_of(op, value.key.spec, None)
     if type(key) is not Key or not key.spec.shape:
         return op.slow(self)
     return managed(record_node(key, (value,), site))
@@ -342,20 +342,20 @@ def _record_binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) 
             right = node_of(second, site)
             if right is None:
                 return op.slow(self, other)
-        key = _key_of(op, (left.key.spec, right.key.spec))
+        key = _key_of(op, left.key.spec, right.key.spec)
         args: Any = (left, right)
     elif kind is float:
-        key = _in_range(_key_of(op, (left.key.spec, float)), other)
+        key = _in_range(_key_of(op, left.key.spec, float), other)
         args = (left, other)
     elif kind is int and -128 <= other <= 127:
-        key = _in_range(_key_of(op, (left.key.spec, int)), other)
+        key = _in_range(_key_of(op, left.key.spec, int), other)
         args = (left, other)
     elif kind is known.scalar:
         right = other._node
-        key = _key_of(op, (left.key.spec, right.key.spec))
+        key = _key_of(op, left.key.spec, right.key.spec)
         args = (left, right)
     elif kind is not int and kind in _NUMBERS:
-        key = _in_range(_key_of(op, (left.key.spec, kind)), other)
+        key = _in_range(_key_of(op, left.key.spec, kind), other)
         args = (left, other)
     else:
         return op.slow(self, other)
@@ -376,12 +376,9 @@ def reflected(op: Op, self: Fields, other: Any) -> Any:
             return wrapped(found) if type(found) is _nparray else found
         a = None
     elif kind is float or kind is complex or (kind is int and -128 <= other <= 127):
-        site = site_here(2, 0)
-        right = node_of(self, site)
-        if right is not None:
-            key = _in_range(_key_of(op, (kind, right.key.spec)), other)
-            if type(key) is Key and key.spec.shape:
-                return managed(record_node(key, (other, right), site))
+        found = _record_reflected(op, self, other)
+        if found is not None:
+            return found
     return op.reflected(self, other)
 
 
@@ -389,11 +386,16 @@ def of_number(op: Op, self: Fields, number: Any) -> Any:
     """`op` over a number of NumPy's and an array that is recorded; None where that takes thought."""
     if self._np is not None or op.reads_exponents or (self._node is None and known.window(self) is not None):
         return None
-    site = site_here(2, 0)
+    return _record_reflected(op, self, number)
+
+
+def _record_reflected(op: Op, self: Fields, number: Any) -> Any:
+    """Records `op` over a number and an array; None where that takes thought."""
+    site = site_here(3, 0)
     right = node_of(self, site)
     if right is None:
         return None
-    key = _in_range(_key_of(op, (type(number), right.key.spec)), number)
+    key = _in_range(_key_of(op, type(number), right.key.spec), number)
     return managed(record_node(key, (number, right), site)) if type(key) is Key and key.spec.shape else None
 
 

@@ -18,9 +18,8 @@ from lazyarray.frontend.loops import NUMBERS
 from lazyarray.frontend.quick import Fields, known, limits, managed, record_node  # cimport
 from lazyarray.frontend.rebase import Warnings
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
-from lazyarray.ir import node as node_module
 from lazyarray.ir.index_map import size_of
-from lazyarray.ir.node import Key, Node  # cimport
+from lazyarray.ir.node import Key, Node, next_sequence  # cimport
 from lazyarray.native.primitives import frame_here  # cimport
 from lazyarray.runtime.device import in_use
 from lazyarray.runtime.evaluate import changes
@@ -38,7 +37,6 @@ _NEVER: Final = object()  # what has been seen never, and once
 _ONCE: Final = object()
 LIMIT: Final = 4096  # calls that are kept of one function
 _SAFE: Final = 65504.0  # beyond it NumPy may warn where a constant meets float16
-_next_sequence: Final[Callable[[], int]] = node_module._sequence
 
 
 class Step:
@@ -170,7 +168,7 @@ def follow(recipe: tuple[tuple[Step, ...], bool], nodes: list[Any]) -> Any:
 
 def learn(recipes: Recipes, token: Any, nodes: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What the function returns, of which a recipe is made."""
-    start = _next_sequence()
+    start = next_sequence()
     before = changes.count, Warnings.issued, error_state()
     result = recipes.function(*args, **kwargs)
     recipe = None

@@ -37,7 +37,7 @@ from lazyarray.ir.node import PINNED, TAPE, Key, Library, Node, Shape, Spec, rec
 from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
 from lazyarray.native.primitives import frame_here  # cimport
 from lazyarray.runtime import evaluate as boundary
-from lazyarray.runtime.floating import Last, error_state, must_run_now
+from lazyarray.runtime.floating import LAST, error_state, must_run_now
 from lazyarray.runtime.ledger import find_site
 
 
@@ -57,7 +57,7 @@ def flush_if_long() -> None:
 def note_errors(node: Node) -> None:
     """The node remembers NumPy's error state, or is evaluated now where that has to be obeyed at once."""
     node.errors = state = error_state()
-    if state is not Last.waits and must_run_now(state):
+    if state is not LAST.waits and must_run_now(state):
         boundary.evaluate_now(node)
 
 

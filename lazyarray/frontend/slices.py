@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from lazyarray.frontend.handle import Handle, serve
+from lazyarray.frontend.handle import serve
 from lazyarray.frontend.quick import Fields, known, limits  # cimport
 from lazyarray.frontend.regions import wakes
 from lazyarray.ir.index_map import IndexMap, c_strides
@@ -13,7 +13,6 @@ from lazyarray.native.primitives import bounds_of  # cimport
 from lazyarray.native.recycled import reused  # cimport
 from lazyarray.runtime.root import Root  # cimport
 
-_new: Final = Handle.__new__
 _make: Final = tuple.__new__
 
 
@@ -185,14 +184,7 @@ def rows(array: Any) -> Any:
     count, stride = shape[0], strides[0]
     shape, strides = shape[1:], strides[1:]
     for row in range(count):
-        result: Any = _new(core.ndarray)
-        result._np = None
-        result._node = None
-        result._base = base
-        result._map = _make(IndexMap, (offset + row * stride, shape, strides))
-        result._part = part
-        result._fixed = fixed
-        yield result
+        yield _shown(base, _make(IndexMap, (offset + row * stride, shape, strides)), part, fixed)
 
 
 serve(element=element, slice_at=slice_at, view_at=view_at)

@@ -2,6 +2,10 @@
 cimport cython
 
 
+cdef long long _sequence
+
+cpdef long long next_sequence() except -1
+
 cdef class Spec:
     cdef public object shape, dtype, code, size, nbytes, ndim
 
@@ -13,6 +17,7 @@ cdef class Key:
     cdef public bint reads_all, writes
 
 
+@cython.freelist(256)
 cdef class Node:
     cdef public Key key
     cdef public object args, data, remote, errors, made, site

@@ -28,7 +28,6 @@ An argument is a node or a Python/NumPy number.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Hashable
 from types import CodeType
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -121,7 +120,14 @@ class Library(NamedTuple):
 # The code object and instruction that recorded a node, and the globals there (where its warnings are registered).
 Site: TypeAlias = tuple[CodeType, int, dict[str, Any]]
 
-_sequence: Callable[[], int] = itertools.count().__next__
+_sequence = 0
+
+
+def next_sequence() -> int:
+    """The number of the next node to be made. Nothing is called in between: no other thread runs."""
+    global _sequence
+    _sequence += 1
+    return _sequence
 
 
 class Node:
@@ -139,7 +145,7 @@ class Node:
         self.remote: Any = None  # the value on a device (`runtime/device.py`), also besides `data`
         self.errors: Any = None  # NumPy's floating-point error state when it was recorded; None: tells nothing
         self.site = site
-        self.sequence = _sequence()
+        self.sequence = next_sequence()
         self.visits = 0
         # What one pass over the graph notes of its nodes; `mark` is the pass's number.
         self.mark = self.place = self.uses = self.cost = 0

@@ -218,6 +218,28 @@ cdef extern from *:
         return 0;
     }
 
+    /* `numpy.empty` of a plain shape and a dtype. */
+    static PyObject *lazyarray_empty_of(PyObject *shape, PyObject *dtype) {
+        npy_intp extents[NPY_MAXDIMS];
+        Py_ssize_t axis, rank = PyTuple_GET_SIZE(shape);
+        if (!PyArray_API && _import_array() < 0) return NULL;
+        for (axis = 0; axis < rank; axis++) {
+            extents[axis] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, axis));
+            if (extents[axis] == -1 && PyErr_Occurred()) return NULL;
+        }
+        Py_INCREF(dtype);
+        return PyArray_Empty((int)rank, extents, (PyArray_Descr *)dtype, 0);
+    }
+
+    static PyObject *lazyarray_weak(PyObject *item) { return PyWeakref_NewRef(item, NULL); }
+
+    /* What a weak reference refers to; None if that is gone. */
+    static PyObject *lazyarray_referent(PyObject *entry) {
+        PyObject *found = PyWeakref_GET_OBJECT(entry);
+        Py_INCREF(found);
+        return found;
+    }
+
     static size_t lazyarray_address_of(PyObject *a) { return (size_t)((PyArrayObject_fields *)a)->data; }
 
     /* The function of `type` that stands where `found` stands in `like`; NULL if there is none. */
@@ -267,6 +289,9 @@ cdef extern from *:
     object item_of "lazyarray_item_of" (object a, object key, object missing)
     bint put_item "lazyarray_put_item" (object a, object key, object value) except -1
     size_t address_of "lazyarray_address_of" (object a)
+    object empty_of "lazyarray_empty_of" (object shape, object dtype)
+    object weak "lazyarray_weak" (object item)
+    object referent "lazyarray_referent" (object entry)
     Py_ssize_t most_selected "lazyarray_most_selected" (object a, object key)
     object element_of "lazyarray_element_of" (object a, object key)
     int put_element "lazyarray_put_element" (object a, object key, object value) except -1

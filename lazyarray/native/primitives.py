@@ -9,6 +9,8 @@ import sys
 from typing import Any, Final
 from weakref import ref
 
+import numpy as np
+
 create: Final[Any] = object.__new__
 """An instance of a class whose `__new__` and `__init__` do not run. `create(cls)`"""
 
@@ -72,6 +74,20 @@ def address_of(data: Any) -> int:
     """Where a NumPy array's first element is."""
     address: int = data.__array_interface__["data"][0]
     return address
+
+
+def empty_of(shape: tuple[int, ...], dtype: Any) -> Any:
+    """A NumPy array of this shape with no values yet."""
+    return np.empty(shape, dtype)
+
+
+weak: Final = ref
+"""A weak reference to an object; None of a class derived from it."""
+
+
+def referent(entry: Any) -> Any:
+    """What a weak reference refers to; None if that is gone."""
+    return entry()
 
 
 def _names_element(a: Any, key: Any) -> bool:

@@ -53,14 +53,20 @@ error_state: Final = _state_reader()
 class Last:
     """The state last seen that lets operations wait: comparing with it is all that recording does."""
 
-    waits: Any = None
+    __slots__ = ("waits",)
+
+    def __init__(self) -> None:
+        self.waits: Any = None
+
+
+LAST: Final = Last()
 
 
 def must_run_now(state: Any) -> bool:
     """True when NumPy's present state `state` has to be obeyed at once."""
     if warned_of(state) == AT_ONCE:
         return True
-    Last.waits = state
+    LAST.waits = state
     return False
 
 
