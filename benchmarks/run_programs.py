@@ -1,8 +1,8 @@
 """Whole programs, NumPy beside lazyarray, one table: `python -m benchmarks.run_programs [--only TEXT] [--quick]`.
 
-Each program of `benchmarks/programs/` runs on both sides in one process, turn by turn, at two sizes; a time is a
-median and, for lazyarray, holds recording, scheduling and evaluating every result. The first run (with an empty cache
-on disk, then with the one that it left) and the peak memory are those of fresh processes.
+Each program of `benchmarks/programs/` runs on both sides in one process, turn by turn, at two sizes; a time is a median
+and, for lazyarray, holds recording, scheduling and evaluating every result. The first run and the peak memory are those
+of fresh processes, with an empty cache on disk and then with the one that it left: only the first loads LLVM.
 """
 
 import argparse
@@ -51,12 +51,13 @@ class Row:
     cold_ms: float | None
     warm_ms: float | None
     numpy_mib: float | None
+    cold_mib: float | None
     lazyarray_mib: float | None
     difference: str
 
     @property
     def over_mib(self) -> float | None:
-        """Peak memory over NumPy's."""
+        """Peak memory over NumPy's, with a filled cache."""
         if self.numpy_mib is None or self.lazyarray_mib is None:
             return None
         return self.lazyarray_mib - self.numpy_mib
@@ -106,17 +107,18 @@ def measure_first_runs(name: str, rounds: int) -> tuple[float, float]:
     return 1e3 * (statistics.median(cold) - numpys), 1e3 * (statistics.median(warm) - numpys)
 
 
-def measure_memory(name: str) -> tuple[float, float]:
-    """Mebibytes of the peak memory of both sides, at the large size."""
+def measure_memory(name: str) -> tuple[float, float, float]:
+    """Mebibytes of the peak memory at the large size: NumPy's, with an empty disk cache, and with a filled one."""
+    sides = ("numpy", "lazyarray", "lazyarray")
     with tempfile.TemporaryDirectory() as cache:
-        plain, lazy = (run_fresh(name, side, "large", cache)[1] / 2**20 for side in program.SIDES)
-    return plain, lazy
+        plain, cold, warm = (run_fresh(name, side, "large", cache)[1] / 2**20 for side in sides)
+    return plain, cold, warm
 
 
 def measure(name: str, quick: bool) -> Row:
     small, difference = time_program(name, "small", quick)
     if quick:
-        return Row(name, small, None, None, None, None, None, difference)
+        return Row(name, small, None, None, None, None, None, None, difference)
     gc.collect()
     large, of_large = time_program(name, "large", quick)
     gc.collect()
@@ -141,6 +143,7 @@ def format_row(row: Row) -> list[str]:
         format_optional(row.cold_ms),
         format_optional(row.warm_ms),
         format_optional(row.numpy_mib),
+        format_optional(row.cold_mib),
         format_optional(row.lazyarray_mib),
         format_optional(row.over_mib),
         str(shown.kernels),
@@ -161,7 +164,8 @@ HEADER = (
     "first run +ms",
     "with cache +ms",
     "peak: NumPy MiB",
-    "lazyarray MiB",
+    "first run MiB",
+    "with cache MiB",
     "over MiB",
     "kernels",
     "fallbacks",

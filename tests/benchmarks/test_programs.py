@@ -94,7 +94,8 @@ def test_the_command_prints_a_table() -> None:
 
 def test_the_table_holds_the_peak_memory_of_both_sides() -> None:
     times = run_programs.Times(1.0, 0.5, 1, 0, 1, {})
-    row = run_programs.Row("a", times, times, 1.0, 1.0, 100.0, 130.0, "")
+    row = run_programs.Row("a", times, times, 1.0, 1.0, 100.0, 190.0, 130.0, "")
     cells = dict(zip(run_programs.HEADER, run_programs.format_row(row), strict=True))
-    assert (cells["peak: NumPy MiB"], cells["lazyarray MiB"], cells["over MiB"]) == ("100", "130", "30")
-    assert run_programs.Row("a", times, None, None, None, None, None, "").over_mib is None
+    assert (cells["peak: NumPy MiB"], cells["first run MiB"]) == ("100", "190")
+    assert (cells["with cache MiB"], cells["over MiB"]) == ("130", "30")
+    assert run_programs.Row("a", times, None, None, None, None, None, None, "").over_mib is None

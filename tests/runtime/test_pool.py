@@ -127,6 +127,41 @@ def test_waste_is_bounded() -> None:
         assert pool_module._size_class(size) == size
 
 
+def test_a_smaller_array_takes_idle_memory_of_up_to_twice_its_size(pool: MemoryPool) -> None:
+    large, larger = pool.allocate((8 << 20,), "u1"), pool.allocate((9 << 20,), "u1")
+    where = address(large)
+    del large, larger
+    too_small = pool.allocate((3 << 20,), "u1")  # half of either is more
+    fits = pool.allocate((5 << 20,), "u1")  # the one that wastes less
+    assert address(fits) == where
+    assert pool.stats().reuses == 1
+    del fits, too_small
+    assert address(pool.allocate((8 << 20,), "u1")) == where  # as large as before
+
+
+def test_arrays_of_changing_sizes_hold_little_more_than_were_in_use_at_once() -> None:
+    pool = MemoryPool(max_idle=1 << 30)
+    for turn in range(40):
+        arrays = [pool.allocate(((60 - turn) << 20,), "u1") for _ in range(2)]
+        held = pool.stats()
+        assert held.bytes_in_use + held.bytes_idle <= held.bytes_peak + pool_module._SLACK
+        del arrays
+    for turn in range(20, 60):
+        arrays = [pool.allocate((turn << 20,), "u1") for _ in range(2)]
+        held = pool.stats()
+        assert held.bytes_in_use + held.bytes_idle <= held.bytes_peak + pool_module._SLACK
+        del arrays
+    assert pool.stats().bytes_peak <= 128 << 20
+
+
+def test_a_request_that_nobody_can_grant_leaves_the_bound(pool: MemoryPool) -> None:
+    with pytest.raises((MemoryError, ValueError)):
+        pool.allocate((1 << 50,), "f8")
+    assert pool.stats().bytes_peak == 0
+    kept = pool.allocate((1 << 20,), "u1")
+    assert pool.stats().bytes_peak == kept.nbytes
+
+
 def test_idle_bytes_are_bounded_and_the_oldest_go_first() -> None:
     pool = MemoryPool(max_idle=3 << 20)
     arrays = [pool.allocate((1 << 20,), "u1") for _ in range(5)]
