@@ -24,10 +24,10 @@ from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.device import Device, in_use, placement
 from lazyarray.runtime.device_run import DeviceRun
-from lazyarray.runtime.execute import Ready, Run  # cimport
+from lazyarray.runtime.execute import Ready, Run, layout_of  # cimport
 from lazyarray.runtime.floating import tell
 from lazyarray.runtime.ledger import ledger
-from lazyarray.runtime.pool import allocate
+from lazyarray.runtime.pool import reserve
 from lazyarray.schedule.plan import KernelStep
 
 TRACES_LIMIT: Final = 64  # kinds of arguments for which a function is recorded; then it is only called
@@ -105,7 +105,7 @@ class Trace:
         (step, *more) = self.plan.steps
         if more or type(step) is not KernelStep or self.device is not None:
             return
-        ready = self.plan.ready.get(id(step))
+        ready = layout_of(self.plan).readies[0]
         if ready is None or ready.blind or ready.rewrites or set(step.writes) != set(self.outputs):
             return
         places = {place: argument for place, argument in self.arguments}
@@ -113,10 +113,11 @@ class Trace:
         for slot in ready.slots:
             if slot in step.writes:
                 walks.append(-1 - step.writes.index(slot))
-            elif self.plan.origins[slot] in places:
-                walks.append(places[self.plan.origins[slot]])
             else:
-                return
+                origin = self.plan.origins[slot]
+                if origin is None or origin not in places:
+                    return
+                walks.append(places[origin])
         self.walks = tuple(walks)
         self.written = tuple([self.outputs.index(slot) for slot in step.writes])
         self.numbers = Run(self.plan, self.sources, self.backend).numbers(ready)
@@ -130,7 +131,7 @@ class Trace:
         found: list[Any] = [None] * len(self.written)
         for place in self.written:
             spec = self.keys[place].spec
-            found[place] = allocate(spec.shape, spec.dtype)
+            found[place] = reserve(spec.shape, spec.dtype, spec.nbytes)
         held: list[Any] = []  # nobody takes an argument's memory away meanwhile
         pointers: list[int] = []
         at = 0

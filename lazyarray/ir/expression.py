@@ -7,8 +7,7 @@ expressions, whatever the scalars in them.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from lazyarray.ir.node import Node, Spec  # cimport
@@ -34,12 +33,19 @@ class Expression(NamedTuple):
     outputs: tuple[int, ...]
 
 
-_passes: Callable[[], int] = itertools.count(1).__next__
+_passes = 0
+
+
+def next_pass() -> int:
+    """A mark that no node bears yet."""
+    global _passes
+    _passes += 1
+    return _passes
 
 
 def pending_closure(targets: Sequence[Node]) -> list[Node]:
     """All unevaluated nodes that the targets need, the targets included, in the order they were recorded."""
-    mark = _passes()
+    mark = next_pass()
     found: list[Node] = []
     stack: list[Node] = []
     for node in targets:
@@ -99,9 +105,8 @@ def capture(nodes: Sequence[Node], outputs: Sequence[Node]) -> tuple[Signature, 
     """
     items: list[Any] = []
     sources: list[Any] = []
-    codes: list[Any] = []  # per entry: the dtype code of a scalar, else None
-    floats: dict[int, int] = {}  # the positions of numbers that are one object, such as a constant of the program's
-    mark = _passes()
+    floats: dict[int, int] = {}  # where numbers stand as float64 that are one object, such as a program's constant
+    mark = next_pass()
     for node in nodes:
         key = node.key
         k = 0
@@ -112,29 +117,22 @@ def capture(nodes: Sequence[Node], outputs: Sequence[Node]) -> tuple[Signature, 
                     given.mark = mark
                     given.place = len(sources)
                     items.append(given.key.spec)
-                    codes.append(None)
                     sources.append(given)
                 at = given.place
             else:
                 at = -1
                 code = key.attr[1][k] if key.kind == "map" else key.spec.code  # type: ignore[index]
-                if type(arg) is float:
-                    at = floats.get(id(arg), -1)
-                    if at >= 0 and codes[at] != code:
-                        at = -1
-                    elif at < 0 and code == "f8":
-                        floats[id(arg)] = len(sources)
-                if at < 0:
+                if type(arg) is float and code == "f8":
+                    at = floats.setdefault(id(arg), len(sources))
+                if at < 0 or at == len(sources):
                     at = len(sources)
                     items.append(code)
-                    codes.append(code)
                     sources.append(arg)
             items.append(at)
             k += 1  # noqa: SIM113  (C counts faster than `enumerate`)
         node.mark = mark
         node.place = len(sources)
         items.append(key)
-        codes.append(None)
         sources.append(node)
     return (tuple(items), tuple([node.place for node in outputs])), sources
 

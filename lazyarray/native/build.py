@@ -31,6 +31,7 @@ MODULES: Final = (
     "lazyarray.frontend.callables",
     "lazyarray.ir.expression",
     "lazyarray.runtime.liveness",
+    "lazyarray.runtime.run",
     "lazyarray.runtime.execute",
     "lazyarray.runtime.evaluate",
     "lazyarray.runtime.floating",

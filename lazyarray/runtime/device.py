@@ -161,7 +161,7 @@ class Remote:
         self.device = device
         self.home = home
         self.exported = False
-        _Seen.any = True
+        Seen.any = True
 
     @property
     def array(self) -> DeviceArray:
@@ -206,11 +206,11 @@ def reserve(device: Device, spec: Spec) -> Remote:
     made.device = device
     made.home = True
     made.exported = False
-    _Seen.any = True
+    Seen.any = True
     return made
 
 
-class _Seen:
+class Seen:
     any = False  # values have been on devices: leaves decide where an evaluation runs
     backend = ""  # the last backend that was asked for its kind of device
     kind: str | None = None
@@ -268,7 +268,7 @@ def names_device(name: str) -> bool:
 
 def in_use() -> bool:
     """True when there may be values on devices, or will be."""
-    return _Seen.any or config.device != HOST or hasattr(_loaded.get(config.backend), "device_kind")
+    return Seen.any or config.device != HOST or hasattr(_loaded.get(config.backend), "device_kind")
 
 
 def stays_home() -> bool:
@@ -292,10 +292,10 @@ def configured() -> Device | None:
     name = config.device
     if name != HOST:
         return open_device(name)
-    if config.backend != _Seen.backend:
-        _Seen.kind = getattr(load(config.backend), "device_kind", None)
-        _Seen.backend = config.backend
-    return None if _Seen.kind is None else open_device(_Seen.kind)
+    if config.backend != Seen.backend:
+        Seen.kind = getattr(load(config.backend), "device_kind", None)
+        Seen.backend = config.backend
+    return None if Seen.kind is None else open_device(Seen.kind)
 
 
 def placement(leaves: Iterable[Any]) -> Device | None:
@@ -303,7 +303,7 @@ def placement(leaves: Iterable[Any]) -> Device | None:
 
     None is the host. Values that were made on several devices do not meet unasked, as in the array API.
     """
-    if _Seen.any:
+    if Seen.any:
         found: Device | None = None
         for node in leaves:
             remote = node.remote if type(node) is Node else None

@@ -2,6 +2,7 @@
 cimport cython
 
 from lazyarray.native.primitives cimport count
+from lazyarray.runtime.run cimport AnyRun
 
 cdef class Ready:
     cdef public object launcher, refused
@@ -9,11 +10,9 @@ cdef class Ready:
     cdef public list watching
     cdef public Py_ssize_t words
 
-cdef class DeviceRun:
-    cdef public object plan, uses, device, free, flags, memo
-    cdef public list sources, memory, raised, specs
-    cdef public set done
-    cdef public dict taken
+cdef class DeviceRun(AnyRun):
+    cdef public object device, free, flags, memo
+    cdef public list specs
 
     cpdef step(self, step)
     cpdef value(self, Py_ssize_t slot)

@@ -37,6 +37,7 @@ from lazyarray.runtime.dump import saves_launches
 from lazyarray.runtime.floating import hand_over, modes_of, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.recovery import forget_old
+from lazyarray.runtime.run import AnyRun  # cimport
 from lazyarray.runtime.saved import save_launch
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.kernel import Binding
@@ -88,38 +89,19 @@ class Ready:
                     self.watching.append((program.words[target], equal.get(origin, [origin])))
 
 
-class DeviceRun:
+class DeviceRun(AnyRun):
     """One evaluation of a plan on a device: a value per slot."""
 
-    __slots__ = (
-        "device",
-        "done",
-        "flags",
-        "free",
-        "memo",
-        "memory",
-        "plan",
-        "raised",
-        "sources",
-        "specs",
-        "taken",
-        "uses",
-    )
+    __slots__ = ("device", "flags", "free", "memo", "specs")
 
     def __init__(self, plan: Plan, sources: list[Any], device: Device, uses: dict[int, int] | None = None) -> None:
-        self.plan = plan
-        self.uses = uses or {}  # id of a leaf -> references to it that end with this evaluation
-        self.sources = sources
+        AnyRun.__init__(self, plan, sources, uses)
         self.device = device
-        self.memory: list[Remote | None] = [None] * len(plan.shapes)
         specs = plan.ready.get(SPECS)
         if specs is None:
             codes = zip(plan.shapes, plan.codes, strict=True)
             specs = plan.ready[SPECS] = [spec_of(shape, dtype_of(code)) for shape, code in codes]
         self.specs = specs
-        self.done: set[int] = set()  # slots whose values are complete and not written over
-        self.taken: dict[int, int] = {}  # by slot to be written in place of another: that other one
-        self.raised: list[tuple[Node, int]] = []  # floating-point errors to be told, as NumPy's bits
         # Of runs that are recorded (`device_graphs.py`): by slot, whether a claim takes memory over; by id of a step,
         # where its words are.
         self.free: dict[int, bool] | None = None
@@ -158,7 +140,7 @@ class DeviceRun:
 
     def value(self, slot: int) -> Remote:
         """The slot's value on the device; inputs are sent there."""
-        found = self.memory[slot]
+        found: Remote | None = self.memory[slot]
         if found is None:
             source = self.source(slot)
             if type(source) is Node:

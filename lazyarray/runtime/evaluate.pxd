@@ -3,18 +3,38 @@ cimport cython
 
 from lazyarray.ir.node cimport Key, Node
 from lazyarray.runtime.ledger cimport Ledger
+from lazyarray.runtime.run cimport AnyRun
+
+cdef class Changes:
+    cdef public long long count, nbytes
+
+cdef class Settings:
+    cdef public object backend
+    cdef public bint home
+    cdef public long changes
 
 cdef Ledger ledger
+cdef Changes _changes
+cdef Settings _settings
 
 @cython.locals(absent=list, targets=list, node=Node)
 cpdef evaluate(nodes, reason=*, bint alone=*, bint stay=*)
-cpdef bint is_pending(Node node)
+@cython.locals(kept=list)
+cdef prune()
+cpdef bint is_pending(Node node) except -1
 @cython.locals(outputs=list, sources=list, node=Node)
 cpdef evaluate_pending(list targets, reason, bint alone=*)
-@cython.locals(closure=list, outputs=list, small=list, readers=list, holders=list, sources=list)
+@cython.locals(closure=list, outside=list, outputs=list, small=list, readers=list, holders=list, sources=list)
 cpdef tuple expression_for(list targets, bint alone, bint unasked=*)
-@cython.locals(node=Node)
-cpdef run_plan(run, list outputs, tuple wanted)
+@cython.locals(node=Node, found=list, mark=cython.longlong)
+cdef list others(list closure)
+@cython.locals(node=Node, found=list)
+cpdef list pending()
+@cython.locals(finished=bint)
+cpdef run_plan(AnyRun run, list outputs, tuple wanted)
+@cython.locals(taken=list, node=Node, slots=tuple, slot=Py_ssize_t, place=Py_ssize_t)
+cdef hand_out(AnyRun run, list outputs, tuple wanted, bint finished)
+cdef unshared(value, list taken)
 cpdef settle(Node node, value)
 @cython.locals(node=Node)
 cpdef tuple sites_of(list sources)

@@ -13,22 +13,26 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from weakref import WeakSet
 
 from lazyarray.config import config
-from lazyarray.ir.expression import Signature, capture, expression_of, pending_closure
+from lazyarray.ir.expression import Signature, expression_of
 from lazyarray.ir.node import PINNED, TAPE, Node
+from lazyarray.native.primitives import referent  # cimport
 from lazyarray.runtime.backend import current
-from lazyarray.runtime.device import Remote, fetch, placement
+from lazyarray.runtime.device import Remote, Seen, fetch, placement, stays_home
 from lazyarray.runtime.device_errors import tell_waiting
 from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.ledger import ledger
-from lazyarray.runtime.liveness import held_by, named_and_dear, overwritten, reduces
+from lazyarray.runtime.liveness import held_by, named_and_dear, overwritten, reduces, writes  # cimport
 from lazyarray.runtime.progress import shown
 from lazyarray.runtime.recovery import complete
+from lazyarray.runtime.run import AnyRun  # cimport
 from lazyarray.runtime.warned import install, line_of
+
+# The build reads such imports by the line.
+# isort: split
+from lazyarray.ir.expression import capture, pending_closure  # cimport
 
 # Imported where needed: scheduling and running plans, which programs of small arrays never come to.
 if TYPE_CHECKING:
-    from lazyarray.runtime.device_run import DeviceRun
-    from lazyarray.runtime.execute import Run
     from lazyarray.schedule.plan import Plan
 
 TAPE_LIMIT: Final = 256  # recorded nodes after which everything pending is evaluated (contract C9)
@@ -65,14 +69,49 @@ too_large: Final[WeakSet[Node]] = WeakSet()
 running: Final = _Running()
 
 
-class _Changes:
+class Changes:
     """How many nodes have got their values: who collects nodes sees whether something ran in between."""
 
-    count = 0
-    nbytes = 0  # of values, since `releasing` looked
+    __slots__ = ("count", "nbytes")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.nbytes = 0  # of values, since `releasing` looked
 
 
-changes: Final = _Changes()
+changes: Final = Changes()
+_changes: Final = changes  # in C
+
+
+class Settings:
+    """What `config` says of where evaluations run, worked out when it has changed."""
+
+    __slots__ = ("backend", "changes", "home")
+
+    def __init__(self) -> None:
+        self.backend: Any = None  # None: not worked out
+        self.home = False  # on the host, unless a value is on a device
+        self.changes = 0
+
+    def work_out(self) -> Any:
+        """The backend. Settings that change meanwhile are worked out again."""
+        while True:
+            before = self.changes
+            backend = current()
+            home = backend.name != "numpy" and stays_home()
+            if before == self.changes:
+                self.home = home
+                self.backend = backend
+                return backend
+
+    def forget(self) -> None:
+        """Settings have changed."""
+        self.changes += 1
+        self.backend = None
+
+
+_settings: Final = Settings()
+config.followers.append(_settings.forget)
 
 # One thread at a time evaluates (nodes lose their arguments there) or moves the value of a base that views share.
 lock = threading.RLock()
@@ -93,7 +132,7 @@ def evaluate(nodes: Sequence[Node], reason: str = "asked for", alone: bool = Fal
     `alone`: nothing that the nodes do not need is computed along. `stay`: what is computed on a device stays there.
     """
     with lock:
-        absent = [node for node in dict.fromkeys(nodes) if node.data is None]
+        absent = [node for node in (nodes if len(nodes) == 1 else dict.fromkeys(nodes)) if node.data is None]
         targets = [node for node in absent if node.remote is None]
         if targets:
             try:
@@ -103,15 +142,25 @@ def evaluate(nodes: Sequence[Node], reason: str = "asked for", alone: bool = Fal
                     raise
                 # Perhaps it was what is computed along that did not fit.
                 evaluate_pending([node for node in targets if is_pending(node)], reason, True)
-            TAPE[:] = [entry for entry in TAPE if (node := entry()) is not None and is_pending(node)]
-            if not TAPE:
-                PINNED.clear()
+            prune()
         if not stay:
             away = [node for node in absent if node.data is None]
             if away:
                 fetch(away, reason)
             if absent:
                 tell_waiting()
+
+
+def prune() -> None:
+    """Takes what is evaluated or gone off the tape."""
+    kept: list[Any] = []
+    for entry in TAPE:
+        node = referent(entry)
+        if node is not None and is_pending(node):
+            kept.append(entry)
+    TAPE[:] = kept
+    if not kept:
+        PINNED.clear()
 
 
 def is_pending(node: Node) -> bool:
@@ -121,22 +170,26 @@ def is_pending(node: Node) -> bool:
 
 def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> None:
     """`evaluate` for nodes that have no data. No reference to a node outlives the call."""
-    backend = current()
+    backend = _settings.backend
+    if backend is None:
+        backend = _settings.work_out()
     while True:
-        before = changes.count
+        before = _changes.count
         targets = [node for node in targets if is_pending(node)]
         if not targets:
             return
         try:
             outputs, uses, signature, sources, wanted = expression_for(targets, alone, reason == BUDGET)
         except Exception:
-            if changes.count == before:
+            if _changes.count == before:
                 raise
         # Else a signal handler or a finaliser evaluated meanwhile: part of this is of before it, part of after.
-        if changes.count == before:
+        if _changes.count == before:
             break
     ledger.evaluation(reason)
-    device = None if backend.name == "numpy" else placement(sources)
+    device = None
+    if (not _settings.home or Seen.any) and backend.name != "numpy":
+        device = placement(sources)
     if device is not None:
         from lazyarray.runtime.device_run import DeviceRun
 
@@ -162,16 +215,16 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
             check([node.data for node in outputs])
 
 
-_runs: list[Any] = []  # the class of runs, once it is imported: each evaluation makes one
+_runs: list[Any] = []  # what makes runs, once it is imported: each evaluation makes one
 
 
-def run_of(plan: Plan, sources: list[Any], backend: Any, uses: dict[int, int]) -> Run:
+def run_of(plan: Plan, sources: list[Any], backend: Any, uses: dict[int, int]) -> AnyRun:
     """One evaluation of a plan on the host."""
     if not _runs:
-        from lazyarray.runtime.execute import Run
+        from lazyarray.runtime.execute import new_run
 
-        _runs.append(Run)
-    made: Run = _runs[0](plan, sources, backend, uses)
+        _runs.append(new_run)
+    made: AnyRun = _runs[0](plan, sources, backend, uses)
     return made
 
 
@@ -198,8 +251,10 @@ def expression_for(
     asked = along = read = len(targets)
     closure = pending_closure(targets)
     if not alone:
-        small, readers = companions(closure), readers_first(closure)
-        holders = releasing(closure) if changes.nbytes >= HELD_UNSEEN and not unasked else []
+        outside = others(closure)
+        small = companions(closure, outside) if outside and reduces(closure) else []
+        readers = readers_first(closure, outside) if outside and writes(closure) else []
+        holders = releasing(closure, outside) if _changes.nbytes >= HELD_UNSEEN and not unasked else []
         if small or readers or holders:
             targets = list(dict.fromkeys([*targets, *small]))
             along = len(targets)
@@ -207,6 +262,7 @@ def expression_for(
             read = len(targets)
             targets = list(dict.fromkeys([*targets, *holders]))
             closure = pending_closure(targets)
+        outside = []  # references to nodes are counted now
     kept, uses = named_and_dear(closure, targets)
     outputs = [*targets, *kept]
     signature, sources = capture(closure, outputs)
@@ -253,15 +309,15 @@ def may_warn(node: Node) -> bool:
     return any(wanted(needed) for needed in pending_closure([node]))
 
 
-def run_plan(run: Run | DeviceRun, outputs: list[Node], wanted: Wanted) -> None:
+def run_plan(run: AnyRun, outputs: list[Node], wanted: Wanted) -> None:
     """Runs a plan and settles its outputs; after an error everything that was reached."""
-    running.depth += 1
+    depth = running.depth
+    running.depth = depth + 1
     told: list[tuple[Node, int]] = []
     finished = False
     try:
         if config.progress:
-            with shown(run):
-                run.run()
+            run_shown(run)
         else:
             run.run()
         finished = True
@@ -271,22 +327,43 @@ def run_plan(run: Run | DeviceRun, outputs: list[Node], wanted: Wanted) -> None:
         error.add_note(where(outputs))
         raise
     finally:
-        running.depth -= 1
-        taken: set[int] = set()
-        made = (run.plan, sites_of(run.sources), wanted)
-        ledger.plan(made, run.sources)
-        for node, slot in zip(outputs, run.plan.outputs, strict=True):
-            value = run.memory[slot] if finished or slot in run.done else None
-            if value is not None and is_pending(node):
-                node.made = made
-                settle(node, value.copy() if id(value) in taken else value)
-                taken.add(id(value))
-        if not finished:
-            for node, value in complete(run):
-                settle(node, value.copy() if id(value) in taken else value)
-                taken.add(id(value))
+        running.depth = depth
+        hand_out(run, outputs, wanted, finished)
     for node, bits in told:
         tell(node, bits)
+
+
+def hand_out(run: AnyRun, outputs: list[Node], wanted: Wanted, finished: bool) -> None:
+    """Settles a run's outputs, and of one that did not finish all nodes whose values are complete."""
+    taken: list[Any] = []
+    made = (run.plan, sites_of(run.sources), wanted)
+    ledger.plan(made, run.sources)
+    slots = run.plan.outputs
+    for place in range(len(outputs)):
+        node = outputs[place]
+        slot = slots[place]
+        value = run.memory[slot] if finished or slot in run.done else None
+        if value is not None and is_pending(node):
+            node.made = made
+            settle(node, unshared(value, taken))
+    if not finished:
+        for node, value in complete(run):
+            settle(node, unshared(value, taken))
+
+
+def unshared(value: Any, taken: list[Any]) -> Any:
+    """A value, noted in `taken`; a copy of one that is there already: no two nodes share memory."""
+    for other in taken:
+        if other is value:
+            return value.copy()
+    taken.append(value)
+    return value
+
+
+def run_shown(run: AnyRun) -> None:
+    """Runs a plan beside a progress bar."""
+    with shown(run):
+        run.run()
 
 
 def with_equals(raised: list[tuple[Node, int]], sources: list[Any]) -> list[tuple[Node, int]]:
@@ -330,9 +407,9 @@ def settle(node: Node, value: Any) -> None:
         node.remote = value
     else:
         node.data = value
-        changes.nbytes += node.key.spec.nbytes
+        _changes.nbytes += node.key.spec.nbytes
     node.args = ()
-    changes.count += 1
+    _changes.count += 1
 
 
 def plan_of(signature: Signature, device: bool = False) -> Plan:
@@ -355,17 +432,24 @@ def plan_of(signature: Signature, device: bool = False) -> Plan:
     return plan
 
 
-def companions(closure: list[Node]) -> list[Node]:
-    """Small pending results that reductions yield from inputs that the closure reads anyway."""
-    if not reduces(closure):
-        return []
-    inside = {id(node) for node in closure}
+def others(closure: list[Node]) -> list[Node]:
+    """Pending nodes outside of a closure, which has just been collected: its nodes bear the last mark."""
+    mark = closure[0].mark
+    found: list[Node] = []
+    for entry in TAPE:
+        node = referent(entry)
+        if node is not None and node.mark != mark and is_pending(node):
+            found.append(node)
+    return found
+
+
+def companions(closure: list[Node], outside: list[Node]) -> list[Node]:
+    """Small pending results that reductions yield from inputs that a closure with reductions reads anyway."""
     leaves = {id(arg) for node in closure for arg in node.args if type(arg) is Node and not is_pending(arg)}
-    alive = pending()
-    used = {id(arg) for node in alive for arg in node.args}
+    used = {id(arg) for node in outside for arg in node.args}
     found = []
-    for node in alive:
-        if id(node) in inside or id(node) in used or node.key.spec.size > SMALL_RESULT:
+    for node in outside:
+        if id(node) in used or node.key.spec.size > SMALL_RESULT:
             continue
         needs = pending_closure([node])
         if any(n.key.kind == "reduce" for n in needs) and all(
@@ -377,7 +461,7 @@ def companions(closure: list[Node]) -> list[Node]:
     return found
 
 
-def readers_first(closure: list[Node]) -> list[Node]:
+def readers_first(closure: list[Node], outside: list[Node]) -> list[Node]:
     """Pending nodes that read memory which the closure overwrites: evaluated along, they save a copy of it.
 
     Not where that would run a library call that nobody has asked for.
@@ -385,10 +469,8 @@ def readers_first(closure: list[Node]) -> list[Node]:
     olds = overwritten(closure)
     if not olds:
         return []
-    inside = {id(node) for node in closure}
-    alive = [node for node in pending() if id(node) not in inside]
     reading: dict[int, Node] = {}
-    for node in alive:
+    for node in outside:
         if any(id(arg) in olds or id(arg) in reading for arg in node.args):
             reading[id(node)] = node
     if not reading or any(node.key.kind == "call" for node in pending_closure(list(reading.values()))):
@@ -396,21 +478,19 @@ def readers_first(closure: list[Node]) -> list[Node]:
     return unused(list(reading.values()))
 
 
-def releasing(closure: list[Node]) -> list[Node]:
+def releasing(closure: list[Node], outside: list[Node]) -> list[Node]:
     """Pending results that hold more memory, which nobody else refers to, than they take: evaluated, they release it.
 
     A loop that adds to an array what each step makes would else hold what all steps made.
     """
-    changes.nbytes = 0
-    inside = {id(node) for node in closure}
-    alive = [node for node in pending() if id(node) not in inside]
-    if not alive:
+    _changes.nbytes = 0
+    if not outside:
         return []
-    held = held_by(closure + alive)
+    held = held_by(closure + outside)
     if not held:
         return []
     found = []
-    for node in unused(alive):
+    for node in unused(outside):
         needs = pending_closure([node])
         values = {id(arg) for needed in needs for arg in needed.args}
         nbytes = sum([held[value] for value in values if value in held])
@@ -434,14 +514,29 @@ def flush(reason: str = BUDGET) -> None:
 
 def pending() -> list[Node]:
     """Recorded nodes that are alive and not evaluated, oldest first."""
-    return [node for node in (entry() for entry in TAPE) if node is not None and is_pending(node)]
+    found: list[Node] = []
+    for entry in TAPE:
+        node = referent(entry)
+        if node is not None and is_pending(node):
+            found.append(node)
+    return found
 
 
 def unused(nodes: list[Node], kinds: frozenset[str] | None = None) -> list[Node]:
-    """Those of the nodes (of the given kinds) that are no argument of another one of them."""
-    chosen = [node for node in nodes if kinds is None or node.key.kind in kinds]
-    used = {id(arg) for node in chosen for arg in node.args}
-    return [node for node in chosen if id(node) not in used]
+    """Those of the nodes (of the given kinds) that no other one of them needs, be it through nodes of other kinds.
+
+    `nodes`: in the order they were recorded, and none missing in between.
+    """
+    found: list[Node] = []
+    needed: set[int] = set()
+    for node in reversed(nodes):
+        if id(node) not in needed:
+            if kinds is not None and node.key.kind not in kinds:
+                continue
+            found.append(node)
+        needed.update(map(id, node.args))
+    found.reverse()
+    return found
 
 
 install(settle_warnings)

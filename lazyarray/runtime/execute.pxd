@@ -2,8 +2,9 @@
 cimport cython
 
 from lazyarray.ir.node cimport Key, Node
-from lazyarray.native.primitives cimport address_of, count
+from lazyarray.native.primitives cimport address_of, count, create
 from lazyarray.runtime.ledger cimport Ledger
+from lazyarray.runtime.run cimport AnyRun
 
 cdef Ledger ledger
 
@@ -15,19 +16,29 @@ cdef class Ready:
     cdef public bint blind, raising, rewrites
     cdef public tuple offsets, origins, slots, writes
 
-cdef class Run:
-    cdef public object plan, backend, uses
-    cdef public list sources, memory, raised
-    cdef public set done
-    cdef public dict taken
+cdef class Layout:
+    cdef public tuple dtypes, frees, nbytes, origins, shapes, steps
+    cdef public list readies
 
-    @cython.locals(place=Py_ssize_t, slot=Py_ssize_t, steps=tuple, frees=tuple)
+cpdef Layout layout_of(plan)
+
+cdef class Run(AnyRun):
+    cdef public object backend
+    cdef public Layout layout
+
+    @cython.locals(place=Py_ssize_t, slot=Py_ssize_t, layout=Layout, steps=tuple, frees=tuple)
     cpdef run(self)
     cpdef array(self, Py_ssize_t slot)
+    @cython.locals(layout=Layout, nbytes=Py_ssize_t)
     cpdef make(self, Py_ssize_t slot)
-    cpdef kernel(self, step)
+    cpdef kernel(self, Py_ssize_t place, step)
     @cython.locals(slot=Py_ssize_t, at=Py_ssize_t, memory=list, pointers=list, scalars=list, ready=Ready)
-    cpdef launch(self, step)
+    cpdef launch(self, Py_ssize_t place, step)
     @cython.locals(scalars=list)
     cpdef list numbers(self, Ready ready)
     cpdef launch_watched(self, Ready ready, list pointers, list scalars)
+
+@cython.locals(layout=Layout)
+cdef int fill(Run run, plan, list sources, backend, uses) except -1
+@cython.locals(run=Run)
+cpdef Run new_run(plan, list sources, backend, uses)

@@ -12,13 +12,14 @@ import numpy as np
 from lazyarray.ir.index_map import IndexMap, apply, size_of
 from lazyarray.ir.node import Node  # cimport
 from lazyarray.ir.ops import dtype_of
-from lazyarray.native.primitives import address_of, count  # cimport
-from lazyarray.runtime.backend import Backend, Launcher, Program
+from lazyarray.native.primitives import address_of, count, create  # cimport
+from lazyarray.runtime.backend import Backend, Launcher, Program, rest_for
 from lazyarray.runtime.dump import saves_launches
 from lazyarray.runtime.floating import modes_of, wanted
 from lazyarray.runtime.ledger import ledger
-from lazyarray.runtime.pool import allocate
+from lazyarray.runtime.pool import reserve
 from lazyarray.runtime.recovery import forget_old, uninterrupted
+from lazyarray.runtime.run import AnyRun  # cimport
 from lazyarray.runtime.saved import save_launch
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.kernel import Binding
@@ -78,27 +79,46 @@ class Ready:
         self.origins = tuple([(s.value,) if s.slot is None else origins[s.slot] for s in step.scalars])
 
 
-class Run:
-    """One evaluation of a plan: memory per slot."""
+class Layout:
+    """A plan with all that does not change from run to run."""
+
+    __slots__ = ("dtypes", "frees", "nbytes", "origins", "readies", "shapes", "steps")
+
+    def __init__(self, plan: Plan) -> None:
+        self.steps, self.frees, self.origins = plan.steps, plan.frees, plan.origins
+        self.shapes = plan.shapes
+        self.dtypes = tuple([dtype_of(code) for code in plan.codes])
+        self.nbytes = tuple([plan.nbytes(slot) for slot in range(len(plan.shapes))])
+        self.readies: list[Ready | None] = [None] * len(plan.steps)
+
+
+def layout_of(plan: Plan) -> Layout:
+    """The layout of a plan, made once."""
+    found: Layout | None = plan.layout
+    if found is None:
+        found = plan.layout = Layout(plan)
+    return found
+
+
+class Run(AnyRun):
+    """One evaluation of a plan on the host: memory per slot."""
+
+    __slots__ = ("backend", "layout")
+
+    backend: Backend
+    layout: Layout
 
     def __init__(self, plan: Plan, sources: list[Any], backend: Backend, uses: dict[int, int] | None = None) -> None:
-        self.plan = plan
-        self.uses = uses or {}  # by id of a value written over: references to it that end now
-        self.sources = sources
-        self.backend = backend
-        self.memory: list[Array | None] = [None] * len(plan.shapes)
-        self.done: set[int] = set()  # slots whose values are complete and not written over
-        self.taken: dict[int, int] = {}  # by slot to be written in place of another: that other one
-        self.raised: list[tuple[Node, int]] = []  # floating-point errors to be told, as NumPy's bits
+        fill(self, plan, sources, backend, {} if uses is None else uses)
 
     def run(self) -> None:
         """All steps in order. What is asked for is in `memory` afterwards."""
-        steps, frees = self.plan.steps, self.plan.frees
+        layout = self.layout
+        steps, frees = layout.steps, layout.frees
         for place in range(len(steps)):
             step: Any = steps[place]
             if type(step) is KernelStep:
-                self.kernel(step)
-                self.done.update(step.writes)
+                self.kernel(place, step)
                 if self.taken:
                     forget_old(self, step.writes)
             else:
@@ -110,24 +130,27 @@ class Run:
 
     def source(self, slot: int) -> Any:
         """The node or number that the slot stands for."""
-        origin = self.plan.origins[slot]
+        origin = self.layout.origins[slot]
         assert origin is not None
         return self.sources[origin]
 
     def array(self, slot: int) -> Array:
         """The slot's memory, or its input's."""
-        found = self.memory[slot]
+        found: Array | None = self.memory[slot]
         if found is None:
             node = self.source(slot)
-            found = node.data if type(node) is Node else np.asarray(node, dtype_of(self.plan.codes[slot]))
+            found = node.data if type(node) is Node else np.asarray(node, self.layout.dtypes[slot])
             assert found is not None, slot
             self.memory[slot] = found
         return found
 
     def make(self, slot: int) -> Array:
         """New memory for the slot."""
-        made = self.memory[slot] = allocate(self.plan.shapes[slot], dtype_of(self.plan.codes[slot]))
-        ledger.allocation(made.nbytes)
+        layout = self.layout
+        shape, dtype = layout.shapes[slot], layout.dtypes[slot]
+        nbytes = layout.nbytes[slot]
+        self.memory[slot] = made = reserve(shape, dtype, nbytes)
+        ledger.allocation(nbytes)
         return made
 
     def seen(self, arg: tuple[int, IndexMap | None]) -> Array:
@@ -136,26 +159,26 @@ class Run:
         return data if view is None else apply(view, data)
 
     # -- steps -----------------------------------------------------------------------------------------------------
-    def kernel(self, step: KernelStep) -> None:
+    def kernel(self, place: int, step: KernelStep) -> None:
         if self.taken and not self.taken.keys().isdisjoint(step.writes):
             uninterrupted.depth += 1
             try:
-                self.launch(step)
+                self.launch(place, step)
             finally:
                 uninterrupted.depth -= 1
         else:
-            self.launch(step)
+            self.launch(place, step)
 
-    def launch(self, step: KernelStep) -> None:
+    def launch(self, place: int, step: KernelStep) -> None:
         memory = self.memory
-        ready: Ready | None = self.plan.ready.get(id(step))
+        ready: Ready | None = self.layout.readies[place]
         writes = step.writes if ready is None else ready.writes
         for slot in writes:
             if memory[slot] is None:
                 self.make(slot)
         if ready is None or ready.backend is not self.backend:
             program = self.backend.compile(step.kernel)
-            self.plan.ready[id(step)] = ready = Ready(step, self.backend, program, self.plan.origins)
+            self.layout.readies[place] = ready = Ready(step, self.backend, program, self.layout.origins)
             if saves_launches():
                 save_launch(self.plan, step, program.source, self.array, self.sources)
         pointers: list[int] = []
@@ -173,8 +196,10 @@ class Run:
             else:
                 ready.launcher.launch(pointers, scalars)
             ledger.kernel(ready.name, ready.ops, ready.loaded, ready.stored)
-            return
-        self.timed(ready, pointers, scalars)
+        else:
+            self.timed(ready, pointers, scalars)
+        for slot in writes:
+            self.done.add(slot)
 
     def timed(self, ready: Ready, pointers: list[int], scalars: list[Any]) -> None:
         """Launches a kernel while somebody records."""
@@ -261,7 +286,7 @@ class Run:
         if free and type(node) is Node and node.data is not None:
             free = count(node) <= UNNAMED + self.uses.get(id(node), 0)
         if not free:
-            copied = allocate(data.shape, data.dtype)
+            copied = reserve(data.shape, data.dtype, data.nbytes)
             np.copyto(copied, data)
             site = self.site_of((step.result,)) if ledger.listening else None
             ledger.materialisation("copy", data.nbytes, "the value before a write is still needed", site)
@@ -291,6 +316,7 @@ class Run:
 
     def library_call(self, step: CallStep, args: list[Array]) -> None:
         library = step.library
+        rest_for(*args)
         options = dict(library.options)
         if library.into:
             library.function(*args, out=self.make(step.result), **options)
@@ -301,6 +327,27 @@ class Run:
 
     def empty(self, step: EmptyStep) -> None:
         self.make(step.result)
+
+
+def fill(run: Run, plan: Plan, sources: list[Any], backend: Backend, uses: dict[int, int]) -> None:
+    """What `AnyRun.__init__` and `Run.__init__` do, for speed."""
+    layout = layout_of(plan)
+    run.plan = plan
+    run.layout = layout
+    run.sources = sources
+    run.backend = backend
+    run.uses = uses
+    run.memory = [None] * len(layout.shapes)
+    run.done = set()
+    run.taken = {}
+    run.raised = []
+
+
+def new_run(plan: Plan, sources: list[Any], backend: Backend, uses: dict[int, int]) -> Run:
+    """A run of a plan on the host."""
+    run: Run = create(Run)
+    fill(run, plan, sources, backend, uses)
+    return run
 
 
 RULES: dict[type, Any] = {

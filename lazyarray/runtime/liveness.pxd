@@ -10,11 +10,13 @@ cdef Py_ssize_t _count_of_item(list closure, Py_ssize_t place)
 cdef long own_cost(Key key) except -3
 @cython.locals(node=Node)
 cpdef bint reduces(list closure) except -1
+@cython.locals(node=Node)
+cpdef bint writes(list closure) except -1
 @cython.locals(node=Node, old=Node, olds=set)
 cpdef set overwritten(list closure)
 @cython.locals(node=Node, given=Node, values=list, held=dict, place=Py_ssize_t)
 cpdef dict held_by(list nodes)
-@cython.locals(target=Node, node=Node, place=Py_ssize_t, named=bint, asked=bint, surviving=bint, again=long, kept=list, olds=set)
+@cython.locals(target=Node, node=Node, place=Py_ssize_t, named=bint, asked=bint, writing=bint, surviving=bint, again=long, kept=list, olds=set)
 cpdef tuple named_and_dear(list closure, list targets)
 @cython.locals(given=Node)
 cdef bint saves_a_copy(Node node, set olds) except -1

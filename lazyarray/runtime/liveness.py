@@ -13,6 +13,8 @@ from lazyarray.ir.ops import OPS
 from lazyarray.native.primitives import count  # cimport
 
 EXPENSIVE: Final = _EXPENSIVE
+_NONE: Final[set[int]] = set()
+_NO_USES: Final[dict[int, int]] = {}
 ALWAYS_KEPT: Final = frozenset({"reduce", "scan", "call", "update", "scatter", "gather", "compress"})
 
 
@@ -38,6 +40,14 @@ def reduces(closure: list[Node]) -> bool:
     """True when a node of the closure is a reduction."""
     for node in closure:  # noqa: SIM110  (a generator costs more than what it checks)
         if node.key.reads_all:
+            return True
+    return False
+
+
+def writes(closure: list[Node]) -> bool:
+    """True when a node of the closure writes over a value."""
+    for node in closure:  # noqa: SIM110  (as above)
+        if node.key.writes:
             return True
     return False
 
@@ -86,7 +96,8 @@ def named_and_dear(closure: list[Node], targets: list[Node]) -> tuple[list[Node]
     and updates, whose old memory is gone afterwards; and what reads memory that is written over, which would have to be
     copied for it. Cheap ones are kept the second time, so that nothing is computed more than twice.
     """
-    olds = overwritten(closure)
+    writing = writes(closure)
+    olds = overwritten(closure) if writing else _NONE
     # No variable may still refer to a node when references to it are counted.
     count_uses(closure)
     for target in targets:
@@ -114,7 +125,7 @@ def named_and_dear(closure: list[Node], targets: list[Node]) -> tuple[list[Node]
         node = None  # type: ignore[assignment]
     if surviving:
         leave_uses(closure)
-    return kept, uses_of_old(closure)
+    return kept, uses_of_old(closure) if writing else _NO_USES
 
 
 def saves_a_copy(node: Node, olds: set[int]) -> bool:

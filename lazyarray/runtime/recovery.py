@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final
 
 from lazyarray.ir.node import Node
-
-if TYPE_CHECKING:
-    from lazyarray.schedule.plan import Plan
+from lazyarray.runtime.run import AnyRun
 
 
 class _Uninterrupted(threading.local):
@@ -21,17 +19,7 @@ class _Uninterrupted(threading.local):
 uninterrupted: Final = _Uninterrupted()
 
 
-class Run(Protocol):
-    """A run of a plan: the memory of its slots, and which of them hold their values."""
-
-    plan: Plan
-    sources: list[Any]
-    memory: list[Any]
-    done: set[int]  # slots whose values are complete and not written over
-    taken: dict[int, int]  # by slot that is written in place of another: that other one
-
-
-def forget_old(run: Run, written: Sequence[int]) -> None:
+def forget_old(run: AnyRun, written: Sequence[int]) -> None:
     """Slots were written: those whose memory they took over have no values any more."""
     for slot in written:
         old = run.taken.pop(slot, None)
@@ -39,7 +27,7 @@ def forget_old(run: Run, written: Sequence[int]) -> None:
             run.done.discard(old)
 
 
-def complete(run: Run) -> list[tuple[Node, Any]]:
+def complete(run: AnyRun) -> list[tuple[Node, Any]]:
     """The pending nodes whose values are there.
 
     A later evaluation must not compute them again: an update in place may have written over what they read.

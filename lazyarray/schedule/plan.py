@@ -91,7 +91,8 @@ class Plan:
     entries: tuple[Entry, ...] = ()  # by slot: what was scheduled
     again: dict[int, float] = field(default_factory=dict)  # slots computed more than once, how often
     apart: dict[int, tuple[int, str]] = field(default_factory=dict)  # step -> earlier one, why not in it
-    ready: dict[int, Any] = field(default_factory=dict)  # by id of a step: what the runtime keeps of it
+    layout: Any = None  # what the runtime keeps of it for the host
+    ready: dict[int, Any] = field(default_factory=dict)  # and for devices
     programs: dict[Any, Any] = field(default_factory=dict)  # of devices, by device and kernel
 
     def nbytes(self, slot: int) -> int:

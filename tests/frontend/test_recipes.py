@@ -19,7 +19,7 @@ OTHER = numpy.random.default_rng(6).standard_normal((64, 48))
 
 @pytest.fixture(autouse=True)
 def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(device._Seen, "any", False)  # where values may be on devices, calls take their long look
+    monkeypatch.setattr(device.Seen, "any", False)  # where values may be on devices, calls take their long look
     with np.config.set(eager_below=0):
         yield
 

@@ -84,14 +84,14 @@ def failing(run: Callable[..., Any], count: int, error: type[BaseException]) -> 
 
 def memory_ends(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """From the allocation on: one that fails alone is made again without what nobody asked for."""
-    allocate, calls = execute.allocate, itertools.count()
+    allocate, calls = execute.reserve, itertools.count()
 
     def call(*args: Any) -> Any:
         if next(calls) >= count:
             raise MemoryError("here")
         return allocate(*args)
 
-    monkeypatch.setattr(execute, "allocate", call)
+    monkeypatch.setattr(execute, "reserve", call)
 
 
 def interrupted_before_a_write(monkeypatch: pytest.MonkeyPatch, count: int) -> None:

@@ -17,7 +17,7 @@ def test_the_note_has_file_number_and_text_of_the_line(monkeypatch: pytest.Monke
         raise MemoryError("no room")
 
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "allocate", fail)
+        patch.setattr(execute, "reserve", fail)
         with pytest.raises(MemoryError, match="no room") as caught:
             np.evaluate(y)
     (note,) = caught.value.__notes__

@@ -62,6 +62,16 @@ def test_a_stencil_that_writes_its_array_holds_it_and_one_more(memory: pool.Memo
     assert memory.stats().bytes_in_use == BLOCK
 
 
+def test_what_is_written_on_the_way_is_kept_by_no_cut(memory: pool.MemoryPool) -> None:
+    # Each step writes the parts of a new array (updates), and reads them by operations of other kinds.
+    x = la.evaluate(la.linspace(0.0, 1.0, COUNT))
+    for _ in range(200):
+        even, odd = x[: COUNT // 2], x[COUNT // 2 :]
+        x = la.concatenate((even + 0.5 * odd, even - 0.5 * odd))
+    la.evaluate(x)
+    assert memory.stats().bytes_peak <= 4 * BLOCK
+
+
 IMPOSSIBLE: dict[str, Callable[[Any], Any]] = {
     "zeros": lambda np: np.zeros((1 << 40, 1 << 10)),
     "empty": lambda np: np.empty(1 << 45, dtype="f4"),
@@ -109,7 +119,7 @@ def test_memory_that_ends_within_a_plan_leaves_everything_usable(monkeypatch: py
     y = x * 2.0
     y[10:20] += 1.0
     z = (y - y.mean(axis=0)) @ y.T
-    allocate, taken = execute.allocate, []
+    allocate, taken = execute.reserve, []
 
     def allocate_once(*args: Any, **options: Any) -> Any:
         taken.append(args)
@@ -117,7 +127,7 @@ def test_memory_that_ends_within_a_plan_leaves_everything_usable(monkeypatch: py
             raise MemoryError("no more")
         return allocate(*args, **options)
 
-    monkeypatch.setattr(execute, "allocate", allocate_once)
+    monkeypatch.setattr(execute, "reserve", allocate_once)
     with pytest.raises(MemoryError, match="no more"):
         la.evaluate(z)
     assert len(taken) >= 2

@@ -1,0 +1,9 @@
+# C's side of `run.py`.
+
+cdef class AnyRun:
+    cdef public object plan, uses
+    cdef public list sources, memory, raised
+    cdef public set done
+    cdef public dict taken
+
+    cpdef run(self)
