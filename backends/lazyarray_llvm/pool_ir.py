@@ -20,6 +20,8 @@ __all__ = [
     "PYTHON_SYMBOLS",
     "RECORDS_OFFSET",
     "RECORD_BYTES",
+    "REST_OFFSET",
+    "SLEEPERS_OFFSET",
     "SPIN_OFFSET",
     "SYSTEM_SYMBOLS",
     "pool_ir",
@@ -29,6 +31,8 @@ __all__ = [
 # adjacent lines are fetched in pairs on x86, and Apple's lines are that long).
 _EPOCH, _DONE, _JOB, _LOCK, _SLEEPERS, _STATE = (128 * place for place in range(6))
 _WAITING, _STOP, SPIN_OFFSET = _LOCK + 8, _SLEEPERS + 8, _JOB + 32
+# Set to 1 by who wants the cores now: idle workers park at once, until the next launch.
+REST_OFFSET, SLEEPERS_OFFSET = _EPOCH + 8, _SLEEPERS
 _MUTEX, _CONDITION = 128 * 6, 128 * 7  # the largest known: 64 bytes (macOS), 48 bytes
 # The CPUs that workers may use (1024 bits), the same without one, how many workers there are.
 ALLOWED_OFFSET, _MASK, COUNT_OFFSET = 128 * 8, 128 * 9, _JOB + 64
@@ -77,7 +81,8 @@ PYTHON_SYMBOLS = [
 # looks whether the caller waits, and the caller says that it waits before it reads the count.
 #
 # How long an idle worker spins before it parks: waking a parked one takes some 20 to 50 us. After a short sleep it
-# spins for as long as that sleep took, so that launches in a loop find it awake; after a long one briefly.
+# spins for as long as that sleep took, so that launches in a loop find it awake; after a long one briefly.  A library
+# call with threads of its own needs the cores: before one, `Pool.rest` has workers park at once.
 _POOL_IR = """
 declare i32 @clock_gettime(i32, ptr)
 define internal i64 @clock() nounwind {
@@ -163,6 +168,7 @@ entry:
   %waitingp = getelementptr i8, ptr %pool, i64 {waiting}
   %sleepersp = getelementptr i8, ptr %pool, i64 {sleepers}
   %stopp = getelementptr i8, ptr %pool, i64 {stop}
+  %restp = getelementptr i8, ptr %pool, i64 {rest}
   %spinp = getelementptr i8, ptr %pool, i64 {spin}
   %limit = load i64, ptr %spinp, align 8
   %long = mul i64 %limit, {longer}
@@ -177,7 +183,10 @@ idle:
   %news = icmp ne i32 %now, %seen
   br i1 %news, label %look, label %idle.wait
 idle.wait:
-  %patient = icmp slt i64 %tries, %patience
+  %rest = load atomic i32, ptr %restp monotonic, align 4
+  %wanted = icmp eq i32 %rest, 0
+  %early = icmp slt i64 %tries, %patience
+  %patient = and i1 %wanted, %early
   br i1 %patient, label %idle.next, label %sleep
 idle.next:
   {pause}
@@ -297,6 +306,8 @@ announce:
   %s3 = or i64 %s1, %s2
   %s4 = or i64 %s3, 4294967296
   store atomic i64 %s4, ptr %statep release, align 8
+  %restp = getelementptr i8, ptr %pool, i64 {rest}
+  store atomic i32 0, ptr %restp monotonic, align 4
   %e = atomicrmw add ptr %epochp, i32 1 seq_cst, align 4
   %sleeping = load atomic i32, ptr %sleepersp seq_cst, align 4
   %parked = icmp sgt i32 %sleeping, 0
@@ -383,7 +394,7 @@ def pool_ir(parking: str, architecture: str, for_python: bool, spread: bool) -> 
     declare, pause = _pause(architecture)
     values: dict[str, object] = {
         "epoch": _EPOCH, "done": _DONE, "job": _JOB, "lock": _LOCK, "sleepers": _SLEEPERS,
-        "state": _STATE, "waiting": _WAITING, "stop": _STOP, "spin": SPIN_OFFSET, "pause": pause,
+        "state": _STATE, "waiting": _WAITING, "stop": _STOP, "spin": SPIN_OFFSET, "rest": REST_OFFSET, "pause": pause,
         "records": RECORDS_OFFSET, "record": RECORD_BYTES, "count": COUNT_OFFSET,
         "allowed": ALLOWED_OFFSET, "mask": _MASK, "mutex": _MUTEX, "condition": _CONDITION,
         "call": FUTEX_CALLS.get(architecture, 0),

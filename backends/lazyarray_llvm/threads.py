@@ -30,6 +30,7 @@ from lazyarray_llvm.pool_ir import (
     PYTHON_SYMBOLS,
     RECORD_BYTES,
     RECORDS_OFFSET,
+    REST_OFFSET,
     SPIN_OFFSET,
     SYSTEM_SYMBOLS,
     pool_ir,
@@ -162,6 +163,7 @@ class Pool:
         self._entry: Any = None
         self._executor: ThreadPoolExecutor | None = None
         self._started = False
+        self._rest: Any = None
         _pools.add(self)
 
     def run(self, fn_addr: int, arg: int, ntasks: int, grain: int = 0, first: int = 0) -> None:
@@ -204,6 +206,12 @@ class Pool:
             first = end
             if time.perf_counter() - started < _SLICE_SECONDS / 2:
                 slice_tasks *= 2
+
+    def rest(self) -> None:
+        """Idle workers leave their cores to others now, and not only after a while."""
+        word = self._rest
+        if word is not None:
+            word.value = 1
 
     def start(self) -> None:
         """Makes the workers now instead of at the first launch that needs them."""
@@ -252,6 +260,7 @@ class Pool:
         self._memory, self._address = memory, address
         if not self._threads:
             return False
+        self._rest = ctypes.c_int32.from_address(address + REST_OFFSET)
         self._entry = native.run
         return True
 
@@ -298,7 +307,7 @@ class Pool:
 
     def _forget(self) -> None:
         self._memory, self._address, self._threads = None, 0, []
-        self._entry = self._executor = None
+        self._entry = self._executor = self._rest = None
         self._started = False
 
     def _after_fork(self) -> None:

@@ -14,6 +14,7 @@ from lazyarray.frontend.reductions import NO_VALUE, operand, reduce
 from lazyarray.frontend.regions import short_product
 from lazyarray.frontend.views import view_by
 from lazyarray.ir.node import Library, Shape
+from lazyarray.runtime.backend import rest_for
 
 DType = np.dtype[Any]
 
@@ -31,6 +32,7 @@ def _common(x: ndarray, y: ndarray) -> DType:
 def _record(library: Library, x: ndarray, y: ndarray, shape: Shape) -> Any:
     short = short_product(x, y)
     if short is not None:
+        rest_for(*short)
         return adopt(library.function(*short))
     node = call_(library, (value(x), value(y)), shape, _common(x, y))
     return from_node(node) if shape else scalar_from_node(node)

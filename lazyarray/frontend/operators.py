@@ -24,6 +24,7 @@ from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.scalar_power import shortcut_power, warned
 from lazyarray.ir.installed import POWER_READS_SCALARS
 from lazyarray.ir.ops import OPS
+from lazyarray.runtime.backend import rest_for
 
 Binary = Callable[[Any, Any], Any]
 
@@ -178,6 +179,7 @@ def _matmul(self: Any, other: Any) -> Any:
             b = window(other)
         limit = config.eager_below
         if b is not None and a.size < limit and b.size < limit:
+            rest_for(a, b)
             found = a @ b
             return core.plain(found) if type(found) is _nparray else found
         del b
@@ -185,6 +187,7 @@ def _matmul(self: Any, other: Any) -> Any:
     if type(other) is ndarray:
         short = short_product(self, other)
         if short is not None:
+            rest_for(*short)
             found = short[0] @ short[1]
             return core.plain(found) if type(found) is _nparray else found
     return NotImplemented if calls.defers(self, other, False) else ufuncs.matmul(self, other)

@@ -171,6 +171,18 @@ def current() -> Backend:
     return load(config.backend)
 
 
+LONG_CALL: Final = 1 << 14  # elements from which a library has threads of its own at work, roughly
+
+
+def rest_for(*args: Any) -> None:
+    """Idle workers of the backend leave their cores to a library call on these arrays, if it has threads of its own."""
+    if sum([a.size for a in args]) >= LONG_CALL:
+        found: Any = _loaded.get(config.backend)
+        rest = getattr(found, "rest", None)
+        if rest is not None:
+            rest()
+
+
 _warming = False
 
 

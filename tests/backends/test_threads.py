@@ -16,6 +16,7 @@ import pytest
 
 from lazyarray.config import config
 from lazyarray_llvm import engine, threads
+from lazyarray_llvm.pool_ir import SLEEPERS_OFFSET
 from lazyarray_llvm.threads import Pool
 
 ROOT = Path(engine.__file__).parents[2]
@@ -212,3 +213,25 @@ def test_entries_refuse_what_is_no_number() -> None:
     array = np.zeros(4, "i8")
     call(address("bump"), array.ctypes.data, -1 + 1, 4)
     assert (array == 1).all()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="workers wait in Python there")
+@pytest.mark.parametrize("parking", [p for p in PARKINGS if p != "python"])
+def test_workers_park_at_once_for_who_needs_their_cores(parking: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads._native(parking), "spins", 10**12)  # they would wait awake for hours
+    pool = Pool(3, parking)
+    pool.rest()  # nobody is there yet
+    pool.start()
+    try:
+        sleeping = ctypes.c_int32.from_address(pool._address + SLEEPERS_OFFSET)
+        a = np.zeros(64, np.int64)
+        for _ in range(3):
+            pool.run(address("bump"), a.ctypes.data, 64, grain=1)
+            pool.rest()
+            until = time.monotonic() + 20
+            while sleeping.value < 2 and time.monotonic() < until:
+                time.sleep(0.001)
+            assert sleeping.value == 2
+        assert (a == 3).all()
+    finally:
+        pool.close()
