@@ -20,6 +20,7 @@ from lazyarray_llvm.lower.geometry import Geometry
 from lazyarray_llvm.lower.kernel import Form, cutter, functions_of, normalise
 from lazyarray_llvm.lower.signature import Signature
 from lazyarray_llvm.lower.status import status_of
+from lazyarray_llvm.lower.streaming import streams_here
 from lazyarray_llvm.numpy_calls import provide_all, runs_numpy_loop
 from lazyarray_llvm.version import emitter_version
 
@@ -150,6 +151,12 @@ class Program:
         """A launch that nothing is bound to yet."""
         return Launch(self, extents, self._geometry(extents), threads.get_pool(), watched=watched)
 
+    def streams(self, extents: tuple[int, ...], strides: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+        """The accesses that launches may write past the caches."""
+        if engine.host().vector_bytes != 64 or len(extents) != len(self.kernel.roles):
+            return ()
+        return streams_here(self.kernel, self._geometry(extents), extents, strides)
+
     def _geometry(self, extents: tuple[int, ...]) -> Geometry:
         found = self._geometries.get(extents)
         if found is None:
@@ -197,6 +204,10 @@ class Backend:
         host = engine.host()
         facts = {"CPU": host.cpu, "vectors of": f"{8 * host.vector_bytes} bits", "FMA": "yes" if host.has_fma else "no"}
         return {**facts, "threads": str(threads.get_pool().nthreads)}
+
+    def rest(self) -> None:
+        """Idle workers leave their cores to a library's threads."""
+        threads.get_pool().rest()
 
     def warm(self) -> None:
         """Loads LLVM and makes the workers, ahead of the first kernel."""

@@ -3,17 +3,18 @@ cimport cython
 
 cdef class Launch:
     cdef public object pool, flags, pointers, _arguments, _block, _keeps, _signature, _steps
-    cdef public Py_ssize_t reserved, _first, _raised
+    cdef public Py_ssize_t reserved, _first, _raised, _stream
     cdef unsigned long long[:] _slots
     cdef double[:] _doubles
 
     @cython.locals(slots=cython.ulonglong[:], doubles=double[:], at=Py_ssize_t, place=Py_ssize_t)
     cpdef rebind(self, list pointers, list scalars)
     @cython.locals(raised=cython.ulonglong)
+    cpdef stream(self, bint wanted)
     cpdef run(self)
 
 cdef class Launcher:
-    cdef public object _extents, _program, _strides, _told
+    cdef public object _extents, _past, _program, _strides, _told
     cdef public list _idle
 
     @cython.locals(ready=Launch)

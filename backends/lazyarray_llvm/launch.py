@@ -20,6 +20,7 @@ from lazyarray_llvm import engine, threads
 from lazyarray_llvm.lower.geometry import Geometry
 from lazyarray_llvm.lower.kernel import Form
 from lazyarray_llvm.lower.status import LOOP_SHIFT, SOFT_SHIFT, status_of
+from lazyarray_llvm.lower.streaming import LINE
 
 if TYPE_CHECKING:
     from lazyarray_llvm.backend import Program
@@ -35,6 +36,7 @@ class Launch:
 
     __slots__ = (
         "_arguments", "_block", "_doubles", "_first", "_keeps", "_raised", "_signature", "_slots", "_steps",
+        "_stream",
         "flags", "pointers", "pool", "reserved",
     )  # fmt: skip
 
@@ -61,7 +63,7 @@ class Launch:
         fixed = (
             geometry.rows, geometry.run, geometry.blocks, geometry.block,
             scratch, 0 if shared else geometry.scratch, geometry.plane, geometry.strip, geometry.depth,
-            partials, values, 0, self.flags.ctypes.data,
+            partials, values, 0, self.flags.ctypes.data, 0,
         )  # fmt: skip
         signature.pack_fixed(self._block, fixed, extents)
         first, raised = signature.pointer_slot, signature.slots["raised"]
@@ -69,7 +71,7 @@ class Launch:
         self.pointers = slots[first : first + len(program.kernel.accesses)]
         self._slots = slots
         self._doubles = memoryview(self._block).cast("B").cast("d")
-        self._first, self._raised = first, raised
+        self._first, self._raised, self._stream = first, raised, signature.slots["stream"]
         form: Form = "split" if geometry.split else "whole"
         if watched:
             form = "split watched" if geometry.split else "whole watched"
@@ -126,6 +128,10 @@ class Launch:
             at += 1
             place += 1  # noqa: SIM113  (C counts faster than `enumerate`)
 
+    def stream(self, wanted: bool) -> None:
+        """Whether whole vectors are written past the caches."""
+        self._slots[self._stream] = 1 if wanted else 0
+
     def run(self) -> int:
         """Run the program once: the word of errors that its functions left."""
         arguments = self._arguments
@@ -143,13 +149,14 @@ class Launch:
 class Launcher:
     """A program at fixed extents and strides; its launches are kept to be run again."""
 
-    __slots__ = ("_extents", "_idle", "_program", "_strides", "_told")
+    __slots__ = ("_extents", "_idle", "_past", "_program", "_strides", "_told")
 
     def __init__(self, program: Program, extents: tuple[int, ...], strides: tuple[tuple[int, ...], ...]) -> None:
         self._program = program
         self._extents = extents or (1,)
         self._strides = strides if extents else tuple([(0,) for _ in strides])
         self._idle: list[Launch] = []
+        self._past = program.streams(self._extents, self._strides)  # accesses that may be written past the caches
         self._told: tuple[list[int], dict[int, int]] | None = None  # a launch's pointers, and what raised what in it
 
     def launch(self, pointers: list[int], scalars: list[Any]) -> int:
@@ -167,6 +174,8 @@ class Launcher:
             ready.bind(self.binding(pointers, scalars))
         else:
             ready.rebind(pointers, scalars)
+        if self._past:
+            ready.stream(self._passes(pointers))
         raised = ready.run()
         if ready.reserved <= IDLE_BYTES:
             idle.append(ready)
@@ -178,6 +187,10 @@ class Launcher:
                     return functools.reduce(or_, found.values(), 0)
             raised = program.suspected = numpy_bits(raised)
         return raised
+
+    def _passes(self, pointers: list[int]) -> bool:
+        """Whether what is written begins lines, and is none of what is read: that is in the caches."""
+        return all([pointers[n] % LINE == 0 and pointers.count(pointers[n]) == 1 for n in self._past])
 
     def watch(self, pointers: list[int], scalars: list[Any]) -> dict[int, int]:
         """Run the watched form of the program once: NumPy's bits of the errors of each value that raised any.

@@ -15,9 +15,10 @@ from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.facts import Levels, cost, widest
 from lazyarray_llvm.lower.frame import Frame, Register
 from lazyarray_llvm.lower.layout import Key, layout
-from lazyarray_llvm.lower.memory import Point, fixed_step, store
+from lazyarray_llvm.lower.memory import Point, fixed_step, store_or_stream
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops, row_pointer
 from lazyarray_llvm.lower.scratch import Planes
+from lazyarray_llvm.lower.streaming import streamed
 from lazyarray_llvm.lower.values import used_values, value_codes
 
 _NARROW_BODY = 60  # up to so many instructions the loop for a block of one vector is worth its code
@@ -51,6 +52,7 @@ class Columns:
         self.body = Body(frame, self.levels)
         self.planes = Planes(frame)
         self.strips = layout(self.kernel).strips
+        self.past = streamed(self.kernel)
         self.last = len(self.kernel.roles) - 1
         self.parallel = [a for a, role in enumerate(self.kernel.roles[:-1]) if role == "p"]
         self.reduced = [a for a, role in enumerate(self.kernel.roles) if role == "r"]
@@ -143,7 +145,7 @@ class Columns:
             mask = None if target.mask is None else self.body.value(target.mask, env, point.lanes)
             assert mask is None or isinstance(mask, Value)
             value = self.body.value(target.value, env, point.lanes)
-            store(self.frame, target.access, self.body.rows[target.access], point, value, mask)
+            store_or_stream(self.frame, self.past, target.access, self.body.rows[target.access], point, value, mask)
 
     def _full_stage(self, stage: Stage) -> None:
         frame, b = self.frame, self.frame.b

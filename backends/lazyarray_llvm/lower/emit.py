@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from lazyarray.ir.ops import plain_name
 from lazyarray.schedule.kernel import Kernel, Stage, Store
 from lazyarray_llvm.builder import AnyValue, Module, Value, is_complex
@@ -11,7 +13,7 @@ from lazyarray_llvm.lower.columns import Columns
 from lazyarray_llvm.lower.facts import LONG, Levels, cost, merged, stage_instructions, widest
 from lazyarray_llvm.lower.frame import Frame, Register
 from lazyarray_llvm.lower.kernel import Form
-from lazyarray_llvm.lower.memory import Point, along_lanes, fixed_step, load, store
+from lazyarray_llvm.lower.memory import Point, along_lanes, fixed_step, load, store, store_or_stream
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row
 from lazyarray_llvm.lower.ordered import (
     Counters,
@@ -27,6 +29,7 @@ from lazyarray_llvm.lower.ordered import (
 from lazyarray_llvm.lower.phases import emit_phases
 from lazyarray_llvm.lower.reduce import Rows
 from lazyarray_llvm.lower.signature import Signature
+from lazyarray_llvm.lower.streaming import streamed
 from lazyarray_llvm.lower.values import value_codes
 
 
@@ -176,7 +179,7 @@ def emit_elementwise(frame: Frame) -> str:
     body = Body(frame, levels)
     last = len(kernel.roles) - 1
     span = elementwise_span(kernel, stage, levels, frame.host)
-    used = range(len(kernel.accesses))
+    used, past = range(len(kernel.accesses)), streamed(kernel)
 
     def row(cell: Cell) -> None:
         body.compute(stage.body, 1)
@@ -187,7 +190,7 @@ def emit_elementwise(frame: Frame) -> str:
     def vector(point: Point, _: list[Register]) -> list[Register]:
         env = body.vectors(stage.body, point)
         for target in stage.stores:
-            put(body, target, env, point)
+            put(body, target, env, point, past)
         return []
 
     body.rows = [frame.address(f"pointer{n}") for n in used]
@@ -198,8 +201,8 @@ def emit_elementwise(frame: Frame) -> str:
     return frame.function("kernel")
 
 
-def put(body: Body, target: Store, env: dict[int, AnyValue], point: Point) -> None:
-    """One store of a kernel without reduction axes, at one point."""
+def put(body: Body, target: Store, env: dict[int, AnyValue], point: Point, past: Collection[int] = ()) -> None:
+    """One store of a kernel without reduction axes, at one point; `past`: accesses that may be written past caches."""
     frame, base = body.frame, body.rows[target.access]
     mask = None if target.mask is None else body.value(target.mask, env, point.lanes)
     scattered = target.offset is not None and body.placed(target.access, target.offset) is None
@@ -222,7 +225,7 @@ def put(body: Body, target: Store, env: dict[int, AnyValue], point: Point) -> No
         assert mask is not None
         pack(frame, frame.kernel.accesses[target.access].code, base, point, value, mask, body.counts[target.mask])
     else:
-        store(frame, target.access, base, point, value, mask)
+        store_or_stream(frame, past, target.access, base, point, value, mask)
 
 
 # -- packed stores and `expand` ----------------------------------------------------------------------------

@@ -46,7 +46,7 @@ class Frame:
         self.signature = signature
         self.host = host
         self.b = Builder(module, has_fma=host.has_fma)
-        for taken in ("args", "begin", "end", "worker", "entry", "start", "status"):
+        for taken in ("args", "begin", "end", "worker", "entry", "start", "status", "fence", "fenced"):
             self.b.fresh(taken)
         self.entry = Scope([])
         self.open = [self.entry]  # innermost last
@@ -55,6 +55,9 @@ class Frame:
         self.watch = Watch(self, everything=watched)
         self.looks_ahead = False  # set by who has something to compute ahead of a walk
         self._tells = not watched and bool(self.watch.words)  # reads the CPU's status
+        x86 = host.triple.startswith(("x86_64", "amd64"))
+        self.can_stream = not watched and x86 and host.vector_bytes == 64
+        self._streams = False
 
     # -- text -----------------------------------------------------------------------------------------------
     def function(self, name: str) -> str:
@@ -70,6 +73,7 @@ class Frame:
             *(status.clear_lines(module, triple, "start") if self._tells else ("  br label %start",)),
             "start:",
             *self.b.lines,
+            *(self._fence_lines() if self._streams else ()),
             *(status.tell_lines(module, triple, slot) if self._tells else ()),
             "  ret void",
             "}",
@@ -173,6 +177,22 @@ class Frame:
                 found = scope.splats[key] = self.b.splat(value, lanes)
         return found
 
+    def streaming(self) -> Value:
+        """Whether this launch writes past the caches, as a register of the entry block."""
+        self._streams = True
+        return self.argument("stream", "b1")
+
+    def _fence_lines(self) -> list[str]:
+        """The end of a function: what was written past the caches is in memory before the task counts as done."""
+        self.b.module.declare("llvm.x86.sse.sfence", "void", [])
+        return [
+            f"  br i1 {self.streaming().ref}, label %fence, label %fenced",
+            "fence:",
+            "  call void @llvm.x86.sse.sfence()",
+            "  br label %fenced",
+            "fenced:",
+        ]
+
     # -- control flow ---------------------------------------------------------------------------------------
     def loop(
         self,
@@ -226,6 +246,19 @@ class Frame:
         b.jump(done)
         b.start(done)
         return [self._join(first, before, last, latch) for first, last in zip(otherwise, results, strict=True)]
+
+    def either(self, condition: Value, body: Callable[[], None], otherwise: Callable[[], None]) -> None:
+        """Runs `body` if `condition`, else the other."""
+        b = self.b
+        then, other, done = b.fresh("then"), b.fresh("else"), b.fresh("endif")
+        b.branch(condition, then, other)
+        b.start(then)
+        body()
+        b.jump(done)
+        b.start(other)
+        otherwise()
+        b.jump(done)
+        b.start(done)
 
     def is_argument(self, ref: str) -> bool:
         """Whether a register is loaded in the entry block."""

@@ -6,6 +6,8 @@ beyond the end repeat lane 0, so that no lane computes on data that is not there
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from lazyarray.schedule.kernel import Access
 from lazyarray_llvm.builder import (
     COMPLEX_PARTS,
@@ -18,6 +20,7 @@ from lazyarray_llvm.builder import (
     memory_code,
 )
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
+from lazyarray_llvm.lower.streaming import LINE
 
 # Strided elements are moved one by one in inline code up to so many lanes, by a gather or a loop beyond: a 3000 x 3000
 # transposed read took 5 ms so and 8 ms with AVX-512 gathers in float32, and the same in float64.
@@ -68,12 +71,21 @@ def reach_of(frame: Frame, start: Value, stop: Value) -> Reach | None:
 class Point:
     """One vector of the last axis: the index of its first lane, and how many lanes lie inside the row.
 
-    `reach`: the walk that it belongs to, where something is to be computed ahead.
+    `reach`: the walk that it belongs to, where something is to be computed ahead. `often_whole`: a vector that is cut
+    to the row is so at its end only.
     """
 
     def __init__(
-        self, frame: Frame, index: Value, lanes: int, active: Value | None = None, reach: Reach | None = None
+        self,
+        frame: Frame,
+        index: Value,
+        lanes: int,
+        active: Value | None = None,
+        reach: Reach | None = None,
+        *,
+        often_whole: bool = False,
     ) -> None:
+        self.often_whole = often_whole
         self.reach = reach
         self.frame = frame
         self.index = index
@@ -479,7 +491,54 @@ def call_copy(
     frame.b.line(f"call void @{name}({spelled})")
 
 
+def prefetch(frame: Frame, number: int, base: Pointer, point: Point) -> None:
+    """Asks for the lines of a point's lanes, if access `number` has them side by side; `base` may lie anywhere."""
+    at, size = element(frame, number, base, point.index), itemsize(frame.kernel.accesses[number].code)
+    frame.b.module.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
+    for line in range(max(1, point.lanes * size // LINE)):
+        here = frame.offset(at, frame.number(line * LINE), hint="ahead")
+        frame.b.line(f"call void @llvm.prefetch.p0(ptr {here.ref}, i32 0, i32 3, i32 1)")
+
+
 # -- stores ------------------------------------------------------------------------------------------------
+def store_or_stream(
+    frame: Frame,
+    past: Collection[int],
+    number: int,
+    base: Pointer,
+    point: Point,
+    value: AnyValue,
+    mask: Value | None = None,
+) -> None:
+    """`store`; through accesses of `past` whole vectors go past the caches where the launch says so.
+
+    Points of the walk begin whole vectors after an address that is a multiple of `streaming.LINE` then.
+    """
+    if number not in past or mask is not None:
+        store(frame, number, base, point, value, mask)
+        return
+    access = frame.kernel.accesses[number]
+    parts = [value.re, value.im] if isinstance(value, Complex) else [to_memory(frame, value)]
+    nbytes = sum(part.lanes * itemsize(part.code) for part in parts)
+    rest = point.active is not None and not point.often_whole
+    if not frame.can_stream or fixed_step(access) != 1 or point.lanes == 1 or nbytes % (LINE // 2) or rest:
+        store(frame, number, base, point, value)
+        return
+    condition = frame.streaming()
+    if point.active is not None:
+        condition = frame.b.and_(condition, frame.b.compare("sge", point.active, frame.number(point.lanes)))
+        if masks_natively(frame, parts[0].code, point.lanes):
+            point.mask(parts[0].code)  # made here: what is made within one way is unknown after it
+
+    def stream() -> None:
+        at = element(frame, number, base, point.index)
+        wide = interleave(frame, parts)
+        align = min(LINE, nbytes)
+        frame.b.line(f"store {wide}, ptr {at.ref}, align {align}, !nontemporal !{{i32 1}}")
+
+    frame.either(condition, stream, lambda: store(frame, number, base, point, value))
+
+
 def store(frame: Frame, number: int, base: Pointer, point: Point, value: AnyValue, mask: Value | None = None) -> None:
     """Writes the lanes of a point through access `number`, only those of `mask` if given."""
     access = frame.kernel.accesses[number]

@@ -243,7 +243,7 @@ class Span:
         def rest(j: Value, inner: list[Register]) -> Sequence[Register]:
             left = b.binary("sub nsw", stop, j, "left")
             active = frame.minimum(left, frame.number(self.lanes)) if self._repeats else left
-            return emit(Point(frame, j, self.lanes, active, reach), inner)
+            return emit(Point(frame, j, self.lanes, active, reach, often_whole=self.single), inner)
 
         if self._repeats:
             return frame.loop(first, stop, self.lanes, state[1:], rest)[1:]

@@ -35,6 +35,8 @@ class Phases(Rows):
     def __init__(self, frame: Frame) -> None:
         super().__init__(frame)
         self.exact = True  # what lies beyond a segment's end belongs to another worker
+        self.past = ()  # segments begin anywhere
+        self.fetching = None
         self.crossing = crossing(self.kernel)
         self.row: Value | None = None  # flattened index of the parallel axes
 

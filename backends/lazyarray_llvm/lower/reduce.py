@@ -14,10 +14,11 @@ from lazyarray_llvm.builder import AnyValue, Value, is_complex
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.facts import Levels, cost, group_reductions, widest
 from lazyarray_llvm.lower.frame import Frame, Register
-from lazyarray_llvm.lower.memory import Point, fixed_step, store, store_scalar, store_when
+from lazyarray_llvm.lower.memory import Point, fixed_step, prefetch, store_or_stream, store_scalar, store_when
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops
 from lazyarray_llvm.lower.rowpass import Pass
 from lazyarray_llvm.lower.scratch import Planes
+from lazyarray_llvm.lower.streaming import streamed
 from lazyarray_llvm.lower.tree import Cells
 from lazyarray_llvm.lower.values import value_codes
 
@@ -63,10 +64,27 @@ class Rows:
         self.parallel = [axis for axis, role in enumerate(self.kernel.roles) if role == "p"]
         self.outer = [axis for axis, role in enumerate(self.kernel.roles) if role == "r"][:-1]
         self.used = range(len(self.kernel.accesses))
+        self.past: Sequence[int] = streamed(self.kernel)
+        full = [stage for stage in self.kernel.stages if stage.level != "row"]
+        # While a row is walked for the second time, from the caches, memory would have nothing to do.
+        self.fetching: Stage | None = full[1] if len(full) > 1 and self.parallel and not self.outer else None
+        self.fetched = self._next_row(full[0]) if self.fetching is not None else []
         self.flat: Value | None = None
         self.exact = False
         self._current: Stage | None = None
         self.body.recall = self._recall
+
+    def _next_row(self, stage: Stage) -> list[int]:
+        """The accesses through which a stage reads a row of memory that lies elsewhere for the next row."""
+        numbers = {i.attr for i in stage.body if i.op == "load" and isinstance(i.attr, int)}
+        fast = self.parallel[-1]
+        steps = {n: self.kernel.accesses[n].steps for n in numbers}
+        return sorted(n for n in numbers if steps[n][-1] == "1" and steps[n][fast] != "0")
+
+    def _fetch(self, point: Point) -> None:
+        for number in self.fetched:
+            stride = self.frame.argument(f"stride{number}.{self.parallel[-1]}")
+            prefetch(self.frame, number, self.frame.offset(self.body.rows[number], stride, hint="following"), point)
 
     def begin(self) -> None:
         """Values that are the same for the whole call."""
@@ -123,6 +141,8 @@ class Rows:
             (lambda p, e: self._effects(stage, p, e)) if effects else None,
         )
         made.stretches = self._stretch
+        if effects and stage is self.fetching:
+            made.ahead = self._fetch
         return made
 
     # -- effects --------------------------------------------------------------------------------------------
@@ -135,7 +155,7 @@ class Rows:
             mask = None if target.mask is None else self.body.value(target.mask, env, point.lanes)
             assert mask is None or isinstance(mask, Value)
             value = self.body.value(target.value, env, point.lanes)
-            store(self.frame, target.access, self.body.rows[target.access], point, value, mask)
+            store_or_stream(self.frame, self.past, target.access, self.body.rows[target.access], point, value, mask)
         for kept in stage.kept:
             value = self.body.value(kept, env, point.lanes)
             inside = point if self.exact else None

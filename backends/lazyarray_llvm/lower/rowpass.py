@@ -60,6 +60,7 @@ class Pass:
         self.span = span
         self.effects = effects
         self.flat: Value | None = None  # index among the reduced elements of the last axis' element 0
+        self.ahead: Callable[[Point], None] | None = None
         self.stretches: Callable[[Reduction, Point, Value, AnyValue], None] | None = None
         self.trees: list[Reduction] = []
         self.masked: list[Reduction] = []
@@ -132,6 +133,8 @@ class Pass:
     # -- one vector -----------------------------------------------------------------------------------------
     def step(self, point: Point, carried: Sequence[Register]) -> tuple[list[Register], dict[int, AnyValue]]:
         """The body at a point, then every running reduction, then effects."""
+        if self.ahead is not None:
+            self.ahead(point)
         env = self.body.vectors(self.stage.body, point)
         following: list[Register] = []
         for r, registers in self._grouped(carried):

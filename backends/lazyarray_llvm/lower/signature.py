@@ -15,10 +15,11 @@ from lazyarray.schedule.kernel import Binding, Kernel
 # rows: points of the outer axes; run: rows of one task; blocks, block: pieces of the last axis and their length;
 # scratch, stride: first byte of worker 0's scratch memory, bytes per worker; plane, strip: bytes of a plane that is
 # as long as all reduced elements, or one block; depth: log2 of the segments of a row; partials: their results;
-# raised: floating-point errors of the launch, written by kernels; flags: the words of a watched kernel (see `watch`).
+# raised: floating-point errors of the launch, written by kernels; flags: the words of a watched kernel (see `watch`);
+# stream: whether whole vectors are written past the caches (see `streaming`).
 GEOMETRY = (
     "rows", "run", "blocks", "block", "scratch", "stride", "plane", "strip", "depth", "partials", "values",
-    "raised", "flags",
+    "raised", "flags", "stream",
 )  # fmt: skip
 _FORMATS = {"f2": "e6x", "f4": "f4x", "f8": "d", "b1": "?7x"}
 _PARTS = {"c8": "f4", "c16": "f8"}
