@@ -1,0 +1,104 @@
+"""Owns plans on disk: what scheduling found for an expression, kept for later processes.
+
+Scheduling takes Python some milliseconds for each new expression; a plan is read in a fraction of one, and what
+schedules is then not even imported. Beside the kernels' entries, private and checked as these (`cache.py`).
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import pickle
+import sys
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.config import config
+from lazyarray.ir.expression import Expression
+from lazyarray.ir.node import Library
+from lazyarray.runtime.cache import KernelCache
+from lazyarray.schedule.plan import Plan
+
+MOST: Final = 256  # plans that one process leaves: programs whose shapes always change would fill the folder
+_SOURCES: Final = ("ir", "passes", "schedule")
+
+
+class Kept:
+    """How many plans this process has left."""
+
+    count = 0
+
+
+def _marks() -> Iterator[str]:
+    root = os.path.dirname(os.path.dirname(__file__))
+    for name in _SOURCES:
+        with os.scandir(os.path.join(root, name)) as found:
+            for entry in found:
+                if entry.name.endswith(".py"):
+                    status = entry.stat()
+                    yield f"{name}/{entry.name}:{status.st_mtime_ns}:{status.st_size}"
+
+
+@functools.cache
+def planner_version() -> str:
+    """Identifies the code that makes plans, by its files, and what writes them."""
+    return "|".join(["plan", sys.version, np.__version__, *sorted(_marks())])
+
+
+@functools.cache
+def _cache_in(folder: str) -> KernelCache:
+    """The cache in the folder that is configured now."""
+    return KernelCache(None, planner_version())
+
+
+def _cache() -> KernelCache:
+    return _cache_in(config.cache_dir)
+
+
+def key_of(expression: Expression) -> str | None:
+    """An expression spelled out; None where a library function of it has no lasting name."""
+    spelled = []
+    for entry in expression.entries:
+        attr: Any = entry.attr
+        if isinstance(attr, Library):
+            name = _name_of(attr.function)
+            if name is None or any(callable(given) and not isinstance(given, type) for _, given in attr.options):
+                return None
+            attr = (attr.name, name, attr.options, attr.into)
+        spelled.append(f"{entry.kind}{attr!r}{entry.shape}{entry.code}{entry.args}")
+    text = "\n".join([*spelled, str(expression.outputs)])
+    return None if " at 0x" in text else text
+
+
+def _name_of(function: Any) -> str | None:
+    """Where a function is found, if it is found there."""
+    module = getattr(function, "__module__", None) or "numpy"
+    name = getattr(function, "__qualname__", getattr(function, "__name__", None))
+    found = getattr(sys.modules.get(module), str(name), None)
+    return f"{module}.{name}" if found is function else None
+
+
+def load_plan(key: str) -> Plan | None:
+    """The plan that was kept for an expression."""
+    payload = _cache().load(key)
+    if payload is None:
+        return None
+    try:
+        plan = pickle.loads(payload)
+    except Exception:  # of another version of a library that it names, say
+        return None
+    return plan if type(plan) is Plan else None
+
+
+def keep_plan(key: str, plan: Plan) -> None:
+    """Leaves a plan that nothing was added to yet for later processes."""
+    if Kept.count >= MOST:
+        return
+    try:
+        payload = pickle.dumps(plan, pickle.HIGHEST_PROTOCOL)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return
+    Kept.count += 1
+    _cache().store(key, payload)
