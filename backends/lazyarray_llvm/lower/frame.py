@@ -57,7 +57,7 @@ class Frame:
         self._tells = not watched and bool(self.watch.words)  # reads the CPU's status
         x86 = host.triple.startswith(("x86_64", "amd64"))
         self.can_stream = not watched and x86 and host.vector_bytes == 64
-        self._streams = False
+        self._past: Value | None = None
 
     # -- text -----------------------------------------------------------------------------------------------
     def function(self, name: str) -> str:
@@ -73,7 +73,7 @@ class Frame:
             *(status.clear_lines(module, triple, "start") if self._tells else ("  br label %start",)),
             "start:",
             *self.b.lines,
-            *(self._fence_lines() if self._streams else ()),
+            *(self._fence_lines() if self._past is not None else ()),
             *(status.tell_lines(module, triple, slot) if self._tells else ()),
             "  ret void",
             "}",
@@ -179,8 +179,11 @@ class Frame:
 
     def streaming(self) -> Value:
         """Whether this launch writes past the caches, as a register of the entry block."""
-        self._streams = True
-        return self.argument("stream", "b1")
+        if self._past is None:
+            with self.hoisted(self.entry):
+                word = self.b.emit(f"load i64, ptr {self._slot('stream')}", "i8", 1, "stream")
+                self._past = self.b.emit(f"icmp ne i64 {word.ref}, 0", "b1", 1, "past")
+        return self._past
 
     def _fence_lines(self) -> list[str]:
         """The end of a function: what was written past the caches is in memory before the task counts as done."""
