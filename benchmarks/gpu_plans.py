@@ -15,6 +15,7 @@ from lazyarray.ir.expression import capture, expression_of, pending_closure
 from lazyarray.ir.node import Node, leaf
 from lazyarray.ir.ops import dtype_of
 from lazyarray.schedule.kernel import Binding
+from lazyarray.schedule.moments import join_moments
 from lazyarray.schedule.plan import ClaimStep, EmptyStep, KernelStep, Plan
 from lazyarray.schedule.schedule import schedule
 from lazyarray_triton.launcher import Launcher
@@ -32,7 +33,7 @@ class Recorded:
             results = run(lazyarray, *[from_node(node) for node in leaves])
             nodes = [r._node if type(r) is LazyScalar else value(r) for r in results]
             signature, sources = capture(pending_closure(nodes), nodes)
-        self.plan: Plan = schedule(expression_of(signature))
+        self.plan: Plan = join_moments(schedule(expression_of(signature)))
         # Nodes that are still pending would be evaluated when anything warns.
         self.numbers = {k: s for k, s in enumerate(sources) if type(s) is not Node}
         number = {id(node): k for k, node in enumerate(leaves)}

@@ -20,6 +20,7 @@ from lazyarray_triton.emit import emit, forms
 from lazyarray_triton.errors import watchable
 from lazyarray_triton.launcher import Launcher
 from lazyarray_triton.model import Guess
+from lazyarray_triton.ones import numerators
 from lazyarray_triton.prepared import Prepared
 from lazyarray_triton.source import Watched
 from lazyarray_triton.sources import Sources
@@ -49,6 +50,11 @@ class Program:
         return watchable(self.kernel)
 
     @functools.cached_property
+    def numerators(self) -> tuple[int, ...]:
+        """The scalars for which it matters whether they are 1."""
+        return numerators(self.kernel)
+
+    @functools.cached_property
     def tile_text(self) -> str:
         """What names the kernel where choices of block shapes are kept."""
         return emit(self.kernel, "tile").text
@@ -70,7 +76,7 @@ class BoundLauncher:
     """A kernel at fixed extents and strides: its launches are prepared once for each alignment of its memory."""
 
     __slots__ = (
-        "_extents", "_guess", "_left", "_prepared", "_program", "_sizes", "_stored", "_strides",
+        "_extents", "_guess", "_left", "_numerators", "_prepared", "_program", "_sizes", "_stored", "_strides",
         "_tuned_key", "_tuning",
     )  # fmt: skip
 
@@ -82,6 +88,7 @@ class BoundLauncher:
         sizes: tuple[int, ...],
     ) -> None:
         self._program = program
+        self._numerators = program.numerators
         self._extents, self._strides, self._sizes = extents, strides, sizes
         self._stored = frozenset([t.access for s in program.kernel.stages for t in s.stores])
         self._prepared: dict[Any, Prepared] = {}
@@ -105,6 +112,8 @@ class BoundLauncher:
             if kernel.scatters:
                 places = tuple([pointer - base for pointer, base in zip(pointers, bases, strict=True)])
             key = (tuple([pointer & 15 == 0 for pointer in pointers]), watched, places)
+        if self._numerators:
+            key = (key, tuple([scalars[k] == 1 for k in self._numerators]))
         prepared = self._prepared.get(key)
         if prepared is None:
             binding = Binding(self._extents, tuple(pointers), self._strides, tuple(scalars))
@@ -197,6 +206,7 @@ class Backend:
 
     name = "triton"
     device_kind = "cuda"
+    joins_moments = True  # it finds variances along with other reductions
 
     def __init__(self) -> None:
         self._launchers: dict[str, Launcher] = {}

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from lazyarray.schedule.kernel import Instruction, Kernel, Store
 from lazyarray_triton.codes import PARTS, VALUE, class_of, in_units, itemsize, literal, part, unit, words
-from lazyarray_triton.errors import suspects, watch
+from lazyarray_triton.errors import added, suspects, suspicion, watch
+from lazyarray_triton.moments import about
 from lazyarray_triton.table import find_rule
 from lazyarray_triton.tiles import Tiles, mask_of, offset
 from lazyarray_triton.writer import NONE, Axes, Value, Writer
@@ -59,12 +60,14 @@ class Body:
         # The memory for errors, and the words there of the values that are watched.
         self.words: tuple[str, Mapping[int, int]] | None = None
         self.checks: set[int] | None = None  # values that are only asked whether a close look is worth it; None: all
+        self.looked: set[int] = set()  # values that were asked that already, in an earlier stage
         self.odd: int | None = None  # the word in which it is noted that something is odd
         self.odd_rows: Axes = NONE  # the axes of what is noted of rows; of one number, no name of an axis
         self.covers: Mapping[int, frozenset[int]] = {}
         self.stem = "v"
         self.volatile = False  # what was read before is read again
         self.stream = stream_of(kernel, tiles)
+        self.ones = frozenset(i.target for s in kernel.stages for i in s.body if i.op == "const" and i.attr == 1)
         self.policies: Mapping[int, str] = {}  # of accesses, how the caches treat what the current stage loads
 
     def compute(self, instructions: Iterable[Instruction], *, row: bool = False) -> None:
@@ -88,8 +91,9 @@ class Body:
         elif self.checks is None or row or not axes:
             word = f"{self.words[0]} + {self.words[1][instruction.target]}"
             watch(self.w, instruction, args, value, word, mask)
-        elif instruction.target in self.checks:
-            self.w.line(f"odd = odd | ({suspects(instruction, args, value)}{f' & {mask}' if mask else ''})")
+        elif instruction.target in self.checks and instruction.target not in self.looked:
+            self.looked.add(instruction.target)
+            self.w.line(f"odd = {suspicion(instruction, args, value, mask)}")
 
     def note_odd_row(self, lanes: str, axes: Axes, mask: str | None) -> None:
         """Notes that something is odd in values of rows, or of which there is one."""
@@ -100,10 +104,8 @@ class Body:
     def look_at_scan(self, target: int) -> None:
         """Notes running values that are not finite, where that is only noted."""
         if self.odd is not None and self.checks is not None and target in self.checks:
-            self.w.line(f'odd = odd | (~(tl.abs({self.values[target].ref}) < float("inf")) & {self._everywhere()})')
-
-    def _everywhere(self) -> str:
-        return mask_of(self.tiles.full) or "True"
+            value = self.values[target]
+            self.w.line(f"odd = {added(value.ref, value.code, mask_of(self.tiles.full), 'odd')}")
 
     def _compute(self, instruction: Instruction, row: bool) -> Value:
         w, op, code, attr = self.w, instruction.op, instruction.code, instruction.attr
@@ -121,6 +123,10 @@ class Body:
             return self._load(name, instruction, args, row)
         if op == "cast":
             return cast(w, name, args[0], code)
+        if op == "divide" and code in ("f4", "f8") and instruction.args[0] in self.ones:
+            return lower(w, name, "reciprocal", args[1:], code)
+        if op in ("about", "scaled"):
+            return w.define(name, code, self.tiles.kept, about(w, self.tiles, op, *args))
         return lower(w, name, op, args, code)
 
     def _index(self, axis: int) -> str:

@@ -132,27 +132,37 @@ def checked(kernel: Kernel, *, in_sums: bool = True) -> set[int]:
     That holds where no extent is 0. `in_sums`: also what is not finite in what a sum adds up shows in it.
     """
     watched = watchable(kernel)
-    users: dict[int, list[int]] = {}
+    shown: dict[int, frozenset[int]] = {}  # by value: those that it is not finite with
     codes: dict[int, str] = {}
+
+    def within(value: int, code: str) -> frozenset[int]:
+        """What shows in a value of floats that is not finite where another one is not."""
+        if code[0] != "f" or codes[value][0] != "f":
+            return frozenset()
+        return shown.get(value, frozenset()) | {value}
+
+    def pass_on(i: Instruction) -> None:
+        codes[i.target] = i.code
+        if i.op == "where":
+            shown[i.target] = within(i.args[1], i.code) & within(i.args[2], i.code)
+        elif i.op == "recall":
+            shown[i.target] = within(int(i.attr or 0), i.code)
+        elif i.op in _PASSING or i.op in ("cast", "divide"):
+            passed = i.args[:1] if i.op == "divide" else i.args
+            shown[i.target] = frozenset[int]().union(*[within(a, i.code) for a in passed])
+
     for stage in kernel.stages:
         for i in stage.body:
-            codes[i.target] = i.code
-            for place, arg in enumerate(i.args):
-                if i.op in _PASSING or (i.op == "divide" and place == 0) or (i.op == "cast" and i.code[0] == "f"):
-                    users.setdefault(arg, []).append(i.target)
-        for r in stage.reductions:
-            codes[r.target] = r.code
-            if r.op in _ADDING and r.where is None and in_sums:
-                users.setdefault(r.value, []).append(r.target)
-        if stage.scan is not None:
-            codes[stage.scan.target] = stage.scan.code
-            if stage.scan.op in _ADDING and in_sums:
-                users.setdefault(stage.scan.value, []).append(stage.scan.target)
-    shown: dict[int, bool] = {}
-    for value in reversed(codes):  # users come after what they use
-        further = [u for u in users.get(value, ()) if codes[u][0] == "f"]
-        shown[value] = codes[value][0] == "f" and any(u in watched or shown[u] for u in further)
-    return {value for value in watched if not shown.get(value)}
+            pass_on(i)
+        folds: list[Reduction | Scan] = [*stage.reductions, *([] if stage.scan is None else [stage.scan])]
+        for f in folds:
+            codes[f.target] = f.code
+            if in_sums and f.op in _ADDING and getattr(f, "where", None) is None:
+                shown[f.target] = within(f.value, f.code)
+        for i in stage.after:
+            pass_on(i)
+    hidden = frozenset[int]().union(*[shown.get(value, frozenset()) for value in watched])
+    return set(watched) - hidden
 
 
 # What is not finite where an argument is not.
@@ -176,6 +186,32 @@ def suspects(instruction: Instruction, args: Sequence[Value], value: Value) -> s
     if value.code in PARTS and op == "divide":
         return f"({found} | (({args[1].refs[0]} == 0) & ({args[1].refs[1]} == 0)))"
     return found
+
+
+def suspicion(instruction: Instruction, args: Sequence[Value], value: Value, mask: str | None) -> str:
+    """What `odd` becomes after an instruction: no number any more where that may have raised something.
+
+    A product with zero is added, which is none of what is not finite: one instruction, where comparing and joining
+    what was found takes nine.
+    """
+    special = instruction.op.startswith("logaddexp") or (value.code in PARTS and instruction.op == "divide")
+    if special or class_of(value.code) == "integer":
+        lanes = suspects(instruction, args, value)
+        return f'tl.where({lanes}{f" & {mask}" if mask else ""}, float("nan"), odd)'
+    found = "odd"
+    for ref in value.refs:
+        found = added(ref, PARTS.get(value.code, value.code), mask, found)
+    return found
+
+
+def added(ref: str, code: str, mask: str | None, odd: str) -> str:
+    """What `odd` becomes after a float: it stays as it is where that is finite, or outside."""
+    zero = "tl.full([], 0.0, tl.float32)"
+    if code == "f8":  # the upper word tells; very large numbers are odd, too
+        ref = f"({ref}.to(tl.int64, bitcast=True) >> 32).to(tl.int32).to(tl.float32, bitcast=True)"
+    elif code == "f2":
+        ref = f"{ref}.to(tl.float32)"
+    return f"tl.fma({f'tl.where({mask}, {ref}, 0.0)' if mask else ref}, {zero}, {odd})"
 
 
 def errors(w: Writer, op: str, args: Sequence[Value], value: Value) -> list[tuple[int, str]]:

@@ -8,15 +8,16 @@ multiprocessors only, so sums have the same bits in every run on one GPU model.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lazyarray.ir.ops import OPS
 from lazyarray.schedule.kernel import Instruction, Kernel
 from lazyarray_triton.codes import PARTS, itemsize, part
 from lazyarray_triton.emit import forms, normalise
-from lazyarray_triton.passes import recomputed
+from lazyarray_triton.moments import one_pass, passes_of
 from lazyarray_triton.source import Form
+from lazyarray_triton.stages import recomputed
 from lazyarray_triton.tiles import Tiles, tiles_of
 
 MULTIPROCESSORS: Final = 132
@@ -36,6 +37,8 @@ _AGAIN: Final = 32  # additions' worth of what is computed again for each elemen
 _JOINED: Final = 32  # results of segments for each thread of the program that puts them together
 _WAVES: Final = 8  # programs per multiprocessor of a split launch over columns
 _WARPS: Final = 64  # that a multiprocessor holds
+_MANY_CARRIED: Final = 3  # numbers that a lane carries through a loop, from which it has half as many elements
+_WIDE: Final = 40  # registers of a thread that carries many: three programs of 16 warps run at once, and no fourth
 _REGISTERS: Final = 1 << 16  # that it has
 _MOST_SEGMENTS: Final = 1024  # results of segments are put together in one tile
 
@@ -136,10 +139,11 @@ def _few_warps(kernel: Kernel, elements: int) -> int:
 
 
 def _stencil(kernel: Kernel, watched: bool) -> Blocks:
-    # With the larger tile and 56 registers a Jacobi sweep of float32 that looks for errors took 510 us, not 170.
+    # With the larger tile a Jacobi sweep of float32 that looks for errors took 172 us; with this one 160, and 164 with
+    # the compiler's limit of registers.
     small = watched and widest(kernel) <= 4
     x = max(1, _tile(kernel) * (1 if small else _STENCIL_TILE) // _STENCIL)
-    return Blocks(x, _STENCIL, _few_warps(kernel, x * _STENCIL))
+    return Blocks(x, _STENCIL, _few_warps(kernel, x * _STENCIL), 64 if small else 0)
 
 
 def _elementwise(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...]) -> Blocks:
@@ -163,9 +167,9 @@ def _rows(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiprocessor
     size = widest(kernel)
     rows, reduced = math.prod(extents[a] for a in tiles.x), math.prod(extents[a] for a in tiles.y)
     y = power_of_two(max(reduced, 1))
-    passes = sum(s.level == "full" for s in kernel.stages)
+    passes = passes_of(kernel)
     held = _fits(kernel, tiles, y) if passes > 1 else y <= _ONE_PASS
-    blocks = _reread(y * max(size, 4), size, watched)
+    blocks = _reread(y * max(size, 4), size)
     if passes > 1 and rows >= _PROGRAMS * multiprocessors and y * max(size, 4) >= _REREAD and _is_cheap_again(kernel):
         return Guess("loop", blocks, blocks)
     if held:
@@ -174,22 +178,27 @@ def _rows(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiprocessor
         return Guess("tile", blocks, blocks)
     y = 1024 if size <= 4 else 512
     part = Blocks(1, y, _LOOP_WARPS)
+    at_once = _WARPS
     if passes == 1:
-        blocks = part
-        if not any(s.scan is not None for s in kernel.stages):
-            part = Blocks(1, 2 * y, 2 * _LOOP_WARPS)
-        elif watched and size <= 4:
+        many = _carried(kernel) >= _MANY_CARRIED
+        blocks = Blocks(1, y, _LOOP_WARPS // 2) if many else part
+        if many or (watched and size > 4):
+            at_once = _REGISTERS // (_WIDE * 32)
+            part = Blocks(1, y, _LOOP_WARPS, _WIDE)
+        elif watched:
             # All programs run at once, as they do where nothing is noted: with 34 registers each, a quarter waits.
             part = Blocks(1, y, _LOOP_WARPS, _REGISTERS // (_WARPS * 32))
-    wanted = _WARPS // part.warps * multiprocessors // max(rows, 1)
+        if not any(s.scan is not None for s in kernel.stages):
+            part = replace(part, y=2 * y, warps=2 * _LOOP_WARPS)
+    wanted = at_once // part.warps * multiprocessors // max(rows, 1)
     segments, length = cut_segments(reduced, wanted, part.y)
     if segments > 1:
         form = _split_form(kernel, power_of_two(segments), part.warps)
         return Guess(form, part, _together_rows(rows, segments), segments, length)
-    return Guess("loop", blocks, blocks)
+    return Guess("online" if passes == 1 and "online" in forms(kernel) else "loop", blocks, blocks)
 
 
-def _reread(nbytes: int, size: int, watched: bool) -> Blocks:
+def _reread(nbytes: int, size: int) -> Blocks:
     """The tile that goes through a row of so many bytes several times, of which all but the first find it in a cache.
 
     A row softmax of float32 takes 130 us with rows of 8 to 32 KiB so (134 with the row in registers), 134 with 64 KiB
@@ -197,8 +206,6 @@ def _reread(nbytes: int, size: int, watched: bool) -> Blocks:
     """
     turn = nbytes // 2 if nbytes <= 1 << 14 else min(max(nbytes // 4, 1 << 13), 1 << 15)
     warps = min(max(nbytes >> 11, 4), 32)
-    if watched and warps < 32:
-        warps = max(warps // 2, 4)  # a layer norm that looks for errors takes 136.7 us, and not 138.8
     # Rows of 256 KiB, two to a multiprocessor, are more than the second cache holds: a softmax took 246 us, and 193
     # with one, which is what so many registers leave room for.
     return Blocks(1, turn // max(size, 4), warps, 64 if nbytes > 1 << 17 else 0)
@@ -218,6 +225,11 @@ def _is_cheap_again(kernel: Kernel) -> bool:
                 again += found
     cost = sum(OPS[i.op].cost if i.op in OPS else 0 for i in again)
     return cost <= _AGAIN // (4 if widest(kernel) > 4 else 1)
+
+
+def _carried(kernel: Kernel) -> int:
+    """The most numbers that a lane carries through the loop of a stage."""
+    return max(sum(2 if r.code in PARTS else 1 for r in s.reductions) for s in one_pass(kernel).stages)
 
 
 def _fits(kernel: Kernel, tiles: Tiles, elements: int) -> bool:
@@ -242,21 +254,23 @@ def _columns(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiproces
     reduced = math.prod(extents[a] for a in tiles.x)
     y = min(power_of_two(last), _COLUMNS)
     scanned = any(s.scan is not None for s in kernel.stages)
-    passes = sum(s.level == "full" for s in kernel.stages)
+    passes = passes_of(kernel)
     x = power_of_two(max(reduced, 1))
     held = x * y * max(size, 4) <= _HELD_BYTES // 4 if passes > 1 else x * y <= _ONE_PASS
     if held and not scanned:
         blocks = Blocks(x, y, _warps(kernel, x * y, size))
         return Guess("tile", blocks, blocks)
-    x = 1 if scanned else max(1, (2048 if size <= 4 else 1024) // y)
-    blocks = Blocks(x, y, _warps(kernel, x * y, size))
+    lanes = 2048 if size <= 4 else 1024
+    fewer = 2 if _carried(kernel) >= _MANY_CARRIED else 1  # elements a thread
+    x = 1 if scanned else max(1, lanes // fewer // y)
+    blocks = Blocks(x, y, min(32, _warps(kernel, x * y, size) * fewer))
     wanted = _WAVES * multiprocessors // max(outer * -(-last // y), 1)
     segments, length = cut_segments(reduced, wanted, max(x, 64))
     if segments > 1:
         together = Blocks(power_of_two(segments), min(y, max(1, 4096 // power_of_two(segments))), 4)
         form = _split_form(kernel, power_of_two(segments) * y, blocks.warps)
         return Guess(form, blocks, together, segments, length)
-    return Guess("loop", blocks, blocks)
+    return Guess("online" if passes == 1 and "online" in forms(kernel) else "loop", blocks, blocks)
 
 
 def _split_form(kernel: Kernel, results: int, warps: int) -> Form:

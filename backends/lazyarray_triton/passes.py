@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from lazyarray.schedule.kernel import Instruction, Kernel, Scan, Stage, Store
-from lazyarray_triton import reductions, scans
+from lazyarray.schedule.kernel import Instruction, Kernel, Reduction, Scan, Stage, Store
+from lazyarray_triton import moments, reductions, scans
 from lazyarray_triton.body import PASSING, Axial, Body, load, write
 from lazyarray_triton.codes import in_units
 from lazyarray_triton.errors import covers, watch_sum
 from lazyarray_triton.source import Form, Work
+from lazyarray_triton.stages import codes_of, loads_first, recomputed
 from lazyarray_triton.tiles import Tiles, lanes, offset, product, write_indices
 from lazyarray_triton.writer import Value, Writer, X, Y
 
@@ -26,6 +27,7 @@ class Works:
         self.records: list[Work] = []
         self.checks = checks
         self.odd: int | None = None  # the word in which it is noted that something has to be looked at
+        self.looked: set[int] = set()  # values of which that was noted
         self.largest: Mapping[int, tuple[int, int]] = {}  # by watched sum: the sum, and the largest element of it
         self.watched = watched or {}  # values whose errors are looked for, with the numbers of their words
         self._numbers: dict[Key, int] = {}
@@ -52,6 +54,7 @@ class Pass:
             self.body.words = works.name(FLAGS, Work("i4", "flags")), works.watched
             self.body.covers = covers(kernel)
             self.body.odd = works.odd
+            self.body.looked = works.looked
             self.body.checks = works.checks if form in ("tile", "loop", "split") else None
         self.axial = Axial(kernel, tiles)
         self.grid: tuple[str, ...] = ()
@@ -154,7 +157,7 @@ class Pass:
         """The loop over the reduced axis; nothing where a tile holds all of it."""
         if self.form == "tile" or not self.tiles.reduced:
             return nullcontext()
-        low, high = ("low", "high") if self.form == "split" else ("0", "reduced")
+        low, high = self._ends()
         return self.w.block(f"for at in range({low}, {high}, {'YBLOCK' if self.tiles.reduced == Y else 'XBLOCK'}):")
 
     def step(self) -> None:
@@ -184,7 +187,7 @@ class Pass:
         before leave, "total" to reduce what would be scanned.
         """
         w, body, looped = self.w, self.body, self.form != "tile" and bool(self.tiles.reduced)
-        instructions = [*self._recalls(stage), *stage.body]
+        instructions = loads_first([*self._recalls(stage), *stage.body])
         if self.form == "loop" and self.tiles.kind == "rows":
             body.policies = policies_of(self.kernel, self.tiles, stage)
         if looped:
@@ -214,6 +217,9 @@ class Pass:
                 self._keep(kept, stage)
             index = "(y + x * 0).to(tl.int64)" if self.tiles.reduced == Y else "(x + y * 0).to(tl.int64)"
             for r in stage.reductions:
+                if r.op in moments.FOLDS:
+                    moments.step(w, self.tiles, r.op, carried[r.target], body.values[r.value], self._ends()[0])
+                    continue
                 where = None if r.where is None else body.values[r.where]
                 added = reductions.elements(w, self.tiles, r, folds[r.target], body.values[r.value], where, index)
                 if looped:
@@ -238,10 +244,7 @@ class Pass:
             self._look_again(instructions, before)
         if runner is not None and carries:
             self._note_carried(runner)
-        found = {
-            r.target: reductions.collapse(w, self.tiles, folds[r.target], carried[r.target], f"r{r.target}")
-            for r in stage.reductions
-        }
+        found = {r.target: self._collapsed(r, folds[r.target], carried[r.target]) for r in stage.reductions}
         if runner is not None:
             found |= runner.end()
         if looped:
@@ -249,6 +252,17 @@ class Pass:
         if scan != "total":
             self.settle(stage)
         return found
+
+    def _collapsed(self, r: Reduction, folding: reductions.Folding, parts: list[str]) -> list[str]:
+        """The parts of a reduction of what this program went through."""
+        if r.op in moments.FOLDS:
+            stem, ends = f"r{r.target}", self._ends()
+            return moments.collapse_lanes(self.w, self.tiles, r.op, folding.codes[0], parts, stem, ends)
+        return reductions.collapse(self.w, self.tiles, folding, parts, f"r{r.target}")
+
+    def _ends(self) -> tuple[str, str]:
+        """Where the loop over the reduced axis begins and ends."""
+        return ("low", "high") if self.form == "split" else ("0", "reduced")
 
     def _note_carried(self, runner: scans.Runner) -> None:
         """Notes a running value that is not finite at the end of a loop, where that is only noted."""
@@ -262,14 +276,14 @@ class Pass:
         body = self.body
         if body.words is None or body.odd is None or not (self.noting or body.odd_rows):
             return
-        found = "odd | odd_rows" if self.noting and body.odd_rows else "odd" if self.noting else "odd_rows"
         word = f"{body.words[0]} + {body.odd}"
-        if self.noting and self.tiles.kind == "rows" and self.form == "tile":
-            # Every lane writes: a row softmax takes 153 us so, and 181 if its warps come together once more.
-            self.w.line(f"tl.store({word} + ({found}).to(tl.int32) * 0, 1, mask={found})")
+        if self.noting:
+            if body.odd_rows:
+                self.w.line('odd = tl.where(odd_rows, float("nan"), odd)')
+            self.w.line(self.w.call("noting.note", "odd", word))
             return
-        number = f"({found}).to(tl.int32)"
-        self.w.line(f"noted = {number if not self.noting and not body.odd_rows - {''} else f'tl.max({number})'}")
+        number = "(odd_rows).to(tl.int32)"
+        self.w.line(f"noted = {number if not body.odd_rows - {''} else f'tl.max({number})'}")
         self.w.line(f"tl.store({word}, 1, mask=noted > 0)")
 
     def _begin_look(self, instructions: Sequence[Instruction | Scan]) -> bool:
@@ -278,7 +292,7 @@ class Pass:
         if self.body.words is None or not checks or not any(i.target in checks for i in instructions):
             return False
         if not self.noting:
-            self.w.line(f"odd = tl.full({self.tiles.shape(self.tiles.full)}, 0, tl.int1)")
+            self.w.line(f"odd = tl.full({self.tiles.shape(self.tiles.full)}, 0.0, tl.float32)")
         if self.body.odd is not None:
             self.noting = True
         return not self.noting
@@ -286,7 +300,7 @@ class Pass:
     def _look_again(self, instructions: Sequence[Instruction], before: dict[int, Value]) -> None:
         """Computes a stage again, looking at every value, in programs where something was odd."""
         body = self.body
-        with self.w.block("if tl.max(odd.to(tl.int32)) > 0:"):
+        with self.w.block("if tl.max((odd != odd).to(tl.int32)) > 0:"):
             self.body = again = Body(self.w, self.kernel, self.tiles)
             again.words, again.covers, again.stem, again.volatile = body.words, body.covers, "u", True
             again.values = dict(before)
@@ -399,40 +413,6 @@ class Pass:
             self.body.values[number] = load(self.w, f"v{number}", name, code, place, self.tiles.kept, mask)
 
 
-def codes_of(kernel: Kernel) -> dict[int, str]:
-    """The dtype of every value of a kernel."""
-    found: dict[int, str] = {}
-    for stage in kernel.stages:
-        found |= {i.target: i.code for i in (*stage.body, *stage.after)}
-        found |= {r.target: r.code for r in stage.reductions}
-        if stage.scan is not None:
-            found[stage.scan.target] = stage.scan.code
-    return found
-
-
-def recomputed(kernel: Kernel, stage: Stage, kept: int) -> list[Instruction] | None:
-    """The instructions that compute a kept value again in a later stage; None where stores came between."""
-    last = kernel.stages.index(stage)
-    made: dict[int, tuple[int, Instruction]] = {}
-    for number, earlier in enumerate(kernel.stages[:last]):
-        if earlier.level == "full":
-            made |= {i.target: (number, i) for i in earlier.body}
-    found: dict[int, Instruction] = {}
-    pending, first = [kept], last
-    while pending:
-        value = pending.pop()
-        if value in found or value not in made:
-            continue
-        number, instruction = made[value]
-        first = min(first, number)
-        found[value] = instruction
-        pending += [int(instruction.attr or 0)] if instruction.op == "recall" else instruction.args
-    if kept not in found or any(s.stores for s in kernel.stages[first:last]):
-        return None
-    order = [i.target for s in kernel.stages for i in s.body]
-    return [found[v] for v in sorted(found, key=order.index)]
-
-
 def policies_of(kernel: Kernel, tiles: Tiles, stage: Stage) -> dict[int, str]:
     """How the caches treat what a stage loads as it goes through rows: what later stages read again stays there.
 
@@ -456,24 +436,3 @@ def _loaded(kernel: Kernel, stage: Stage) -> set[int]:
     """The accesses that a stage reads, also for what it computes again."""
     again = [i for r in stage.body if r.op == "recall" for i in recomputed(kernel, stage, int(r.attr or 0)) or ()]
     return {i.attr for i in (*again, *stage.body) if i.op == "load" and isinstance(i.attr, int)}
-
-
-def missing(kernel: Kernel, stages: Sequence[Stage], defined: Iterable[int] = ()) -> list[int]:
-    """The values of rows that stages use and earlier ones define."""
-    known: set[int] = set(defined)
-    found: dict[int, None] = {}
-    for stage in stages:
-        again = [i for r in stage.body if r.op == "recall" for i in recomputed(kernel, stage, int(r.attr or 0)) or ()]
-        inside = {i.target for i in (*again, *stage.body, *stage.after)}
-        used = [a for i in (*again, *stage.body, *stage.after) for a in i.args]
-        used += [v for r in stage.reductions for v in (r.value, r.where, r.start) if v is not None]
-        used += [v for s in stage.stores for v in (s.value, s.mask, s.offset) if v is not None]
-        used += [stage.scan.value] if stage.scan is not None else []
-        mine = (
-            inside | {r.target for r in stage.reductions} | ({stage.scan.target} if stage.scan is not None else set())
-        )
-        found |= {v: None for v in used if v not in mine and v not in known}
-        if stage.level == "row":
-            known |= inside
-        known |= {r.target for r in stage.reductions}
-    return list(found)

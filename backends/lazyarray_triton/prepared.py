@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_triton import launch, model
 from lazyarray_triton.launcher import FLAGS, Driver, Launcher
+from lazyarray_triton.ones import with_ones
 from lazyarray_triton.source import Watched
 
 _STREAMS: Final = 16  # whose launches have counts of their own
@@ -29,6 +30,8 @@ class _Step(NamedTuple):
 
 class Prepared:
     """A kernel at fixed extents, strides and alignments, to be launched any number of times with other memory.
+
+    Scalars that are divided into something stay 1 if they are (`ones.py`).
 
     A launch returns before the GPU has run it. Whoever calls holds the memory until then; CuPy's pool gives freed
     memory to later work of the same stream only, so it may be freed as soon as the call has returned.
@@ -59,6 +62,7 @@ class Prepared:
         watched: Watched = "",
     ) -> None:
         driver: Driver = launcher.driver
+        kernel = with_ones(kernel, binding.scalars)
         shift = launch.shift_of(kernel, binding)
         if guess is None:
             many = driver.multiprocessors

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lazyarray.schedule.kernel import Reduction
+from lazyarray_triton import moments
 from lazyarray_triton.codes import PARTS, VALUE, class_of, literal
 from lazyarray_triton.tiles import Tiles
 from lazyarray_triton.writer import Value, Writer
@@ -43,6 +44,8 @@ class Folding:
 def fold(op: str, value_code: str) -> Folding:
     """The folding of values of a dtype."""
     code = working(value_code)
+    if op in moments.FOLDS:
+        return Folding(op, (code, code), moments.identities(op, code), "", False)
     if op in ("any", "all"):
         code = "i4"
     kinds = (PARTS[code],) * 2 if code in PARTS else (code,)
@@ -95,6 +98,8 @@ def elements(w: Writer, tiles: Tiles, reduction: Reduction, folding: Folding, va
 
 def accumulators(w: Writer, tiles: Tiles, reduction: Reduction, folding: Folding) -> list[str]:
     """Tiles of identities, before a loop."""
+    if folding.op in moments.FOLDS:
+        return moments.begin(w, tiles, folding.op, folding.codes[0], f"c{reduction.target}")
     found = []
     for code, identity in zip(folding.codes, folding.identities, strict=True):
         name = w.fresh(f"c{reduction.target}")

@@ -12,10 +12,10 @@ from lazyarray_triton.codes import PARTS, POINTER, SCALAR
 from lazyarray_triton.tiles import Tiles
 from lazyarray_triton.writer import Writer
 
-# tile: a program holds what it reduces; loop: it goes through it; split: several programs share it, in phases;
-# joined: as split, but the program of a row that ends last goes on with the phase after; packed, scattered: places
-# depend on data, in phases.
-Form: TypeAlias = Literal["tile", "loop", "split", "joined", "packed", "scattered"]
+# tile: a program holds what it reduces; loop: it goes through it; online: in fewer passes (`moments.py`); split:
+# several programs share it, in phases, and in those fewer passes; joined: as split, but the program of a row that ends
+# last goes on with the phase after; packed, scattered: places depend on data, in phases.
+Form: TypeAlias = Literal["tile", "loop", "online", "split", "joined", "packed", "scattered"]
 # How floating-point errors are looked for: not at all; "exact": at every value at once; "checked": at every value of
 # programs in which something is not finite; "apart": that is only noted, and functions of their own look at every value
 # afterwards, which asks for inputs that were not overwritten.

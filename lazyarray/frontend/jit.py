@@ -171,7 +171,7 @@ class Trace:
         given: list[Any] = []
         for place in read:
             array: Fields = arrays[place]
-            node: Node | None = array._node
+            node: Node | None = array._node if array._np is None else None
             remote = None if node is None else node.remote
             if remote is None or remote.device is not device:
                 return None

@@ -8,6 +8,7 @@ from lazyarray.ir.expression import Signature, pending_closure
 from lazyarray.ir.node import Node, Site
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.device import placement
+from lazyarray.runtime.device_run import plan_there
 from lazyarray.runtime.evaluate import Wanted, changes, expression_for, plan_of, sites_of
 from lazyarray.schedule.plan import Plan
 
@@ -27,7 +28,10 @@ def foresee(targets: list[Node]) -> tuple[Made, Signature, list[Any]]:
         changes.nbytes = unseen
         for node in pending_closure(outputs):
             node.visits = int(node.sequence in before)
-        plan = plan_of(signature, device=placement(sources) is not None)
+        device = placement(sources)
+        plan = plan_of(signature, device=device is not None)
+        if device is not None:
+            plan = plan_there(plan, device)
     return (plan, sites_of(sources), wanted), signature, sources
 
 

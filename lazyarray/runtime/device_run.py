@@ -41,6 +41,7 @@ from lazyarray.runtime.run import AnyRun  # cimport
 from lazyarray.runtime.saved import save_launch
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.kernel import Binding
+from lazyarray.schedule.moments import join_moments
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
 
 Array = np.ndarray[Any, Any]
@@ -55,6 +56,15 @@ def _count_of_leaf(sources: list[Any], place: int) -> int:
 
 
 UNNAMED: Final = _count_of_leaf([object()], 0)  # as in `runtime/execute.py`
+
+
+def plan_there(plan: Plan, device: Device) -> Plan:
+    """The plan as a device runs it, with the same slots."""
+    found: Plan | None = plan.programs.get(("there", device.name))
+    if found is None:
+        joins = getattr(compiler_for(device), "joins_moments", False)
+        found = plan.programs["there", device.name] = join_moments(plan) if joins else plan
+    return found
 
 
 class Ready:
@@ -95,6 +105,7 @@ class DeviceRun(AnyRun):
     __slots__ = ("device", "flags", "free", "memo", "specs")
 
     def __init__(self, plan: Plan, sources: list[Any], device: Device, uses: dict[int, int] | None = None) -> None:
+        plan = plan_there(plan, device)
         AnyRun.__init__(self, plan, sources, uses)
         self.device = device
         specs = plan.ready.get(SPECS)

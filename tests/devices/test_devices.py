@@ -13,7 +13,7 @@ import pytest
 import lazyarray as np
 from lazyarray.config import config
 from lazyarray.errors import BackendError, StrictError
-from tests.devices.fake import FakeDevice
+from tests.devices.fake import FakeCompiler, FakeDevice
 
 DATA = numpy.random.default_rng(0).random((100, 200))
 
@@ -45,6 +45,24 @@ def test_only_what_is_asked_for_comes_back(devices: list[FakeDevice]) -> None:
         assert float(x.sum()) == pytest.approx(2 * DATA.sum())
         assert float(x[3, 4]) == 2 * DATA[3, 4]
     assert [t.nbytes for t in runs.transfers if t.way == "from fake:0"] == [8, 8]
+
+
+@pytest.mark.parametrize("joins", [False, True])
+def test_a_device_that_finds_variances_along_is_given_one_kernel(
+    devices: list[FakeDevice], joins: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeCompiler, "joins_moments", joins, raising=False)
+    data = numpy.random.default_rng(1).random(
+        90_000 + joins
+    )  # plans are kept by shape, and what a device makes of them
+    with np.device("fake"):
+        x = np.array(data)
+        found = [x.max(), x.mean(), x.std()]
+        assert len(np.explain(*found).kernels) == (1 if joins else 2)
+        np.evaluate(*found)
+        made = [float(f) for f in found]
+    assert len(devices[0].launched) == (1 if joins else 2)
+    numpy.testing.assert_allclose(made, [data.max(), data.mean(), data.std()], 1e-12)
 
 
 def test_a_write_is_done_in_the_memory_that_nobody_else_reads(devices: list[FakeDevice]) -> None:

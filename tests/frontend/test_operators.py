@@ -44,7 +44,10 @@ def outcome(call: Callable[[], Any]) -> Any:
         result = call()
     except (TypeError, OverflowError) as error:
         return type(error), str(error)
-    found = numpy.asarray(result)
+    found = numpy.array(result)
+    parts = found.view(found.real.dtype) if found.ndim else found  # what says that it is no number is the machine's own
+    if parts.dtype.kind in "fc":
+        parts[numpy.isnan(parts)] = numpy.nan
     return found.dtype, found.shape, found.tobytes()
 
 

@@ -168,8 +168,9 @@ def test_min_max_mean_std_of_one_array_read_it_twice() -> None:
     x, lazy = given(100_000)
     with la.record_runs() as r:
         found = [float(v) for v in (lazy.min(), lazy.max(), lazy.mean(), lazy.std())]
-    assert len(r.kernels) == 2
-    assert r.bytes_read <= 2 * x.nbytes + 64
+    passes = 1 if la.config.device.startswith("cuda") else 2  # there variances are found along
+    assert len(r.kernels) == passes
+    assert r.bytes_read <= passes * x.nbytes + 64
     np.testing.assert_array_equal(np.array(found), np.array([x.min(), x.max(), x.mean(), x.std()]))
 
 
@@ -177,7 +178,7 @@ def test_column_standardise_takes_three_passes() -> None:
     x, lazy = given(20_000, 8)
     with la.record_runs() as r:
         result = la.evaluate((lazy - lazy.mean(axis=0)) / lazy.std(axis=0))
-    assert len(r.kernels) == 3
+    assert len(r.kernels) == (2 if la.config.device.startswith("cuda") else 3)  # there variances are found along
     np.testing.assert_array_equal(np.asarray(result), (x - x.mean(axis=0)) / x.std(axis=0))
 
 

@@ -30,7 +30,7 @@ def small_blocks(kernel: Kernel, extents: Sequence[int], form: Form) -> Guess:
         return Guess(form, blocks, blocks)
     scanned = columns and any(s.scan is not None for s in kernel.stages)
     blocks = Blocks(1 if scanned or (form in ("split", "joined") and not columns) else 4, 32, 1)
-    if form == "loop":
+    if form in ("loop", "online"):
         return Guess(form, blocks, blocks)
     step = 4 if columns else 32
     reduced = max(math.prod(extents[a] for a in tiles.reduced_axes), 1)
@@ -138,6 +138,43 @@ def layer_norm(code: str) -> Kernel:
         Stage("full", last, stores=(Store(3, 18),)),
     )
     return Kernel(("p", "r"), accesses, (code, code), stages)
+
+
+def variance(code: str, roles: str) -> Kernel:
+    """Sum and largest; then what is left of the values less a part of the sum, squared and added up."""
+    kept = kept_steps(roles)
+    first = (I(0, "load", (), code, 0),)
+    folds = (Reduction(1, "sum", 0, code), Reduction(2, "max", 0, code))
+    row = (I(3, "scalar", (), code, 0), I(4, "multiply", (1, 3), code))
+    second = (I(5, "load", (), code, 0), I(6, "subtract", (5, 4), code), I(7, "square", (6,), code))
+    last = (I(9, "sqrt", (8,), code),)
+    stages = (
+        Stage("full", first, reductions=folds),
+        Stage("row", row, stores=(Store(1, 4), Store(2, 2))),
+        Stage("full", second, reductions=(Reduction(8, "sum", 7, code),)),
+        Stage("row", last, stores=(Store(3, 9),)),
+    )
+    accesses = (Access(code, full_steps(len(roles))), *(Access(code, kept),) * 3)
+    return Kernel(tuple(roles), accesses, (code,), stages)  # type: ignore[arg-type]
+
+
+def normalised(code: str, keep: bool) -> Kernel:
+    """Rows less their mean, over the root of their variance: what is squared is kept, or computed again."""
+    again = I(9, "recall", (), code, 5) if keep else I(9, "subtract", (10, 3), code)
+    loaded = () if keep else (I(10, "load", (), code, 0),)
+    stages = (
+        Stage("full", (I(0, "load", (), code, 0),), reductions=(Reduction(1, "sum", 0, code),)),
+        Stage("row", (I(2, "scalar", (), code, 0), I(3, "multiply", (1, 2), code))),
+        Stage(
+            "full",
+            (I(4, "load", (), code, 0), I(5, "subtract", (4, 3), code), I(6, "multiply", (5, 5), code)),
+            reductions=(Reduction(7, "sum", 6, code),),
+            kept=(5,) if keep else (),
+        ),
+        Stage("row", (I(8, "sqrt", (7,), code),)),
+        Stage("full", (*loaded, again, I(11, "divide", (9, 8), code)), stores=(Store(1, 11),)),
+    )
+    return Kernel(("p", "r"), (Access(code, ("s", "1")),) * 2, (code,), stages)
 
 
 def several(roles: str) -> Kernel:

@@ -8,6 +8,7 @@ import os
 os.environ["TRITON_INTERPRET"] = "1"
 
 import numpy as np
+import triton
 import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.interpreter import InterpretedFunction, InterpreterBuilder, ReduceOps, ScanOps, TensorHandle
@@ -16,7 +17,7 @@ from lazyarray.ir.ops import dtype_of
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_triton import model
 from lazyarray_triton.compiler import load_functions
-from lazyarray_triton.device import complex_functions, complexes, elementary, real
+from lazyarray_triton.device import complex_functions, complexes, elementary, exact, noting, real
 from lazyarray_triton.emit import emit
 from lazyarray_triton.launch import Origins, arguments, choose_index, constants_of, plan_launches, shift_of
 from lazyarray_triton.launcher import FLAGS
@@ -55,6 +56,34 @@ def turned_sine(x, quarters: int):
 for module in (real, elementary, complexes, complex_functions):
     module.libdevice = Libdevice()
 elementary.turned_sine = turned_sine
+
+
+# What is written in PTX, without it.
+@triton.jit
+def divide(x, y):
+    return x / y
+
+
+@triton.jit
+def reciprocal(x):
+    return tl.full([], 1, x.dtype) / x
+
+
+@triton.jit
+def sqrt(x):
+    return tl.sqrt(x)
+
+
+@triton.jit
+def note(odd, word):
+    found = odd != odd
+    tl.store(word + found.to(tl.int32) * 0, 1, mask=found)
+
+
+exact.divide = real.divide = complexes.divide = divide
+exact.sqrt = complexes.sqrt = sqrt
+exact.reciprocal = reciprocal
+noting.note = note
 
 
 _splat = InterpreterBuilder.create_splat

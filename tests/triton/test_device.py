@@ -124,6 +124,9 @@ LARGE = [
     (cases.scan("sum", "f8", "pr"), (2, 3_000_000)),
     (cases.scan("sum", "i8", "pr"), (300, 3000)),
     (cases.scan("sum", "f4", "rp"), (3000, 300)),
+    (cases.variance("f4", "r"), (5_000_000,)),
+    (cases.variance("f8", "rp"), (70_000, 90)),
+    (cases.variance("f4", "pr"), (700, 9000)),
     (cases.several("r"), (5_000_000,)),
     (cases.several("pr"), (1000, 1000)),
     (cases.several("rp"), (10_000, 100)),
@@ -145,7 +148,7 @@ def test_launches_of_the_guessed_blocks_agree_with_the_oracle_and_repeat_their_b
         if k in written:
             outs.append(k)
     walks = [np.broadcast_to(a, shape) for a in arrays]
-    binding = cases.bind(walks, shape)
+    binding = cases.bind(walks, shape, (1e-4,) * len(kernel.scalars))
     before = [a.copy() for a in arrays]
     Oracle().compile(kernel).launch(binding)
     expected = [arrays[k].copy() for k in outs]
@@ -165,6 +168,26 @@ def test_launches_of_the_guessed_blocks_agree_with_the_oracle_and_repeat_their_b
         summed = max(np.prod([n for n, r in zip(shape, kernel.roles, strict=True) if r == "r"]), 1) ** 0.5
         # NumPy adds the elements of a column one by one: that side may be off by as much as n such errors, at random.
         np.testing.assert_allclose(got, wanted, 16 * eps, eps * max(16, summed) * max(scale, summed))
+
+
+@pytest.mark.parametrize("code", ["f4", "f8"])
+@pytest.mark.parametrize("op", ["divide", "reciprocal", "sqrt"])
+def test_quotients_and_roots_of_all_magnitudes_are_exact(op: str, code: str) -> None:
+    """Also where the short way does not lead: at all bits, and at quotients next to the middle of two numbers."""
+    numbers = np.random.default_rng(7)
+    count = 1 << 20
+    bits = numbers.integers(0, 1 << 8 * int(code[1:]), (2, count), f"u{code[1:]}").view(code)
+    near = numbers.uniform(1, 2, (2, count)).astype(code)
+    bits[0, : count // 2] = (near[0] * near[1])[: count // 2]
+    bits[1, : count // 2] = near[1, : count // 2]
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, np.finfo(code).max, np.finfo(code).tiny], code)
+    special = np.concatenate([special, -special, np.nextafter(special, 0), np.array([1, 3], f"u{code[1:]}").view(code)])
+    bits[:, -(len(special) ** 2) :] = [np.repeat(special, len(special)), np.tile(special, len(special))]
+    arguments = list(bits[: 2 if op == "divide" else 1])
+    out = np.empty(count, code)
+    launch(cases.elementwise(op, (code,) * len(arguments), code), cases.bind([*arguments, out], (count,)))
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(out, getattr(np, op)(*arguments))
 
 
 def test_indices_beyond_two_to_the_31() -> None:

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import lazyarray_triton
 from lazyarray.ir.ops import OPS, is_own_loop
-from lazyarray.schedule.kernel import Kernel
+from lazyarray.schedule.kernel import Access, Kernel, Stage, Store
+from lazyarray_triton import backend
 from lazyarray_triton.codes import class_of
 from lazyarray_triton.emit import emit, forms
+from lazyarray_triton.errors import watchable
+from lazyarray_triton.ones import numerators, with_ones
 from lazyarray_triton.source import TritonSource
 from lazyarray_triton.table import RULES
 from tests.backends.test_random_kernels import Draw
 from tests.triton import cases
+from tests.triton.cases import I
 
 DEVICE = Path(lazyarray_triton.__file__).parent / "device"
 KERNELS: dict[str, Kernel] = {
@@ -24,6 +30,8 @@ KERNELS: dict[str, Kernel] = {
     "softmax": cases.softmax("f4", "pr", keep=True),
     "softmax of columns": cases.softmax("f2", "rp", keep=True, in_place=True),
     "layer norm": cases.layer_norm("f8"),
+    "variance": cases.variance("f4", "prp"),
+    "normalised": cases.normalised("f4", True),
     "several": cases.several("prp"),
     "scan": cases.scan("prod", "c8", "pr"),
     "pack": cases.pack("c16", 2),
@@ -131,3 +139,38 @@ def test_what_an_earlier_stage_overwrote_is_kept_in_memory() -> None:
 
 def test_classes_of_dtypes() -> None:
     assert [class_of(c) for c in ("b1", "u4", "f2", "f8", "c8")] == ["bool", "integer", "half", "float", "complex"]
+
+
+def test_one_over_something_is_a_reciprocal_where_that_scalar_is_one() -> None:
+    body = (I(0, "scalar", (), "f8", 0), I(1, "load", (), "f8", 0), I(2, "divide", (0, 1), "f8"))
+    more = (I(3, "scalar", (), "f8", 1), I(4, "multiply", (2, 3), "f8"))
+    accesses = (Access("f8", ("1",)),) * 2
+    kernel = Kernel(("p",), accesses, ("f8", "f8"), (Stage("full", (*body, *more), stores=(Store(1, 4),)),))
+    assert numerators(kernel) == (0,)
+    assert "exact.reciprocal(v1)" in emit(with_ones(kernel, (1.0, 1.0)), "tile").text
+    assert "exact.divide(v0, v1)" in emit(with_ones(kernel, (3.0, 1.0)), "tile").text
+    assert watchable(with_ones(kernel, (1.0, 1.0))) == watchable(kernel)
+
+
+def test_launches_are_prepared_apart_for_scalars_that_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[tuple[complex, ...]] = []
+
+    class Fake:
+        def __init__(self, device: Any, kernel: Any, binding: Any, *given: Any) -> None:
+            made.append(binding.scalars)
+            self.source = SimpleNamespace(text="")
+
+        def set_scalars(self, scalars: Any) -> None:
+            pass
+
+        def launch(self, pointers: Any, flags: int = 0) -> None:
+            pass
+
+    monkeypatch.setattr(backend, "Prepared", Fake)
+    body = (I(0, "scalar", (), "f4", 0), I(1, "load", (), "f4", 0), I(2, "divide", (0, 1), "f4"))
+    kernel = Kernel(("p",), (Access("f4", ("1",)),) * 2, ("f4",), (Stage("full", body, stores=(Store(1, 2),)),))
+    program = backend.Program(SimpleNamespace(choices=None), kernel)  # type: ignore[arg-type]
+    bound = program.launcher((1000,), ((4,), (4,)), (4000, 4000))
+    for scalar in (1.0, 2.0, 1.0, 3.0):
+        bound.start([16, 32], [scalar], [16, 32])
+    assert made == [(1.0,), (2.0,)]

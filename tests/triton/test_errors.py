@@ -76,7 +76,7 @@ def test_casts_of_what_does_not_fit_are_found(old: str, new: str, watched: str) 
 
 
 @pytest.mark.parametrize("watched", ["exact", "checked", "apart"])
-@pytest.mark.parametrize("form", ["tile", "loop", "split", "joined"])
+@pytest.mark.parametrize("form", ["tile", "loop", "online", "split", "joined"])
 @pytest.mark.parametrize("roles", ["pr", "rp"])
 @pytest.mark.parametrize("op", ["sum", "prod", "running sum", "running prod"])
 def test_sums_that_overflow_are_told_and_those_of_what_was_infinite_are_not(
@@ -113,11 +113,13 @@ SEVERAL = [
     (cases.softmax("f4", "rp", keep=False), (70, 9)),
     (cases.several("pr"), (4, 130)),
     (cases.mixed_elementwise(2), (7, 90)),
+    (cases.variance("f4", "pr"), (4, 130)),
+    (cases.normalised("f4", True), (4, 130)),
 ]
 
 
 @pytest.mark.parametrize("watched", ["exact", "checked", "apart"])
-@pytest.mark.parametrize("form", ["tile", "loop", "split", "joined"])
+@pytest.mark.parametrize("form", ["tile", "loop", "online", "split", "joined"])
 @pytest.mark.parametrize("number", range(len(SEVERAL)))
 def test_kernels_of_several_stages_find_what_llvm_finds(number: int, form: str, watched: str) -> None:
     kernel, extents = SEVERAL[number]

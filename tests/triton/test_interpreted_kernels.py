@@ -15,6 +15,7 @@ from lazyarray.ir.ops import dtype_of
 from lazyarray.schedule.kernel import Access, Binding, Kernel, Stage, Store
 from lazyarray_triton.emit import forms
 from lazyarray_triton.model import guess
+from lazyarray_triton.moments import one_pass
 from tests.backends.test_random_kernels import Draw
 from tests.oracle import Oracle
 from tests.triton import cases
@@ -259,6 +260,63 @@ def test_layer_norm() -> None:
     shape = (4, 100)
     arrays = [data("f8", shape), data("f8", (1, 100), 1), data("f8", (1, 100), 2), np.zeros(shape)]
     check(cases.layer_norm("f8"), arrays, shape, [3], (1 / 100, 1e-5), rounded=True)
+
+
+@pytest.mark.parametrize("code", ["f4", "f8"])
+@pytest.mark.parametrize("roles", ["pr", "rp", "r", "prp", "prr"])
+def test_variances_are_found_in_one_pass(roles: str, code: str) -> None:
+    shape = {"pr": (3, 70), "rp": (70, 3), "r": (203,), "prp": (2, 60, 5), "prr": (2, 8, 9)}[roles]
+    kernel = cases.variance(code, roles)
+    assert sum(s.level == "full" for s in one_pass(kernel).stages) == 1
+    number = int(np.prod([n for n, r in zip(shape, roles, strict=True) if r == "r"]))
+    for offset, share in ((0, 1 / number), (1000, 1 / number), (3, 0.5 / number)):
+        a = (data(code, shape) + offset).astype(code)
+        outs = [np.zeros(kept_shape(roles, shape), code) for _ in range(3)]
+        check(kernel, [a, *outs], shape, [2], (share,))
+        eps, axes = np.finfo(code).eps, tuple(k for k, r in enumerate(roles) if r == "r")
+        wide = a.astype("f8")
+        wanted = np.sqrt(((wide - wide.sum(axis=axes, keepdims=True) * share) ** 2).sum(axis=axes, keepdims=True))
+        for form in ("loop", "online", "split", "joined"):
+            launch(kernel, bind([np.broadcast_to(x, shape) for x in (a, *outs)], shape, (share,)),
+                   small_blocks(kernel, shape, form))  # fmt: skip
+            np.testing.assert_allclose(outs[2], wanted.astype(code), 8 * eps * max(1, offset))
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_rows_over_the_root_of_their_variance(keep: bool) -> None:
+    kernel, shape = cases.normalised("f4", keep), (3, 100)
+    assert sum(s.level == "full" for s in one_pass(kernel).stages) == 2
+    check(kernel, [data("f4", shape), np.zeros(shape, np.float32)], shape, [1], (1 / 100,), rounded=True)
+
+
+@pytest.mark.parametrize("odd", [np.inf, -np.inf, np.nan, 3e38, "both"])
+def test_variances_of_what_is_not_finite_or_overflows_are_numpys(odd: float | str) -> None:
+    kernel, shape = cases.variance("f4", "pr"), (3, 70)
+    a = data("f4", shape)
+    a[1, [5, 66]] = (-3e38, 3e38) if odd == "both" else odd
+    with np.errstate(all="ignore"):
+        wanted = ((a - a.mean(axis=1, keepdims=True)) ** 2).sum(axis=1, keepdims=True)
+    for form in ("tile", "loop", "online", "split", "joined"):
+        outs = [np.zeros((3, 1), np.float32) for _ in range(3)]
+        walks = [np.broadcast_to(x, shape) for x in (a, *outs)]
+        launch(kernel, bind(walks, shape, (1 / 70,)), small_blocks(kernel, shape, form))
+        agree(outs[2], np.sqrt(wanted), rounded=True, note=form)
+
+
+@pytest.mark.parametrize("code", ["f4", "f8"])
+@pytest.mark.parametrize("roles", ["pr", "rp", "r"])
+def test_sums_of_exponentials_are_found_along_with_the_largest(roles: str, code: str) -> None:
+    """Elements in any order, some far from the others, some infinite: as in three passes."""
+    shape = {"pr": (5, 90), "rp": (90, 5), "r": (200,)}[roles]
+    kernel = cases.softmax(code, roles, keep=True)
+    assert sum(s.level == "full" for s in one_pass(kernel).stages) == 2
+    a = data(code, shape) * 30
+    lines = a.reshape(1, -1) if roles == "r" else a if roles == "pr" else a.T
+    lines[0, :40], lines[0, 50] = -np.inf, 300.0
+    if roles != "r":
+        lines[1, 7], lines[2] = np.nan, -np.inf
+        lines[3, 60], lines[4] = np.inf, np.sort(lines[4])
+    check(kernel, [a, np.zeros(shape, code)], shape, [1], rounded=True)
 
 
 @pytest.mark.parametrize("first", range(0, 36, 6))

@@ -5,7 +5,8 @@ import triton.language as tl
 from triton.language.extra.cuda import libdevice
 
 from lazyarray_triton.device.elementary import hypot
-from lazyarray_triton.device.real import copysign, divide, fabs, isfinite, isinf, negative, sqrt
+from lazyarray_triton.device.exact import divide, sqrt
+from lazyarray_triton.device.real import copysign, fabs, isfinite, isinf, negative
 
 
 @triton.jit

@@ -1,4 +1,4 @@
-"""Owns operations on real floats (f4 and f8): exact division and roots, rounding, extrema, parts of a number.
+"""Owns operations on real floats (f4 and f8): rounding, extrema, parts of a number; division and roots are `exact`'s.
 
 Every function takes tiles (or scalars) of one dtype and gives NumPy's bits.
 """
@@ -6,6 +6,8 @@ Every function takes tiles (or scalars) of one dtype and gives NumPy's bits.
 import triton
 import triton.language as tl
 from triton.language.extra.cuda import libdevice
+
+from lazyarray_triton.device.exact import divide
 
 
 @triton.jit
@@ -18,29 +20,6 @@ def bits(x):
     else:
         found = x.to(tl.int16, bitcast=True)
     return found
-
-
-@triton.jit
-def divide(x, y):
-    if x.dtype == tl.float64:
-        ratio = x / y
-    else:
-        ratio = tl.div_rn(x, y)
-    return ratio
-
-
-@triton.jit
-def sqrt(x):
-    if x.dtype == tl.float64:
-        root = tl.sqrt(x)
-    else:
-        root = tl.sqrt_rn(x)
-    return root
-
-
-@triton.jit
-def reciprocal(x):
-    return divide(tl.full([], 1, x.dtype), x)
 
 
 @triton.jit
