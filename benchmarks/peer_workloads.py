@@ -32,6 +32,10 @@ class Case:
     numexpr: Numexpr | None = None
     moved: Callable[[Inputs], int] | None = None
 
+    def count_bytes(self, inputs: Inputs, results: Sequence[Any]) -> int:
+        """The fewest bytes that cross memory."""
+        return (self.moved(inputs) if self.moved else 0) or sum(a.nbytes for a in (*inputs, *results))
+
 
 def matmul_softmax(np: Any, a: Array, b: Array) -> Sequence[Array]:
     x = a @ b

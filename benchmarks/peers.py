@@ -95,7 +95,7 @@ def start_sides(case: Case, row: Row) -> dict[str, Side]:
             continue
         if name == "NumPy":
             expected = [np.array(result) for result in results]
-            row.floor_ms = (case.moved(inputs) if case.moved else 0) or sum(a.nbytes for a in (*inputs, *expected))
+            row.floor_ms = case.count_bytes(inputs, expected)
         elif name == "lazyarray":
             judge(row, expected, results)
         elif reason := find_difference(expected, results):

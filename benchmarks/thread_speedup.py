@@ -30,11 +30,7 @@ def measure(case: Case, bandwidth: float) -> list[str]:
     """A row of the table: milliseconds on one thread and on all, the speed-up, the share of a copy's speed."""
     inputs = case.make_inputs(numpy.random.default_rng(1))
     side = MAKERS["lazyarray"](case, inputs)
-    results = side()
-    parts = results if isinstance(results, tuple | list) else [results]
-    nbytes = sum(numpy.asarray(part).nbytes for part in (*inputs, *parts))
-    if case.moved is not None:
-        nbytes = case.moved(inputs)
+    nbytes = case.count_bytes(inputs, [numpy.asarray(part) for part in side()])
     one, several = time_in_turn(on_threads(side, 1), on_threads(side, None))
     share = nbytes / several / bandwidth
     return [case.name, case.size, f"{1e3 * one:.3f}", f"{1e3 * several:.3f}", f"{one / several:.2f}x", f"{share:.0%}"]

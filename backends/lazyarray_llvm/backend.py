@@ -20,7 +20,7 @@ from lazyarray_llvm.lower.geometry import Geometry
 from lazyarray_llvm.lower.kernel import Form, cutter, functions_of, normalise
 from lazyarray_llvm.lower.signature import Signature
 from lazyarray_llvm.lower.status import status_of
-from lazyarray_llvm.lower.streaming import streams_here
+from lazyarray_llvm.lower.streaming import host_streams, streams_here
 from lazyarray_llvm.numpy_calls import provide_all, runs_numpy_loop
 from lazyarray_llvm.version import emitter_version
 
@@ -153,7 +153,7 @@ class Program:
 
     def streams(self, extents: tuple[int, ...], strides: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
         """The accesses that launches may write past the caches."""
-        if engine.host().vector_bytes != 64 or len(extents) != len(self.kernel.roles):
+        if not host_streams(engine.host()) or len(extents) != len(self.kernel.roles):
             return ()
         return streams_here(self.kernel, self._geometry(extents), extents, strides)
 

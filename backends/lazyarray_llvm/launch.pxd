@@ -9,8 +9,8 @@ cdef class Launch:
 
     @cython.locals(slots=cython.ulonglong[:], doubles=double[:], at=Py_ssize_t, place=Py_ssize_t)
     cpdef rebind(self, list pointers, list scalars)
-    @cython.locals(raised=cython.ulonglong)
     cpdef stream(self, bint wanted)
+    @cython.locals(raised=cython.ulonglong)
     cpdef run(self)
 
 cdef class Launcher:

@@ -89,10 +89,10 @@ define internal i64 @clock() nounwind {
   %time = alloca [2 x i64], align 8
   %r = call i32 @clock_gettime(i32 {monotonic}, ptr %time)
   %seconds = load i64, ptr %time, align 8
-  %restp = getelementptr i8, ptr %time, i64 8
-  %rest = load i64, ptr %restp, align 8
+  %nanosp = getelementptr i8, ptr %time, i64 8
+  %nanos = load i64, ptr %nanosp, align 8
   %whole = mul i64 %seconds, 1000000000
-  %found = add i64 %whole, %rest
+  %found = add i64 %whole, %nanos
   ret i64 %found
 }
 

@@ -38,7 +38,5 @@ cdef class Run(AnyRun):
     cpdef list numbers(self, Ready ready)
     cpdef launch_watched(self, Ready ready, list pointers, list scalars)
 
-@cython.locals(layout=Layout)
-cdef int fill(Run run, plan, list sources, backend, uses) except -1
 @cython.locals(run=Run)
 cpdef Run new_run(plan, list sources, backend, uses)

@@ -7,10 +7,10 @@ schedules is then not even imported. Beside the kernels' entries, private and ch
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import pickle
 import sys
-from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.ir.expression import Expression
 from lazyarray.ir.node import Library
-from lazyarray.runtime.cache import KernelCache
+from lazyarray.runtime.cache import KernelCache, source_version
 from lazyarray.schedule.plan import Plan
 
 MOST: Final = 256  # plans that one process leaves: programs whose shapes always change would fill the folder
@@ -31,20 +31,12 @@ class Kept:
     count = 0
 
 
-def _marks() -> Iterator[str]:
-    root = os.path.dirname(os.path.dirname(__file__))
-    for name in _SOURCES:
-        with os.scandir(os.path.join(root, name)) as found:
-            for entry in found:
-                if entry.name.endswith(".py"):
-                    status = entry.stat()
-                    yield f"{name}/{entry.name}:{status.st_mtime_ns}:{status.st_size}"
-
-
 @functools.cache
 def planner_version() -> str:
     """Identifies the code that makes plans, by its files, and what writes them."""
-    return "|".join(["plan", sys.version, np.__version__, *sorted(_marks())])
+    root = os.path.dirname(os.path.dirname(__file__))
+    made_by = source_version(*[os.path.join(root, name) for name in _SOURCES])
+    return "|".join(["plan", sys.version, np.__version__, made_by])
 
 
 @functools.cache
@@ -58,7 +50,7 @@ def _cache() -> KernelCache:
 
 
 def key_of(expression: Expression) -> str | None:
-    """An expression spelled out; None where a library function of it has no lasting name."""
+    """What an expression is found by, spelled out and hashed; None where a library function has no lasting name."""
     spelled = []
     for entry in expression.entries:
         attr: Any = entry.attr
@@ -69,7 +61,7 @@ def key_of(expression: Expression) -> str | None:
             attr = (attr.name, name, attr.options, attr.into)
         spelled.append(f"{entry.kind}{attr!r}{entry.shape}{entry.code}{entry.args}")
     text = "\n".join([*spelled, str(expression.outputs)])
-    return None if " at 0x" in text else text
+    return None if " at 0x" in text else hashlib.sha256(text.encode()).hexdigest()
 
 
 def _name_of(function: Any) -> str | None:

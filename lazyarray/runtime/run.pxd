@@ -6,4 +6,5 @@ cdef class AnyRun:
     cdef public set done
     cdef public dict taken
 
+    cpdef begin(self, plan, list sources, uses)
     cpdef run(self)

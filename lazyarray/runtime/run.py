@@ -16,9 +16,13 @@ class AnyRun:
     __slots__ = ("done", "memory", "plan", "raised", "sources", "taken", "uses")
 
     def __init__(self, plan: Any, sources: list[Any], uses: dict[int, int] | None) -> None:
+        self.begin(plan, sources, uses or {})
+
+    def begin(self, plan: Any, sources: list[Any], uses: dict[int, int]) -> None:
+        """Nothing has run."""
         self.plan = plan
         self.sources = sources
-        self.uses = uses or {}  # by id of a value written over: references to it that end now
+        self.uses = uses  # by id of a value written over: references to it that end now
         self.memory: list[Any] = [None] * len(plan.shapes)
         self.done: set[int] = set()  # slots whose values are complete and not written over
         self.taken: dict[int, int] = {}  # by slot to be written in place of another: that other one

@@ -14,8 +14,8 @@ from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, is_c
 from lazyarray_llvm.lower import memory, ordered
 from lazyarray_llvm.lower.facts import Levels
 from lazyarray_llvm.lower.frame import Frame, Pointer, Scope
-from lazyarray_llvm.lower.memory import Point
 from lazyarray_llvm.lower.numpy_loops import Known, NumpyLoops, can_look_ahead
+from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.numpy_calls import is_numpy_loop
 
 

@@ -15,8 +15,9 @@ from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.facts import Levels, cost, widest
 from lazyarray_llvm.lower.frame import Frame, Register
 from lazyarray_llvm.lower.layout import Key, layout
-from lazyarray_llvm.lower.memory import Point, fixed_step, store_or_stream
+from lazyarray_llvm.lower.memory import fixed_step, store_or_stream
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops, row_pointer
+from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.lower.scratch import Planes
 from lazyarray_llvm.lower.streaming import streamed
 from lazyarray_llvm.lower.values import used_values, value_codes

@@ -13,7 +13,7 @@ from lazyarray_llvm.lower.columns import Columns
 from lazyarray_llvm.lower.facts import LONG, Levels, cost, merged, stage_instructions, widest
 from lazyarray_llvm.lower.frame import Frame, Register
 from lazyarray_llvm.lower.kernel import Form
-from lazyarray_llvm.lower.memory import Point, along_lanes, fixed_step, load, store, store_or_stream
+from lazyarray_llvm.lower.memory import along_lanes, fixed_step, load, store, store_or_stream
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row
 from lazyarray_llvm.lower.ordered import (
     Counters,
@@ -27,6 +27,7 @@ from lazyarray_llvm.lower.ordered import (
     scatter,
 )
 from lazyarray_llvm.lower.phases import emit_phases
+from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.lower.reduce import Rows
 from lazyarray_llvm.lower.signature import Signature
 from lazyarray_llvm.lower.streaming import streamed

@@ -15,6 +15,7 @@ from lazyarray_llvm.builder import AnyValue, Builder, Complex, Module, Value, ll
 from lazyarray_llvm.engine import Host
 from lazyarray_llvm.lower import status
 from lazyarray_llvm.lower.signature import Signature
+from lazyarray_llvm.lower.streaming import host_streams
 from lazyarray_llvm.lower.watch import Watch
 
 
@@ -55,8 +56,7 @@ class Frame:
         self.watch = Watch(self, everything=watched)
         self.looks_ahead = False  # set by who has something to compute ahead of a walk
         self._tells = not watched and bool(self.watch.words)  # reads the CPU's status
-        x86 = host.triple.startswith(("x86_64", "amd64"))
-        self.can_stream = not watched and x86 and host.vector_bytes == 64
+        self.can_stream = not watched and host_streams(host)
         self._past: Value | None = None
 
     # -- text -----------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lazyarray_llvm.builder import Value
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
-from lazyarray_llvm.lower.memory import Point, reach_of
+from lazyarray_llvm.lower.point import Point, reach_of
 
 if TYPE_CHECKING:
     from lazyarray_llvm.lower.body import Body

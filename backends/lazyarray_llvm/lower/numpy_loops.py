@@ -20,8 +20,8 @@ from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, is_c
 from lazyarray_llvm.elementwise.comparison import choose
 from lazyarray_llvm.lower import memory
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
-from lazyarray_llvm.lower.memory import Point
 from lazyarray_llvm.lower.nest import Span
+from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.lower.values import used_values, value_codes
 from lazyarray_llvm.numpy_calls import is_numpy_loop, provide
 

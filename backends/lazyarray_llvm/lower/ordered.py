@@ -11,18 +11,16 @@ from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, item
 from lazyarray_llvm.lower.facts import counted_masks
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
 from lazyarray_llvm.lower.memory import (
-    Point,
     call_copy,
     expand_load,
     interleave,
     load_scalar,
     masked_store,
-    masks_natively,
-    prefix_mask,
     store_scalar,
     to_memory,
     twice,
 )
+from lazyarray_llvm.lower.point import Point, masks_natively, prefix_mask
 from lazyarray_llvm.lower.watch import sheltered
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ from lazyarray_llvm.builder import AnyValue, Value, is_complex
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.facts import Levels, cost, group_reductions, widest
 from lazyarray_llvm.lower.frame import Frame, Register
-from lazyarray_llvm.lower.memory import Point, fixed_step, prefetch, store_or_stream, store_scalar, store_when
+from lazyarray_llvm.lower.memory import fixed_step, prefetch, store_or_stream, store_scalar, store_when
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops
+from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.lower.rowpass import Pass
 from lazyarray_llvm.lower.scratch import Planes
 from lazyarray_llvm.lower.streaming import streamed

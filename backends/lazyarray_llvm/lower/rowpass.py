@@ -11,8 +11,8 @@ from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Builder, Complex, Value, is_complex, itemsize
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.frame import Register
-from lazyarray_llvm.lower.memory import Point
 from lazyarray_llvm.lower.nest import Span
+from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.lower.tree import Cells, Tree
 
 

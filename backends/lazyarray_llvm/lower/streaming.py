@@ -18,6 +18,7 @@ from lazyarray_llvm.builder import itemsize
 from lazyarray_llvm.lower.values import value_codes
 
 if TYPE_CHECKING:
+    from lazyarray_llvm.engine import Host
     from lazyarray_llvm.lower.geometry import Geometry
 
 LINE: Final = 64  # bytes
@@ -38,6 +39,11 @@ def cache_bytes() -> int:
         except (OSError, ValueError, KeyError, IndexError):
             break
     return max(sizes, default=_USUAL)
+
+
+def host_streams(host: Host) -> bool:
+    """Whether kernels for this host have the way past the caches: where one vector is one line."""
+    return host.triple.startswith(("x86_64", "amd64")) and host.vector_bytes == LINE
 
 
 def sums_in_blocks(stage: Stage, codes: dict[int, str]) -> bool:

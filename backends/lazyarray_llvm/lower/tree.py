@@ -14,8 +14,8 @@ from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Value, is_complex, llvm_type
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
-from lazyarray_llvm.lower.memory import Point, Reach, reach_of
 from lazyarray_llvm.lower.nest import Span
+from lazyarray_llvm.lower.point import Point, Reach, reach_of
 
 _STACK = 64  # levels of the pairwise tree
 

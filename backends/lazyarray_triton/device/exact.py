@@ -78,24 +78,7 @@ check {0}, 0f26800000
 """
 # The guess for a float64 has no low word. With that of the compiler's own way its steps lead to the same bits: from 1,
 # for the number just below 1, they would not lead to the one above.
-_DIVIDE_DOUBLE = """
-rcp.approx.ftz.f64 r, {2};
-mov.b64 {{a, b}}, r;
-mov.b32 a, 1;
-mov.b64 r, {{a, b}};
-neg.f64 n, {2};
-fma.rn.f64 t, n, r, 0d3FF0000000000000;
-fma.rn.f64 t, t, t, t;
-fma.rn.f64 r, r, t, r;
-fma.rn.f64 t, n, r, 0d3FF0000000000000;
-fma.rn.f64 r, r, t, r;
-mul.rn.f64 h, {1}, r;
-fma.rn.f64 t, n, h, {1};
-fma.rn.f64 {0}, r, t, h;
-check {0}, 0f07B00000
-check {1}, 0f07B00000
-"""
-_RECIPROCAL_DOUBLE = """
+_INVERSE_DOUBLE = """
 rcp.approx.ftz.f64 r, {1};
 mov.b64 {{a, b}}, r;
 mov.b32 a, 1;
@@ -105,11 +88,25 @@ fma.rn.f64 t, n, r, 0d3FF0000000000000;
 fma.rn.f64 t, t, t, t;
 fma.rn.f64 r, r, t, r;
 fma.rn.f64 t, n, r, 0d3FF0000000000000;
-fma.rn.f64 r, r, t, r;
+fma.rn.f64 r, r, t, r;"""
+_DIVIDE_DOUBLE = (
+    _INVERSE_DOUBLE.replace("{1}", "{2}")
+    + """
+mul.rn.f64 h, {1}, r;
+fma.rn.f64 t, n, h, {1};
+fma.rn.f64 {0}, r, t, h;
+check {0}, 0f07B00000
+check {1}, 0f07B00000
+"""
+)
+_RECIPROCAL_DOUBLE = (
+    _INVERSE_DOUBLE
+    + """
 fma.rn.f64 t, n, r, 0d3FF0000000000000;
 fma.rn.f64 {0}, r, t, r;
 check {0}, 0f07B00000
 """
+)
 _ROOT_DOUBLE = """
 mov.b64 {{a, b}}, {1};
 add.u32 a, b, 0xFCB00000;
