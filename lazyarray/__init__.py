@@ -14,6 +14,7 @@ import numpy as _np
 from lazyarray import native as _native
 from lazyarray.config import config as config
 from lazyarray.frontend import modules as _modules
+from lazyarray.runtime.heap import keep_freed_memory as _keep_freed_memory
 
 _OWN = (
     "config", "counters", "device", "evaluate", "explain", "jit", "profile", "record_runs", "set_device", "strict",
@@ -36,6 +37,7 @@ _OF_NUMPY = frozenset(
 __version__ = _np.__version__
 __all__ = [*_np.__all__, *_OWN]
 
+_keep_freed_memory()
 _modules.install()
 _native.install()  # before the modules whose form it chooses
 

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 # What a program of small arrays has no use for, and what would take longer to import than lazyarray.
 UNUSED = (
     "hashlib importlib.abc importlib.resources pathlib tempfile numpy.random llvmlite lazyarray_llvm "
@@ -57,3 +59,25 @@ def test_kernels_from_disk_run_without_llvm(tmp_path: Path) -> None:
     assert compiles >= 2
     assert (disk_hits, loaded) == (0, True)
     assert run_fresh(code, tmp_path) == [0, compiles, not IMAGES]
+
+
+FAULTS = """
+from resource import RUSAGE_SELF, getrusage
+import {module} as np
+x = np.ones((200, 200))
+def step():
+    return (x * 0.5 + x) * x - x / (x + 1.0)
+for _ in range(10): step()
+first = getrusage(RUSAGE_SELF).ru_minflt
+for _ in range(50): step()
+print(json.dumps(getrusage(RUSAGE_SELF).ru_minflt - first))
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it is glibc that gives freed memory back")
+def test_temporaries_of_small_arrays_touch_the_pages_of_those_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES"):
+        monkeypatch.delenv(name, raising=False)
+    pages = 200 * 200 * 8 // 4096
+    assert run_fresh(FAULTS.format(module="numpy")) > 50 * pages  # else nothing is shown here
+    assert run_fresh(FAULTS.format(module="lazyarray")) < pages
