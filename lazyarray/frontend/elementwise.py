@@ -134,6 +134,7 @@ def _unless_integers(inexact: np.ufunc, plain_ufunc: np.ufunc) -> Any:
         chosen = inexact if np.result_type(*given).kind in "fc" else plain_ufunc
         return chosen(x1, x2, *args, **options)
 
+    run.inexact = inexact  # type: ignore[attr-defined]  # for operands that are known to be none
     return run
 
 

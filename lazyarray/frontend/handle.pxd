@@ -1,7 +1,7 @@
 # C's side of `handle.py`.
 cimport cython
 
-from lazyarray.frontend.quick cimport Fields, Known, Limits, Op, binary, in_place, known, limits, of_number, reflected, unary, wrapped
+from lazyarray.frontend.quick cimport Fields, Known, Limits, Op, binary, in_place, known, limits, of_number, raised, reflected, unary, wrapped
 from lazyarray.frontend.lending cimport lend, overwrite, put_picked, poke, peek, pick
 from lazyarray.frontend.small cimport REFUSED
 from lazyarray.native.primitives cimport holds_numbers, item_of, put_item, size_of_memory, wrap_slots
@@ -22,6 +22,8 @@ cdef Op RIGHT_SHIFT, EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL,
 
 cdef bint _is_element(key)
 cdef bint _is_basic(key)
+@cython.locals(found=Fields)
+cdef bint _shows(Fields array, key, Fields view)
 @cython.locals(place=Py_ssize_t, array=Fields, found=list)
 cdef _plain_key(key)
 @cython.locals(data=object)

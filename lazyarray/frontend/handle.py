@@ -16,7 +16,7 @@ from lazyarray.frontend.quick import Fields, Op, binary, in_place, known, limits
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.frontend.quick import reflected, unary, wrapped  # cimport
+from lazyarray.frontend.quick import raised, reflected, unary, wrapped  # cimport
 from lazyarray.frontend.small import REFUSED  # cimport
 from lazyarray.native.primitives import holds_numbers, item_of, put_item, size_of_memory, wrap_slots  # cimport
 
@@ -132,6 +132,18 @@ def _is_element(key: Any) -> bool:
                 return False
         return True
     return type(key) is int
+
+
+def _shows(array: Fields, key: Any, view: Fields) -> bool:
+    """True for a large view of a managed array that is `array[key]`."""
+    if view._fixed or array._part is not view._part or view._map is None or elements_of(view) < limits.eager:
+        return False
+    found: Fields | None = None
+    if type(key) is slice:
+        found = keys.slice_at(array, key)
+    elif type(key) is tuple:
+        found = keys.view_at(array, key)
+    return type(found) is known.array and found._map == view._map
 
 
 def _is_basic(key: Any) -> bool:
@@ -318,8 +330,11 @@ class Handle(Fields):
                     return
             elif type(value) is known.array:
                 given: Fields = value
-                if given._np is not None and overwrite(self, key, given._np):
-                    return
+                if given._np is not None:
+                    if overwrite(self, key, given._np):
+                        return
+                elif given._node is None and given._base is self._base and _shows(self, key, given):
+                    return  # `a[1:] *= 2` has written through the view, and assigns it to itself
         elif kind is known.array and put_picked(self, key, value):
             return
         if data is None and keys.put(self, key, value):
@@ -528,11 +543,17 @@ class Handle(Fields):
 
     def __pow__(self, value: Any, mod: Any = None, /) -> Any:
         """Return pow(self, value, mod)."""
-        if mod is None and type(value) is int and value == 2 and self._np is not None:
+        if mod is None and self._np is not None:
             data = self._np
+            kind = type(value)
             if size_of_memory(data) < limits.eager:
-                found = data**2
-                return wrapped(found) if type(found) is _nparray else found
+                if kind is int and value == 2:
+                    found = data**2
+                    return wrapped(found) if type(found) is _nparray else found
+                if kind is float or kind is int:
+                    found = raised(known.power, data, value)
+                    if found is not None:
+                        return found
             data = None
         return keys.power(self, value, mod)
 

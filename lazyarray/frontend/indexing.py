@@ -32,7 +32,7 @@ from lazyarray.frontend.counting import COUNTED, count_true
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.handle import serve
 from lazyarray.frontend.index_keys import Advanced, index_nodes, locate, memory_key, parse_advanced
-from lazyarray.frontend.quick import node_of, record_node
+from lazyarray.frontend.quick import node_of, record_node, tell
 from lazyarray.frontend.record import (
     MEMO_LIMIT,
     NUMBERS,
@@ -246,7 +246,7 @@ def _get_masked(array: ndarray, parsed: Advanced) -> Any:
 _UPDATES: dict[Any, Key | None] = {}
 
 
-def _update_key(spec: Spec, region: IndexMap) -> Key | None:
+def update_key(spec: Spec, region: IndexMap) -> Key | None:
     """The key of an update of `region`; None where that is everything."""
     token = (spec, region)
     try:
@@ -289,7 +289,7 @@ def _put_quickly(array: ndarray, key: Any, new: Any) -> bool:
         fresh = new
     else:
         return False
-    update = _update_key(spec, region)
+    update = update_key(spec, region)
     if update is not None:
         fresh = record_node(update, (root, fresh), site)
     elif type(fresh) is not Node:
@@ -532,3 +532,4 @@ def _over(mask: Node, parsed: Advanced) -> Node:
 from lazyarray.frontend.copies import order_of  # noqa: E402
 
 serve(get=get, put_any=put)
+tell(update_key=update_key)

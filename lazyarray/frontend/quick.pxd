@@ -19,7 +19,7 @@ cdef class Op:
     cdef public bint reads_exponents
 
 cdef class Known:
-    cdef public object adopt, array, memory, note_errors, order_of, scalar, show, take, view_key, wake, window, write_now
+    cdef public object adopt, array, memory, note_errors, order_of, power, scalar, show, take, update_key, view_key, wake, window, write_now
 
 cdef class Fields:
     cdef public object _base, _fixed, _map, _np, _part
@@ -59,6 +59,7 @@ cpdef binary(Op op, Fields self, other, int plain, int compiled)
 @cython.locals(left=Node, right=Node, second=Fields)
 cdef _record_binary(Op op, Fields self, other, int plain, int compiled)
 cpdef reflected(Op op, Fields self, other)
+cpdef raised(Op op, base, exponent)
 cpdef of_number(Op op, Fields self, number)
 @cython.locals(right=Node)
 cdef _record_reflected(Op op, Fields self, number)

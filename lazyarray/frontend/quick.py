@@ -24,6 +24,7 @@ _NUMBERS: Final = NUMBERS
 _DOUBLE: Final = np.dtype(float)
 FLOAT64: Final = np.float64
 _ZERO: Final = np.float64(0.0)
+_SHORT_POWERS: Final = frozenset({-1, 0, 0.5, 1, 2})
 _last: Final = LAST
 _tape: Final = node_module.TAPE
 _TAPE_LIMIT: Final = boundary.TAPE_LIMIT
@@ -85,9 +86,11 @@ class Known:
         "memory",
         "note_errors",
         "order_of",
+        "power",
         "scalar",
         "show",
         "take",
+        "update_key",
         "view_key",
         "wake",
         "window",
@@ -382,6 +385,18 @@ def reflected(op: Op, self: Fields, other: Any) -> Any:
     return op.reflected(self, other)
 
 
+def raised(op: Op, base: Any, exponent: Any) -> Any:
+    """Small memory of float64 to the power of a number, by the ufunc with compiled kernels' bits; else None.
+
+    None also for exponents for which `**` may run another ufunc than `power` (`scalar_power.py`).
+    """
+    if base.dtype is not _DOUBLE or exponent in _SHORT_POWERS:
+        return None
+    compute = _own_of(op, base, 0.0)
+    found = getattr(compute, "inexact", compute)(base, exponent)
+    return wrapped(found) if type(found) is _nparray else found
+
+
 def of_number(op: Op, self: Fields, number: Any) -> Any:
     """`op` over a number of NumPy's and an array that is recorded; None where that takes thought."""
     if self._np is not None or op.reads_exponents or (self._node is None and known.window(self) is not None):
@@ -418,11 +433,14 @@ def in_place(op: Op, self: Fields, other: Any) -> Any:
         a = None
         return op.in_place(self, other)
     base = None
+    region = None
     if self._node is None:
-        if self._map is not None or self._fixed:
+        region = self._map
+        if region is not None or self._fixed:
             if known.write_now(op.compute, self, other):
                 return self
-            return op.in_place(self, other)
+            if self._fixed or self._part is not None:
+                return op.in_place(self, other)
         base = self._base
     site = site_here(2, 0)
     left = node_of(self, site)
@@ -441,7 +459,9 @@ def in_place(op: Op, self: Fields, other: Any) -> Any:
             node = record_node(key, (left, right), site)
             if base is None:
                 self._node = node
-            else:
-                base.node = node
+                return self
+            if region is not None and left is not base.node:
+                node = record_node(known.update_key(base.spec, region), (base.node, node), site)
+            base.node = node
             return self
     return op.in_place(self, other)
