@@ -1,8 +1,8 @@
-"""Programs in processes of their own, NumPy beside lazyarray, one table: `python -m benchmarks.own_process [--only TEXT]`.
+"""Programs in processes of their own, NumPy beside lazyarray: `python -m benchmarks.own_process [--only TEXT]`.
 
 `run_programs` times both sides in one process, so that NumPy's arrays come from the heap as lazyarray keeps it
-(`lazyarray/runtime/heap.py`). Here each side has a process, as in use: a process runs one program over and over for a while and
-tells its median, and the sides' processes take turns.
+(`lazyarray/runtime/heap.py`). Here each side has a process, as in use: a process runs one program over and over for a
+while and tells its median, and the sides' processes take turns.
 """
 
 import argparse

@@ -17,7 +17,7 @@ from lazyarray.frontend.quick import Fields, Op, binary, in_place, known, limits
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.frontend.quick import raised, reflected, unary, wrapped  # cimport
-from lazyarray.frontend.small import REFUSED  # cimport
+from lazyarray.frontend.small import REFUSED, small_items  # cimport
 from lazyarray.native.primitives import holds_numbers, item_of, put_item, size_of_memory, wrap_slots  # cimport
 
 _nparray: Final = np.ndarray
@@ -143,7 +143,7 @@ def _shows(array: Fields, key: Any, view: Fields) -> bool:
         found = keys.slice_at(array, key)
     elif type(key) is tuple:
         found = keys.view_at(array, key)
-    return type(found) is known.array and found._map == view._map
+    return found is not None and type(found) is known.array and found._map == view._map
 
 
 def _is_basic(key: Any) -> bool:
@@ -301,6 +301,7 @@ class Handle(Fields):
             return
         if data is not None:
             small = size_of_memory(data) < limits.eager
+            listed = False
             place = key
             if kind is known.array:
                 index: Fields = key
@@ -309,12 +310,19 @@ class Handle(Fields):
             elif kind is tuple:
                 place = _plain_key(key)
                 small = small and place is not None
+            elif kind is list:
+                listed = small and small_items(key) is key  # of numbers
+                small = listed
             given_kind = type(value)
             if (kind is int or small) and (given_kind is float or given_kind is int or given_kind in _IMMEDIATE):
                 if not put_item(data, place, value):
                     keys.put_any(self, key, value)
                 return
-            if small and given_kind is known.array and (kind is known.array or place is not key or _is_basic(key)):
+            if (
+                small
+                and given_kind is known.array
+                and (listed or kind is known.array or place is not key or _is_basic(key))
+            ):
                 other: Fields = value
                 source = other._np
                 if source is not None and (holds_numbers(data) or not data.dtype.hasobject):

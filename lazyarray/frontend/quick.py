@@ -232,6 +232,7 @@ def _own_of(op: Op, a: Any, b: Any) -> Any:
     found = op.own(op.name, a) if b is None else op.own(op.name, a, b)
     if found is None:
         return op.compute
+    found = getattr(found, "inexact", found)
     if op.swift is None and error_state() is _last.waits:
         op.swift = found
         _swift.append(op)
@@ -392,8 +393,7 @@ def raised(op: Op, base: Any, exponent: Any) -> Any:
     """
     if base.dtype is not _DOUBLE or exponent in _SHORT_POWERS:
         return None
-    compute = _own_of(op, base, 0.0)
-    found = getattr(compute, "inexact", compute)(base, exponent)
+    found = _own_of(op, base, 0.0)(base, exponent)
     return wrapped(found) if type(found) is _nparray else found
 
 
