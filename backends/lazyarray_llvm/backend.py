@@ -130,10 +130,14 @@ class Program:
             self.launch(binding)
             return {}
         found = self._run_watched(binding)
+        self.watched(bool(found))
+        return found
+
+    def watched(self, found: bool) -> None:
+        """The watched form has run after a launch that saw errors, or in its place, and found some or none."""
         if self.suspected and not found:
             self.alarms = _FALSE_ALARM_LAUNCHES
         self.suspected = 0
-        return found
 
     def _run_watched(self, binding: Binding) -> dict[int, int]:
         binding = _with_an_axis(binding)

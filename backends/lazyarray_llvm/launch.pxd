@@ -15,7 +15,11 @@ cdef class Launch:
 
 cdef class Launcher:
     cdef public object _extents, _past, _program, _strides, _told
-    cdef public list _idle
+    cdef public list _idle, _watching
 
     @cython.locals(ready=Launch)
     cpdef launch(self, list pointers, list scalars)
+    @cython.locals(ready=Launch)
+    cpdef watch(self, list pointers, list scalars)
+    @cython.locals(ready=Launch)
+    cdef Launch _ready(self, list idle, list pointers, list scalars, bint watched)

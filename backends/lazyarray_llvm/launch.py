@@ -149,13 +149,14 @@ class Launch:
 class Launcher:
     """A program at fixed extents and strides; its launches are kept to be run again."""
 
-    __slots__ = ("_extents", "_idle", "_past", "_program", "_strides", "_told")
+    __slots__ = ("_extents", "_idle", "_past", "_program", "_strides", "_told", "_watching")
 
     def __init__(self, program: Program, extents: tuple[int, ...], strides: tuple[tuple[int, ...], ...]) -> None:
         self._program = program
         self._extents = extents or (1,)
         self._strides = strides if extents else tuple([(0,) for _ in strides])
         self._idle: list[Launch] = []
+        self._watching: list[Launch] = []  # the same of the watched form
         self._past = program.streams(self._extents, self._strides)  # accesses that may be written past the caches
         self._told: tuple[list[int], dict[int, int]] | None = None  # a launch's pointers, and what raised what in it
 
@@ -165,20 +166,12 @@ class Launcher:
         if program.alarms:
             program.alarms -= 1
             return functools.reduce(or_, self.watch(pointers, scalars).values(), 0)
-        pool = threads.get_pool()
-        # Taking from and adding to a list are single steps of the interpreter: no two threads get one launch.
-        idle = self._idle
-        ready: Launch | None = idle.pop() if idle else None
-        if ready is None or ready.pool is not pool:
-            ready = program.new_launch(self._extents)
-            ready.bind(self.binding(pointers, scalars))
-        else:
-            ready.rebind(pointers, scalars)
+        ready = self._ready(self._idle, pointers, scalars, False)
         if self._past:
             ready.stream(self._passes(pointers))
         raised = ready.run()
         if ready.reserved <= IDLE_BYTES:
-            idle.append(ready)
+            self._idle.append(ready)
         if raised:
             if raised >> LOOP_SHIFT:
                 found = program.raised_by(ready)
@@ -187,6 +180,17 @@ class Launcher:
                     return functools.reduce(or_, found.values(), 0)
             raised = program.suspected = numpy_bits(raised)
         return raised
+
+    def _ready(self, idle: list[Launch], pointers: list[int], scalars: list[Any], watched: bool) -> Launch:
+        """A launch bound to memory, out of `idle` or new."""
+        # Taking from and adding to a list are single steps of the interpreter: no two threads get one launch.
+        ready: Launch | None = idle.pop() if idle else None
+        if ready is None or ready.pool is not threads.get_pool():
+            ready = self._program.new_launch(self._extents, watched=watched)
+            ready.bind(self.binding(pointers, scalars))
+        else:
+            ready.rebind(pointers, scalars)
+        return ready
 
     def _passes(self, pointers: list[int]) -> bool:
         """Whether what is written begins lines, and is none of what is read: that is in the caches."""
@@ -200,7 +204,16 @@ class Launcher:
         told, self._told = self._told, None
         if told is not None and told[0] is pointers:
             return told[1]
-        return self._program.watch(self.binding(pointers, scalars))
+        program = self._program
+        if not program.words:
+            self.launch(pointers, scalars)
+            return {}
+        ready = self._ready(self._watching, pointers, scalars, True)
+        found = program.raised_by(ready) if ready.run() else {}
+        if ready.reserved <= IDLE_BYTES:
+            self._watching.append(ready)
+        program.watched(bool(found))
+        return found
 
     def binding(self, pointers: list[int], scalars: list[Any]) -> Binding:
         """The launch as a record."""

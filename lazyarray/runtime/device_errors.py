@@ -120,21 +120,21 @@ class Log:
                         tell_later(told, bits)
 
 
-_known: Final[dict[str, Words]] = {}
+told_by: Final[dict[str, Words]] = {}
 
 
 def words_of(device: Device) -> Words:
     """The words of a device."""
-    found = _known.get(device.name)
+    found = told_by.get(device.name)
     if found is None or found.device is not device:
-        found = _known[device.name] = Words(device)
+        found = told_by[device.name] = Words(device)
     return found
 
 
 def tell_waiting() -> None:
     """Tells the errors of everything that was launched."""
-    if _known:
-        for words in list(_known.values()):
+    if told_by:
+        for words in list(told_by.values()):
             words.tell()
 
 

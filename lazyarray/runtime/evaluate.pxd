@@ -10,12 +10,20 @@ cdef class Changes:
 
 cdef class Settings:
     cdef public object backend
-    cdef public bint home
+    cdef public bint exact, home, progress
     cdef public long changes
+
+cdef class Running:
+    cdef public long depth
+    cdef public unsigned long thread
+    cdef public set apart
+
+    cpdef bint here(self) except -1
 
 cdef Ledger ledger
 cdef Changes _changes
 cdef Settings _settings
+cdef Running _running
 
 @cython.locals(absent=list, targets=list, node=Node)
 cpdef evaluate(nodes, reason=*, bint alone=*, bint stay=*)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from _thread import get_ident
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from weakref import WeakSet
@@ -18,7 +19,7 @@ from lazyarray.ir.node import PINNED, TAPE, Node
 from lazyarray.native.primitives import referent  # cimport
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.device import Remote, Seen, fetch, placement, stays_home
-from lazyarray.runtime.device_errors import tell_waiting
+from lazyarray.runtime.device_errors import tell_waiting, told_by
 from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.liveness import held_by, named_and_dear, overwritten, reduces, writes  # cimport
@@ -58,15 +59,28 @@ Shadow: TypeAlias = Callable[[Signature, list[Any]], Callable[[list[Any]], None]
 shadows: Final[list[Shadow]] = []
 
 
-class _Running(threading.local):
-    """How many plans this thread is running, one inside another."""
+class Running:
+    """How many plans are running, one inside another, and in which thread: who holds the lock."""
 
-    depth = 0
+    __slots__ = ("apart", "depth", "thread")
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.thread = 0
+        self.apart: set[int] = set()  # threads that do not wait for evaluations, beside that one
+
+    def here(self) -> bool:
+        """True in a thread that is running a plan, or does not wait for one."""
+        if not self.depth and not self.apart:
+            return False
+        thread = get_ident()
+        return (self.depth > 0 and thread == self.thread) or thread in self.apart
 
 
 # Nodes whose evaluation, when nobody asked for it, met the end of memory.
 too_large: Final[WeakSet[Node]] = WeakSet()
-running: Final = _Running()
+running: Final = Running()
+_running: Final = running  # in C
 
 
 class Changes:
@@ -86,12 +100,13 @@ _changes: Final = changes  # in C
 class Settings:
     """What `config` says of where evaluations run, worked out when it has changed."""
 
-    __slots__ = ("backend", "changes", "home")
+    __slots__ = ("backend", "changes", "exact", "home", "progress")
 
     def __init__(self) -> None:
         self.backend: Any = None  # None: not worked out
-        self.home = False  # on the host, unless a value is on a device
         self.changes = 0
+        self.home = False  # on the host, unless a value is on a device
+        self.forget()
 
     def work_out(self) -> Any:
         """The backend. Settings that change meanwhile are worked out again."""
@@ -108,6 +123,8 @@ class Settings:
         """Settings have changed."""
         self.changes += 1
         self.backend = None
+        self.exact = config.numerics == "numpy"
+        self.progress = config.progress
 
 
 _settings: Final = Settings()
@@ -147,7 +164,7 @@ def evaluate(nodes: Sequence[Node], reason: str = "asked for", alone: bool = Fal
             away = [node for node in absent if node.data is None]
             if away:
                 fetch(away, reason)
-            if absent:
+            if absent and told_by:
                 tell_waiting()
 
 
@@ -297,10 +314,10 @@ def evaluate_unasked(nodes: list[Node], reason: str) -> None:
 
 def settle_warnings(reason: str) -> None:
     """Evaluates the pending nodes that may warn."""
-    if TAPE and not running.depth:
+    if TAPE and not _running.here():
         with lock:
             evaluate_unasked([node for node in unused(pending()) if may_warn(node)], reason)
-    if not running.depth:
+    if not _running.here():
         tell_waiting()
 
 
@@ -311,12 +328,12 @@ def may_warn(node: Node) -> bool:
 
 def run_plan(run: AnyRun, outputs: list[Node], wanted: Wanted) -> None:
     """Runs a plan and settles its outputs; after an error everything that was reached."""
-    depth = running.depth
-    running.depth = depth + 1
+    _running.depth += 1
+    _running.thread = get_ident()
     told: list[tuple[Node, int]] = []
     finished = False
     try:
-        if config.progress:
+        if _settings.progress:
             run_shown(run)
         else:
             run.run()
@@ -327,7 +344,7 @@ def run_plan(run: AnyRun, outputs: list[Node], wanted: Wanted) -> None:
         error.add_note(where(outputs))
         raise
     finally:
-        running.depth = depth
+        _running.depth -= 1
         hand_out(run, outputs, wanted, finished)
     for node, bits in told:
         tell(node, bits)
@@ -414,7 +431,7 @@ def settle(node: Node, value: Any) -> None:
 
 def plan_of(signature: Signature, device: bool = False) -> Plan:
     """The plan of an expression, made once; `device`: for a device that has no NumPy."""
-    exact = not device and config.numerics == "numpy"
+    exact = _settings.exact and not device
     plans: Any = _plans if not exact else _exact_plans.setdefault(config.backend, {})
     plan: Plan | None = plans.get(signature)
     if plan is None:

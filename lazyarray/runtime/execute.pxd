@@ -13,8 +13,8 @@ cdef class BoundLauncher:
 
 cdef class Ready:
     cdef public object backend, launcher, step, name, ops, loaded, stored
-    cdef public bint blind, raising, rewrites
-    cdef public tuple offsets, origins, slots, writes
+    cdef public bint adds, blind, raising, rewrites
+    cdef public tuple offsets, origins, read, slots, writes
 
 cdef class Layout:
     cdef public tuple dtypes, frees, nbytes, origins, shapes, steps
@@ -37,6 +37,8 @@ cdef class Run(AnyRun):
     @cython.locals(scalars=list)
     cpdef list numbers(self, Ready ready)
     cpdef launch_watched(self, Ready ready, list pointers, list scalars)
+    @cython.locals(memory=list, slot=Py_ssize_t, other=Py_ssize_t)
+    cpdef bint in_place(self, Ready ready) except -1
 
 @cython.locals(run=Run)
 cpdef Run new_run(plan, list sources, backend, uses)

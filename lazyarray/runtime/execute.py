@@ -60,8 +60,8 @@ class Ready:
     """A step with all that does not change from run to run."""
 
     __slots__ = (
-        "backend", "blind", "launcher", "loaded", "name", "offsets", "ops", "origins", "raising", "rewrites", "slots",
-        "step", "stored", "writes",
+        "adds", "backend", "blind", "launcher", "loaded", "name", "offsets", "ops", "origins", "raising", "read",
+        "rewrites", "slots", "step", "stored", "writes",
     )  # fmt: skip
 
     def __init__(self, step: KernelStep, backend: Backend, program: Program, origins: Sequence[int | None]) -> None:
@@ -74,6 +74,8 @@ class Ready:
         self.name, self.ops, self.loaded, self.stored = step.name, step.ops, step.loaded, step.stored
         self.writes = step.writes
         self.slots = tuple([walk.slot for walk in step.walks])
+        self.read = tuple([slot for slot in dict.fromkeys(self.slots) if slot not in step.writes])
+        self.adds = step.kernel.adds
         self.offsets = tuple([walk.offset for walk in step.walks])
         # Of each scalar: the place of its source, or the literal in a tuple.
         self.origins = tuple([(s.value,) if s.slot is None else origins[s.slot] for s in step.scalars])
@@ -192,7 +194,7 @@ class Run(AnyRun):
             pointers.append(address_of(data) + ready.offsets[at])
             at += 1  # noqa: SIM113  (C counts faster than `enumerate`)
         scalars = self.numbers(ready)
-        if not ledger.listening:
+        if not ledger._open:
             if ready.raising:
                 self.launch_watched(ready, pointers, scalars)
             else:
@@ -245,7 +247,7 @@ class Run(AnyRun):
         at once.
         """
         step, launcher = ready.step, ready.launcher
-        if ready.blind or (ready.rewrites and self.in_place(step)):
+        if ready.blind or (ready.rewrites and self.in_place(ready)):
             wanted_nodes = self.wanted_nodes(step)
             if not wanted_nodes:
                 launcher.launch(pointers, scalars)
@@ -271,12 +273,17 @@ class Run(AnyRun):
                 found.append((target, node))
         return found
 
-    def in_place(self, step: KernelStep) -> bool:
+    def in_place(self, ready: Ready) -> bool:
         """True when what the step writes is memory that it reads."""
-        if step.kernel.adds:
+        if ready.adds:
             return True
-        written = {id(self.memory[slot]) for slot in step.writes}
-        return any(w.slot not in step.writes and id(self.array(w.slot)) in written for w in step.walks)
+        memory = self.memory
+        for slot in ready.writes:
+            written = memory[slot]
+            for other in ready.read:
+                if memory[other] is written:
+                    return True
+        return False
 
     def claim(self, step: ClaimStep) -> None:
         """Takes the old value's memory over if only this plan can still read it, else copies it."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from _thread import get_ident
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -76,7 +77,15 @@ def watch(run: Watched, over: threading.Event, bar: Callable[[int], Any]) -> Non
 
     if over.wait(DELAY):
         return
-    running.depth += 1  # what tqdm does in this thread, `catch_warnings` for one, is not to wait for the evaluation
+    running.apart.add(get_ident())  # what tqdm does here, `catch_warnings` for one, is not to wait for the evaluation
+    try:
+        draw(run, over, bar)
+    finally:
+        running.apart.discard(get_ident())
+
+
+def draw(run: Watched, over: threading.Event, bar: Callable[[int], Any]) -> None:
+    """Draws the steps that are done until the run is over."""
     steps = [(results(step), weight(run.plan, step)) for step in run.plan.steps]
     drawn = bar(sum(size for _, size in steps))
     if drawn is None:
