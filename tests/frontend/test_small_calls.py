@@ -27,7 +27,24 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "einsum": lambda m, a, b: m.einsum("i,i->", a, b),
     "shape": lambda m, a, b: m.shape(a),
     "searchsorted": lambda m, a, b: m.searchsorted(a, 1.5, side="right"),
+    "outer": lambda m, a, b: m.subtract.outer(a, b),
+    "outer of integers": lambda m, a, b: m.equal.outer(a.astype(int), b.astype(int)),
+    "swap": lambda m, a, b: _swapped(a, [0, 2], [2, 0]),
+    "swap of rows": lambda m, a, b: _swapped(m.outer(a, b), [0, 1], [1, 0]),
+    "list of truths": lambda m, a, b: _swapped(a, [True, False, True], [False, True, True]),
+    "one number to a list": lambda m, a, b: _put(a, [0, -1], 7.5),
+    "nested list": lambda m, a, b: _put(a, [[0, 1], [1, 2]], b[:2]),
 }
+
+
+def _put(a: Any, key: Any, value: Any) -> Any:
+    a = a.copy()
+    a[key] = value
+    return a
+
+
+def _swapped(a: Any, to: Any, of: Any) -> Any:
+    return _put(a, to, a[of])
 
 
 def settled(found: Any, kind: type) -> Any:
@@ -56,6 +73,51 @@ def test_results_are_numpys_with_nothing_recorded(name: str) -> None:
     ):
         np.testing.assert_array_equal(ours, theirs)
         assert np.asarray(ours).dtype == np.asarray(theirs).dtype
+
+
+@pytest.mark.parametrize("key", [[0, 3], [0.5], [[0], [1, 2]], ["a"], [0, None], [True]])
+def test_lists_that_are_no_keys_are_refused_as_by_numpy(key: Any) -> None:
+    texts = []
+    for m in (np, la):
+        a = m.array([1.0, 2.0, 3.0])
+        with pytest.raises((IndexError, ValueError, TypeError)) as raised:
+            a[key] = m.array([9.0, 8.0, 7.0, 6.0])
+        assert a.tolist() == [1.0, 2.0, 3.0]
+        texts.append((type(raised.value), str(raised.value)))
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "c16", "?"])
+@pytest.mark.parametrize("exponent", [3, 2, 1, 0, -1, -2, 1.5, 0.5, 2.0, -0.5, 1e3, float("nan"), 2**70, True])
+def test_powers_with_numbers_are_those_of_arrays(dtype: str, exponent: Any) -> None:
+    outcomes = []
+    for m in (np, la):
+        base = m.array([1, 2, 3]).astype(dtype)
+        try:
+            with np.errstate(all="ignore"):
+                found = np.asarray(base**exponent)
+        except Exception as error:
+            outcomes.append((type(error), str(error)))
+        else:
+            outcomes.append((found.dtype, found))
+    (kind, want), (got_kind, got) = outcomes
+    assert kind == got_kind
+    if isinstance(want, str):
+        assert want == got
+    else:
+        np.testing.assert_allclose(got, want, rtol=1e-15 if dtype != "f4" else 1e-6)
+
+
+def test_a_power_has_the_bits_of_compiled_kernels() -> None:
+    x = np.linspace(0.1, 9.0, 500)
+    small = la.array(x)
+    with la.config.set(eager_below=0):
+        recorded = la.asarray(x.copy()) + 0.0
+        for exponent in (1.5, -2.5, 3, 0.3):
+            with la.config.set(eager_below=4096):
+                at_once = np.asarray(small**exponent), np.asarray(la.power(small, exponent))
+            compiled = np.asarray(recorded**exponent)
+            assert [a.tobytes() for a in at_once] == [compiled.tobytes()] * 2
 
 
 def test_what_is_not_small_and_plain_is_refused_before_anything_happens() -> None:

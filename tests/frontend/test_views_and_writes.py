@@ -32,6 +32,37 @@ def views_of_views(np: Any) -> Any:
     return x, a, b
 
 
+def augmented_views(np: Any) -> Any:
+    x = np.data(numpy.arange(30.0).reshape(5, 6)) + 0
+    before = x * 1
+    x[1:] -= x[:-1] * 0.5
+    x[:, ::2] *= 2
+    x[1:-1, 1:-1] += 1.0
+    row = x[2]
+    row += x[3]
+    x[3] = row
+    half = x[1:]
+    half *= x[1:]
+    x[:-1] = half
+    x[::-1][1:] += half
+    x[0:5] /= 4.0
+    return x, before, row, half
+
+
+def augmented_views_of_other_kinds(np: Any) -> Any:
+    x = np.data([[1, 2, 3], [4, 5, 6]], "i4") + 0
+    z = np.data([1 + 2j, 3, 4j]) + 0
+    x[1:] += np.data([1, 2, 3], "i2")
+    x[:, 1:] //= 2
+    z[1:] += np.data([1.0, 2.0])
+    z.real[:2] *= 3
+    try:
+        x[1:] += np.data([0.5, 0.5, 0.5])
+    except TypeError as error:
+        return str(error), x, z
+    return x, z
+
+
 def old_readers(np: Any) -> Any:
     x = np.data(numpy.arange(6.0)) + 0
     double = x * 2
@@ -138,6 +169,8 @@ def swap_rows(np: Any) -> Any:
 PROGRAMS: list[Callable[[Any], Any]] = [
     overlap,
     views_of_views,
+    augmented_views,
+    augmented_views_of_other_kinds,
     old_readers,
     jacobi,
     complex_parts,

@@ -353,3 +353,15 @@ def test_pending_results_pin_a_bounded_number_of_bytes() -> None:
             assert sum(ref() is not None for ref in inputs) <= 7
     assert "the recording reached its budget" in r.evaluations
     assert [float(m) for m in means] == list(range(20))
+
+
+def test_an_augmented_view_is_one_kernel_that_writes_in_place() -> None:
+    with la.config.set(eager_below=0):
+        x, y = (la.evaluate(la.asarray(np.arange(60.0).reshape(6, 10)) + k) for k in (0, 1))
+        for _ in range(2):
+            with la.record_runs() as runs:
+                x[1:, 2:] -= 0.5 * (y[1:, 2:] - y[:-1, 2:])
+                la.evaluate(x)
+            assert [run.ops for run in runs.kernels] == [("subtract", "multiply", "subtract", "update")]
+            assert not runs.materialisations
+            assert not runs.bytes_allocated

@@ -134,3 +134,28 @@ def test_the_setting_is_a_switch() -> None:
         pass
     with np.config.set(progress="1"):
         assert np.config.progress is True
+
+
+def test_only_the_thread_that_evaluates_is_running() -> None:
+    from lazyarray.frontend.array import from_node, value
+    from lazyarray.ir.node import Key, record
+    from lazyarray.runtime.evaluate import running
+
+    here: dict[str, bool] = {}
+
+    def look(name: str) -> None:
+        here[name] = running.here()
+
+    def meanwhile(x: Any) -> Any:
+        look("the same thread")
+        other = threading.Thread(target=look, args=("another",))
+        other.start()
+        other.join()
+        return x + 1.0
+
+    node = value(np.asarray(numpy.ones((100, 100))) * 2.0)
+    call = record(Key("call", Library("meanwhile", meanwhile), node.key.spec), (node,))
+    look("before")
+    np.evaluate(from_node(call))
+    look("after")
+    assert here == {"before": False, "the same thread": True, "another": False, "after": False}
