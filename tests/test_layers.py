@@ -25,9 +25,10 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"passes"}),
     frozenset({"ir"}),
     frozenset({"errors", "config"}),
+    frozenset({"records", "digests"}),
     frozenset({"native"}),
 )
-FOR_BACKENDS = frozenset({"ir", "schedule", "runtime", "errors", "config", "native"})
+FOR_BACKENDS = frozenset({"ir", "schedule", "runtime", "errors", "config", "native", "records", "digests"})
 TOP_LEVEL = frozenset(
     {"pyproject.toml", "README.md", "LICENSE", "lazyarray", "backends", "tests", "benchmarks", "docs"}
 )

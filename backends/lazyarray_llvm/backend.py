@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import time
 from operator import or_
 
 import numpy as np
 
+from lazyarray.digests import name_of
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime.dump import show
 from lazyarray.runtime.ledger import ledger
@@ -51,7 +51,7 @@ class Program:
         found = self._addresses.get(form)
         if found is None:
             spelled = f"{emitter_version()}|{form}|{self.kernel!r}"
-            key = hashlib.sha256(spelled.encode()).hexdigest()
+            key = name_of(spelled)
             start = time.perf_counter()
             module = engine.load(key, "kernel")
             if module is None:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import platform
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
+
+from lazyarray.records import NamedTuple
 
 REAL_TYPES = {
     "b1": "i1",

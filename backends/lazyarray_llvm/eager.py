@@ -7,7 +7,6 @@ disk, when NumPy first runs it: until then its place is held by a function in Py
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import threading
 from _thread import start_new_thread
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from lazyarray.digests import name_of
 from lazyarray.ir.numpy_loops import make_ufunc
 from lazyarray.ir.ops import OPS
 from lazyarray_llvm import engine
@@ -100,7 +100,7 @@ class _Place:
 
 def _load_loop(op: str, code: str) -> int:
     codes = [code] * OPS[op].nin
-    key = hashlib.sha256(f"{emitter_version()}|loop|{op}|{code}".encode()).hexdigest()
+    key = name_of(f"{emitter_version()}|loop|{op}|{code}")
     module = engine.load(key, f"loops.{op}")
     if module is None:
         from lazyarray_llvm.inner_loops import inner_loop

@@ -17,9 +17,10 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from lazyarray.ir.installed import HALVES_KEEP_ZERO
+from lazyarray.records import NamedTuple
 from lazyarray.runtime.cache import KernelCache
 from lazyarray_llvm import hosts, image
 

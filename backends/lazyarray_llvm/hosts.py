@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from lazyarray.records import NamedTuple
 from lazyarray.runtime.cache import KernelCache
 
 if TYPE_CHECKING:

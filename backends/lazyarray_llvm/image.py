@@ -13,7 +13,9 @@ import mmap
 import struct
 import sys
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from lazyarray.records import NamedTuple
 
 # System V ABI, AMD64 supplement: ELF for x86-64, and its relocation of 8 bytes to an address.
 _IDENTITY: Final = b"\x7fELF\x02\x01\x01"

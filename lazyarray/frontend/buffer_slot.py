@@ -46,9 +46,11 @@ import mmap
 import platform
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
+
+from lazyarray.records import NamedTuple
 
 # The functions above for the System V calling convention of x86-64. `release` lies 256 bytes after the beginning of
 # `slot`, the table 512.

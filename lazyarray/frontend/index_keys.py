@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NoReturn
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,6 +18,7 @@ from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir import index_map
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node, Shape, leaf
+from lazyarray.records import NamedTuple
 from lazyarray.runtime.evaluate import evaluate
 
 _nparray: Final = np.ndarray

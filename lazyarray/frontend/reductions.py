@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from lazyarray.frontend.record import broadcast_, broadcast_shape, map_, reduce_
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.index_map import identity, transpose
 from lazyarray.ir.node import Node, Shape
+from lazyarray.records import NamedTuple
 from lazyarray.runtime.buffer import owns_alone
 from lazyarray.runtime.device import stays_home
 

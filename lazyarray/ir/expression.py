@@ -8,9 +8,10 @@ expressions, whatever the scalars in them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from lazyarray.ir.node import Node, Spec  # cimport
+from lazyarray.records import NamedTuple
 
 
 class Entry(NamedTuple):

@@ -8,9 +8,11 @@ compose: a view of a view is a map over the same base.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
+
+from lazyarray.records import NamedTuple
 
 Shape = tuple[int, ...]
 

@@ -30,13 +30,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from types import CodeType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 from weakref import ref
 
 import numpy as np
 
 from lazyarray.config import config
 from lazyarray.ir.raises import DIVIDE, INVALID, OVERFLOW, raises, reduction_raises
+from lazyarray.records import NamedTuple
 
 Number: TypeAlias = Any  # a Python or NumPy number
 Arg: TypeAlias = "Node | Number"

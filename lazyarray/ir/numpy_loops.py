@@ -8,9 +8,11 @@ import importlib
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
+
+from lazyarray.records import NamedTuple
 
 # PyUFunc_FromFuncAndDataAndSignatureAndIdentity in NumPy's table of ufunc C functions.
 _FROM_FUNC_AND_DATA: Final = 42

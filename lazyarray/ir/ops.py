@@ -7,9 +7,11 @@ computes an op is the target's own table.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
+
+from lazyarray.records import NamedTuple
 
 DType: TypeAlias = np.dtype[Any]
 InDType: TypeAlias = "DType | type"

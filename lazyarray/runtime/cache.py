@@ -17,6 +17,7 @@ import time
 from typing import TYPE_CHECKING
 
 from lazyarray.config import config
+from lazyarray.digests import digest_of, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,7 @@ __all__ = ["KernelCache", "source_version"]
 
 _MAGIC = b"LZYARRAY"
 _FORMAT = 1
-_HEADER = struct.Struct("<8sI32sIQ")  # magic, format, sha256, fingerprint length, payload length
+_HEADER = struct.Struct("<8sI32sIQ")  # magic, format, digest, fingerprint length, payload length
 _SUFFIX = ".entry"
 _TEMPORARY = ".part"
 _MAX_BYTES = 512 << 20
@@ -35,16 +36,10 @@ _STALE_SECONDS = 3600.0  # a temporary file this old was left by a process that 
 _CHECKED = "checked.mark"
 
 
-def _sha256(data: bytes) -> bytes:
-    import hashlib  # OpenSSL: milliseconds of start-up time that a process without kernels need not pay
-
-    return hashlib.sha256(data).digest()
-
-
 def source_version(*folders: str) -> str:
     """Identifies code by the names, sizes and modification times of its files, those of inner folders too."""
     marks = sorted([mark for folder in folders for mark in _marks(folder)])
-    return _sha256("|".join(marks).encode()).hex()
+    return name_of("|".join(marks))
 
 
 def _marks(folder: str) -> Iterator[str]:
@@ -119,7 +114,7 @@ class KernelCache:
 
     def _path(self, folder: str, key: str) -> str:
         # The fingerprint is in the name too: machines that share a home folder must not evict each other.
-        name = _sha256(f"{_FORMAT}\0{self._fingerprint}\0{key}".encode()).hex()
+        name = name_of(f"{_FORMAT}\0{self._fingerprint}\0{key}")
         return os.path.join(folder, name + _SUFFIX)
 
     def load(self, key: str) -> bytes | None:
@@ -172,7 +167,7 @@ class KernelCache:
 
     def _pack(self, payload: bytes, key: str) -> bytes:
         identity = self._identity(key)
-        digest = _sha256(identity + payload)
+        digest = digest_of(identity + payload)
         return _HEADER.pack(_MAGIC, _FORMAT, digest, len(identity), len(payload)) + identity + payload
 
     def _unpack(self, data: bytes, key: str) -> bytes | None:
@@ -183,7 +178,7 @@ class KernelCache:
         identity = self._identity(key)
         if magic != _MAGIC or version != _FORMAT or len(body) != identity_length + payload_length:
             return None
-        if body[:identity_length] != identity or _sha256(body) != digest:
+        if body[:identity_length] != identity or digest_of(body) != digest:
             return None
         return body[identity_length:]
 

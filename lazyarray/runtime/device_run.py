@@ -38,7 +38,6 @@ from lazyarray.runtime.floating import hand_over, modes_of, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.recovery import forget_old
 from lazyarray.runtime.run import AnyRun  # cimport
-from lazyarray.runtime.saved import save_launch
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.moments import join_moments
@@ -87,6 +86,8 @@ class Ready:
             self.refused = str(error)
             return
         if saves_launches():
+            from lazyarray.runtime.saved import save_launch
+
             save_launch(plan, step, program.source, run.on_host, run.sources)
         sizes = tuple([plan.nbytes(slot) for slot in self.slots])
         self.launcher: DeviceLauncher = program.launcher(step.extents, step.strides, sizes)

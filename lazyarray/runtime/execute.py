@@ -20,7 +20,6 @@ from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import reserve
 from lazyarray.runtime.recovery import forget_old, uninterrupted
 from lazyarray.runtime.run import AnyRun  # cimport
-from lazyarray.runtime.saved import save_launch
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
@@ -184,6 +183,8 @@ class Run(AnyRun):
             program = self.backend.compile(step.kernel)
             self.layout.readies[place] = ready = Ready(step, self.backend, program, self.layout.origins)
             if saves_launches():
+                from lazyarray.runtime.saved import save_launch
+
                 save_launch(self.plan, step, program.source, self.array, self.sources)
         pointers: list[int] = []
         at = 0

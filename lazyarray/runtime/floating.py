@@ -11,13 +11,14 @@ One of the modules that may run compiled (see `lazyarray/native`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from lazyarray.ir.node import Key, Node, Site
 from lazyarray.ir.raises import DIVIDE, INVALID, OVERFLOW
+from lazyarray.records import NamedTuple
 from lazyarray.runtime.warned import warn_at
 
 AT_ONCE: Final = -1

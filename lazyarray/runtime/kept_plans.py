@@ -7,7 +7,6 @@ schedules is then not even imported. Beside the kernels' entries, private and ch
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 import pickle
 import sys
@@ -16,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
+from lazyarray.digests import name_of
 from lazyarray.ir.expression import Expression
 from lazyarray.ir.node import Library
 from lazyarray.runtime.cache import KernelCache, source_version
@@ -61,7 +61,7 @@ def key_of(expression: Expression) -> str | None:
             attr = (attr.name, name, attr.options, attr.into)
         spelled.append(f"{entry.kind}{attr!r}{entry.shape}{entry.code}{entry.args}")
     text = "\n".join([*spelled, str(expression.outputs)])
-    return None if " at 0x" in text else hashlib.sha256(text.encode()).hexdigest()
+    return None if " at 0x" in text else name_of(text)
 
 
 def _name_of(function: Any) -> str | None:

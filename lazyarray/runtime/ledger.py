@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from lazyarray.config import config
 from lazyarray.ir.node import Node, Site
+from lazyarray.records import NamedTuple
 
 
 class KernelRun(NamedTuple):

@@ -15,11 +15,12 @@ import os
 import threading
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, SupportsIndex
+from typing import TYPE_CHECKING, Any, Final, Literal, SupportsIndex
 
 import numpy as np
 
 from lazyarray.native.primitives import empty_of  # cimport
+from lazyarray.records import NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike

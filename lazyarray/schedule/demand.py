@@ -8,11 +8,12 @@ the point the loop is at).  Views compose into the forms, so slices, transposes 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from lazyarray.ir.expression import Entry
 from lazyarray.ir.index_map import Form, c_strides, size_of, split
 from lazyarray.ir.node import Shape
+from lazyarray.records import NamedTuple
 
 Forms: TypeAlias = tuple[Form, ...]
 Flat: TypeAlias = tuple[int, tuple[int, ...]]  # offset and coefficients, in elements of C-ordered memory

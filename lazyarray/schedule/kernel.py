@@ -16,7 +16,9 @@ later "full" stage only through `kept` (the backend keeps a row of it in scratch
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
+
+from lazyarray.records import NamedTuple
 
 Role: TypeAlias = Literal["p", "r"]
 Level: TypeAlias = Literal["full", "row"]

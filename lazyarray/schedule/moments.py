@@ -8,8 +8,9 @@ kernel of both: the stages of the first, then those of the second, which it need
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
+from lazyarray.records import NamedTuple
 from lazyarray.schedule.kernel import Access, Instruction, Kernel, Reduction, Stage
 from lazyarray.schedule.plan import ClaimStep, KernelStep, Plan, Scalar, Step, Walk
 

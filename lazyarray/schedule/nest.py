@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from lazyarray.ir.expression import Entry
 from lazyarray.ir.index_map import size_of
 from lazyarray.ir.ops import EXPENSIVE, OPS
 from lazyarray.ir.raises import raises, reduction_raises
+from lazyarray.records import NamedTuple
 from lazyarray.schedule.demand import Flat, flatten
 from lazyarray.schedule.fusion import Group
 from lazyarray.schedule.kernel import (

@@ -7,11 +7,12 @@ entry whose source (a node or a number) feeds it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from lazyarray.ir.expression import Entry
 from lazyarray.ir.index_map import IndexMap, size_of
 from lazyarray.ir.node import Library, Shape
+from lazyarray.records import NamedTuple
 from lazyarray.schedule.kernel import Kernel
 
 

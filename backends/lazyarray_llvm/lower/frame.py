@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from lazyarray.records import NamedTuple
 from lazyarray.schedule.kernel import Kernel
 from lazyarray_llvm.builder import AnyValue, Builder, Complex, Module, Value, llvm_type
 from lazyarray_llvm.engine import Host

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from math import prod
-from typing import NamedTuple
 
+from lazyarray.records import NamedTuple
 from lazyarray.schedule.kernel import Kernel
 from lazyarray_llvm.builder import itemsize
 from lazyarray_llvm.lower.facts import PARTIAL_BYTES, VALUE_BYTES, crossing, is_buffered, phase_names

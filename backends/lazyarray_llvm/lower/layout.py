@@ -5,8 +5,9 @@ Long planes have an element per reduced element (of every column of the block); 
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
+from lazyarray.records import NamedTuple
 from lazyarray.schedule.kernel import Kernel
 from lazyarray_llvm import reduce_kinds as ops
 from lazyarray_llvm.builder import COMPLEX_PARTS, is_complex, itemsize, memory_code

@@ -7,9 +7,10 @@ would report: lanes whose results are not used have raised their errors too.
 from __future__ import annotations
 
 import functools
-from typing import Final, NamedTuple
+from typing import Final
 
 from lazyarray.ir.raises import DIVIDE, INVALID, OVERFLOW
+from lazyarray.records import NamedTuple
 from lazyarray_llvm.builder import Module
 
 # Above the bits of the status register in the word `raised`: errors that a kernel found by itself, as NumPy's bits.
