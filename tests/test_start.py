@@ -53,6 +53,19 @@ def test_a_function_of_small_arrays_compiles_for_one_dtype_and_then_is_on_disk(t
     assert run_fresh(code, tmp_path) == [0, 1, not IMAGES]
 
 
+# What an evaluation of kernels and plans that are on disk has no use for.
+UNUSED_BY_EVALUATIONS = "hashlib _hashlib pathlib urllib.parse email tempfile lazyarray.runtime.saved".split()
+
+
+def test_kernels_from_disk_run_without_what_only_dumps_and_other_digests_need(tmp_path: Path) -> None:
+    code = "import lazyarray as np\nx = np.arange(1e6)\nassert (x * 2.0 + np.exp(-x)).sum() > 0\n"
+    code += "print(json.dumps(sorted(set(sys.modules) - before)))"
+    run_fresh(code, tmp_path)
+    loaded = run_fresh(code, tmp_path)
+    assert "lazyarray.runtime.execute" in loaded
+    assert not set(UNUSED_BY_EVALUATIONS).intersection(loaded)
+
+
 def test_kernels_from_disk_run_without_llvm(tmp_path: Path) -> None:
     code = f"import lazyarray as np\nx = np.arange(1e6)\nassert (x * 2.0 + np.exp(-x)).sum() > 0\n{COUNT}"
     compiles, disk_hits, loaded = run_fresh(code, tmp_path)
