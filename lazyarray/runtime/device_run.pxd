@@ -1,7 +1,9 @@
 # C's side of `device_run.py`.
 cimport cython
 
+from lazyarray.ir.node cimport Node
 from lazyarray.native.primitives cimport count
+from lazyarray.runtime.floating cimport hand_over, wanted
 from lazyarray.runtime.run cimport AnyRun
 
 cdef class Ready:
@@ -21,4 +23,5 @@ cdef class DeviceRun(AnyRun):
     @cython.locals(slot=Py_ssize_t, place=Py_ssize_t, pointers=list, bases=list, scalars=list, memory=list, ready=Ready)
     cpdef kernel(self, step)
     cpdef list numbers(self, Ready ready)
+    @cython.locals(found=list, sources=list, place=Py_ssize_t, node=Node)
     cpdef list asked(self, Ready ready)

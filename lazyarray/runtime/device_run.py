@@ -15,9 +15,8 @@ import numpy as np
 
 from lazyarray.errors import CompileError
 from lazyarray.ir.index_map import IndexMap, apply, size_of
-from lazyarray.ir.node import Node, Site, spec_of
+from lazyarray.ir.node import Site, spec_of
 from lazyarray.ir.ops import dtype_of
-from lazyarray.native.primitives import count  # cimport
 from lazyarray.runtime import backend as backends
 from lazyarray.runtime.device import (
     Device,
@@ -34,15 +33,21 @@ from lazyarray.runtime.device import (
 from lazyarray.runtime.device_errors import equal_sources, words_of
 from lazyarray.runtime.device_graphs import take_graph
 from lazyarray.runtime.dump import saves_launches
-from lazyarray.runtime.floating import hand_over, modes_of, wanted
+from lazyarray.runtime.floating import modes_of
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.recovery import forget_old
-from lazyarray.runtime.run import AnyRun  # cimport
 from lazyarray.runtime.saved import save_launch
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.moments import join_moments
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
+
+# The build reads such imports by the line.
+# isort: split
+from lazyarray.ir.node import Node  # cimport
+from lazyarray.native.primitives import count  # cimport
+from lazyarray.runtime.floating import hand_over, wanted  # cimport
+from lazyarray.runtime.run import AnyRun  # cimport
 
 Array = np.ndarray[Any, Any]
 SPECS: Final = -1  # what a plan keeps for all runs: no id of a step is negative
@@ -252,11 +257,14 @@ class DeviceRun(AnyRun):
     def asked(self, ready: Ready) -> list[tuple[int, Node]]:
         """The words in which the user wants errors to be noted, each with a node that it tells of."""
         found = []
+        sources = self.sources
         for word, places in ready.watching:
             for place in places:
-                node = self.sources[place]
-                if type(node) is Node and wanted(node):
-                    found.append((word, node))
+                source = sources[place]
+                if type(source) is Node:
+                    node: Node = source
+                    if wanted(node):
+                        found.append((word, node))
         return found
 
     def watched(self, step: KernelStep, ready: Ready) -> int:

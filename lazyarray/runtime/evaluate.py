@@ -189,14 +189,12 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
     ledger.evaluation(reason)
     device = None
     if (not _settings.home or Seen.any) and backend.name != "numpy":
-        device = placement(sources)
+        device = placement(there(sources))
     if device is not None:
-        from lazyarray.runtime.device_run import DeviceRun
-
         if shadows:
             fetch([source for source in sources if type(source) is Node], reason)
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
-        run_plan(DeviceRun(plan_of(signature, device=True), sources, device, uses), outputs, wanted)
+        run_plan(run_there(plan_of(signature, device=True), sources, device, uses), outputs, wanted)
         if checks:
             fetch(outputs, reason)
         for check in checks:
@@ -216,6 +214,28 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
 
 
 _runs: list[Any] = []  # what makes runs, once it is imported: each evaluation makes one
+_runs_there: list[Any] = []
+
+
+def there(sources: list[Any]) -> list[Any]:
+    """The nodes among the sources that have values on devices."""
+    found: list[Any] = []
+    for source in sources:
+        if type(source) is Node:
+            node: Node = source
+            if node.remote is not None:
+                found.append(node)
+    return found
+
+
+def run_there(plan: Plan, sources: list[Any], device: Any, uses: dict[int, int]) -> AnyRun:
+    """One evaluation of a plan on a device."""
+    if not _runs_there:
+        from lazyarray.runtime.device_run import DeviceRun
+
+        _runs_there.append(DeviceRun)
+    made: AnyRun = _runs_there[0](plan, sources, device, uses)
+    return made
 
 
 def run_of(plan: Plan, sources: list[Any], backend: Any, uses: dict[int, int]) -> AnyRun:

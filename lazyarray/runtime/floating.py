@@ -16,9 +16,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lazyarray.ir.node import Key, Node, Site
+from lazyarray.ir.node import Site
 from lazyarray.ir.raises import DIVIDE, INVALID, OVERFLOW
 from lazyarray.runtime.warned import warn_at
+
+# The build reads such imports by the line.
+# isort: split
+from lazyarray.ir.node import Key, Node  # cimport
 
 AT_ONCE: Final = -1
 _KINDS: Final = (("divide", DIVIDE), ("over", OVERFLOW), ("invalid", INVALID))
@@ -156,6 +160,23 @@ def hand_over(node: Node) -> Told:
         found = _tolds[mark] = Told(node.key, site, node.errors, None)
     node.errors = None
     return found
+
+
+def are_told_so(nodes: list[Node], tolds: list[Told]) -> bool:
+    """True if handing the nodes over, as many, would give just these; then they are handed over."""
+    place = 0
+    for node in nodes:
+        told: Any = tolds[place]
+        site: Any = node.site
+        known: Any = told[1]
+        if node.key is not told[0] or node.errors is not told[2] or told[3] is not None or known is None or site is None:
+            return False
+        if site[0] is not known[0] or site[1] != known[1] or (_parts and node in _parts):
+            return False
+        place += 1  # noqa: SIM113  (C counts faster than `enumerate`)
+    for node in nodes:
+        node.errors = None
+    return True
 
 
 def tell_later(told: Told, bits: int) -> None:
