@@ -45,7 +45,9 @@ class Graph:
         self.launch: Callable[[], None]
         self.log: Log | None = None  # of floating-point errors
         self.firsts: list[int] = []  # for each step that may raise some: the number of its first word
-        self.tolds: list[Told] | None = None  # what the last run was to tell, and in which words: loops tell the same
+        self.tolds: list[tuple[Any, ...]] | None = (
+            None  # what the last run was to tell, and in which words: loops tell the same
+        )
         self.notes: list[tuple[int, Told]] = []
         self.keeps: list[Any] = []
         self.nbytes = 0
@@ -182,7 +184,7 @@ class Graphs:
         if graph.tolds is not None and len(raising) == len(graph.tolds) and are_told_so(raising, graph.tolds):
             return graph.notes
         tolds = [hand_over(node) for node in raising]
-        graph.tolds = tolds
+        graph.tolds = [tuple(told) for told in tolds]
         words = [first + w for first, nodes in zip(graph.firsts, asked, strict=True) for w, _ in nodes]
         graph.notes = list(zip(words, tolds, strict=True))
         return graph.notes

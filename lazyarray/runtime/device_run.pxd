@@ -3,13 +3,13 @@ cimport cython
 
 from lazyarray.ir.node cimport Node
 from lazyarray.native.primitives cimport count
-from lazyarray.runtime.floating cimport hand_over, wanted
+from lazyarray.runtime.floating cimport are_told_so, hand_over, wanted
 from lazyarray.runtime.run cimport AnyRun
 
 cdef class Ready:
     cdef public object launcher, refused
     cdef public tuple offsets, origins, slots
-    cdef public list watching
+    cdef public list notes, tolds, watching
     cdef public Py_ssize_t words
 
 cdef class DeviceRun(AnyRun):

@@ -33,7 +33,7 @@ from lazyarray.runtime.device import (
 from lazyarray.runtime.device_errors import equal_sources, words_of
 from lazyarray.runtime.device_graphs import take_graph
 from lazyarray.runtime.dump import saves_launches
-from lazyarray.runtime.floating import modes_of
+from lazyarray.runtime.floating import Told, modes_of
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.recovery import forget_old
 from lazyarray.runtime.saved import save_launch
@@ -46,7 +46,7 @@ from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, 
 # isort: split
 from lazyarray.ir.node import Node  # cimport
 from lazyarray.native.primitives import count  # cimport
-from lazyarray.runtime.floating import hand_over, wanted  # cimport
+from lazyarray.runtime.floating import are_told_so, hand_over, wanted  # cimport
 from lazyarray.runtime.run import AnyRun  # cimport
 
 Array = np.ndarray[Any, Any]
@@ -75,7 +75,7 @@ def plan_there(plan: Plan, device: Device) -> Plan:
 class Ready:
     """A kernel step on one device, with all that does not change from run to run."""
 
-    __slots__ = ("launcher", "offsets", "origins", "refused", "slots", "watching", "words")
+    __slots__ = ("launcher", "notes", "offsets", "origins", "refused", "slots", "tolds", "watching", "words")
 
     def __init__(self, run: DeviceRun, step: KernelStep) -> None:
         plan = run.plan
@@ -86,6 +86,10 @@ class Ready:
         self.origins = tuple([(s.value,) if s.slot is None else plan.origins[s.slot] for s in step.scalars])
         self.watching: list[tuple[int, list[int]]] = []  # words for errors, with the places of the nodes that raise
         self.words = 0
+        self.notes: list[
+            tuple[int, Told]
+        ] = []  # what the last run was to tell, and in which words: loops tell the same
+        self.tolds: list[tuple[Any, ...]] | None = None
         try:
             program: DeviceProgram = compiler_for(run.device).compile_for(run.device, step.kernel)
         except CompileError as error:
@@ -276,8 +280,12 @@ class DeviceRun(AnyRun):
             return 0
         words = words_of(self.device)
         first, address = words.take(ready.words)
-        for word, node in asked:
-            words.note(first + word, hand_over(node))
+        nodes = [node for _, node in asked]
+        known = ready.tolds
+        if known is None or len(known) != len(nodes) or not are_told_so(nodes, known):
+            ready.notes = [(asked[place][0], hand_over(nodes[place])) for place in range(len(nodes))]
+            ready.tolds = [tuple(told) for _, told in ready.notes]
+        words.note(first, ready.notes)
         return address
 
     def kernel_on_host(self, step: KernelStep, scalars: tuple[Any, ...], why: str) -> None:

@@ -8,5 +8,5 @@ cdef class Last:
 
 cpdef int wanted(Node node) except -1
 cpdef hand_over(Node node)
-@cython.locals(node=Node, place=Py_ssize_t)
+@cython.locals(node=Node, place=Py_ssize_t, told=tuple, site=tuple, known=tuple)
 cpdef bint are_told_so(list nodes, list tolds) except -1

@@ -116,6 +116,7 @@ class Parts:
 
 
 _parts: Final[WeakKeyDictionary[Node, Parts]] = WeakKeyDictionary()
+_some: Final[dict[Any, Parts]] = _parts.data  # the same: Python code tells whether a weak dictionary is empty
 
 
 def join(name: str, nodes: Iterable[Node]) -> None:
@@ -145,7 +146,7 @@ _tolds: Final[dict[tuple[int, int, int, int], Told]] = {}
 
 def hand_over(node: Node) -> Told:
     """The telling of a node's errors, which the node itself no longer cares for; one object for nodes alike."""
-    parts = _parts.get(node) if _parts else None
+    parts = _parts.get(node) if _some else None
     site = node.site
     if parts is not None or site is None:
         told = Told(node.key, site, node.errors, parts)
@@ -162,16 +163,22 @@ def hand_over(node: Node) -> Told:
     return found
 
 
-def are_told_so(nodes: list[Node], tolds: list[Told]) -> bool:
-    """True if handing the nodes over, as many, would give just these; then they are handed over."""
+def are_told_so(nodes: list[Node], tolds: list[tuple[Any, ...]]) -> bool:
+    """True if handing the nodes over, as many, would give just these (as plain tuples); then they are handed over."""
     place = 0
     for node in nodes:
-        told: Any = tolds[place]
-        site: Any = node.site
-        known: Any = told[1]
-        if node.key is not told[0] or node.errors is not told[2] or told[3] is not None or known is None or site is None:
+        told = tolds[place]
+        site = node.site
+        known = told[1]
+        if (
+            node.key is not told[0]
+            or node.errors is not told[2]
+            or told[3] is not None
+            or known is None
+            or site is None
+        ):
             return False
-        if site[0] is not known[0] or site[1] != known[1] or (_parts and node in _parts):
+        if site[0] is not known[0] or site[1] != known[1] or (_some and node in _parts):
             return False
         place += 1  # noqa: SIM113  (C counts faster than `enumerate`)
     for node in nodes:
