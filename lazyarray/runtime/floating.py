@@ -116,7 +116,8 @@ class Parts:
 
 
 _parts: Final[WeakKeyDictionary[Node, Parts]] = WeakKeyDictionary()
-_some: Final[dict[Any, Parts]] = _parts.data  # the same: Python code tells whether a weak dictionary is empty
+# The same, which C asks whether it is empty without a call.
+_some: Final[dict[Any, Parts]] = _parts.data  # type: ignore[attr-defined]
 
 
 def join(name: str, nodes: Iterable[Node]) -> None:
