@@ -29,7 +29,7 @@ from lazyarray.runtime.warned import install, line_of
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.ir.expression import capture, pending_closure  # cimport
+from lazyarray.ir.expression import capture, next_pass, pending_closure  # cimport
 
 # Imported where needed: scheduling and running plans, which programs of small arrays never come to.
 if TYPE_CHECKING:
@@ -548,13 +548,17 @@ def unused(nodes: list[Node], kinds: frozenset[str] | None = None) -> list[Node]
     `nodes`: in the order they were recorded, and none missing in between.
     """
     found: list[Node] = []
-    needed: set[int] = set()
-    for node in reversed(nodes):
-        if id(node) not in needed:
+    mark = next_pass()  # of what a later one needs
+    for place in range(len(nodes) - 1, -1, -1):
+        node = nodes[place]
+        if node.mark != mark:
             if kinds is not None and node.key.kind not in kinds:
                 continue
             found.append(node)
-        needed.update(map(id, node.args))
+        for arg in node.args:
+            if type(arg) is Node:
+                needed: Node = arg
+                needed.mark = mark
     found.reverse()
     return found
 
