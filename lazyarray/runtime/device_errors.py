@@ -140,17 +140,13 @@ def tell_waiting() -> None:
 
 
 def equal_sources(sources: list[Any]) -> dict[int, list[int]]:
-    """For each pending node in an evaluation's sources, the places of all that say the same: plans compute it once.
-
-    What stands for a node of a jit-compiled function has no arguments: it says the same as itself only.
-    """
+    """For each pending node in an evaluation's sources, the places of all that say the same: plans compute it once."""
     same: dict[int, int] = {}
     groups: dict[Any, list[int]] = {}
     for place, node in enumerate(sources):
         if type(node) is Node and node.data is None and node.remote is None:
             args = [same.get(id(a), id(a)) if type(a) is Node or type(a) is float else object() for a in node.args]
-            alone = object() if node.key.raises and not args else None
-            group = groups.setdefault((node.key, alone, *args), [])
+            group = groups.setdefault((node.key, *args), [])
             group.append(place)
             same[id(node)] = id(sources[group[0]])
     return {place: group for group in groups.values() for place in group}

@@ -100,7 +100,8 @@ class Ready:
         sizes = tuple([plan.nbytes(slot) for slot in self.slots])
         self.launcher: DeviceLauncher = program.launcher(step.extents, step.strides, sizes)
         if step.raising:
-            equal = equal_sources(run.sources)
+            # What stands for a jit-compiled function's nodes has no arguments, by which it could be told apart.
+            equal = equal_sources(run.sources) if run.memo is None else run.memo["equal"]
             self.words = len(program.words) + 1
             for target, slot in step.raising:
                 origin = plan.origins[slot]
