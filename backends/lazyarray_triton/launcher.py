@@ -83,7 +83,7 @@ class Launcher:
         self._stored = stored
         self._sources: dict[tuple[Kernel, Form, Watched], TritonSource] = {}
         self._functions: dict[tuple[Kernel, Form, Watched], dict[str, Any]] = {}
-        self._ready: dict[tuple[Kernel, Form, Watched, launch.Variant], Ready] = {}
+        self._ready: dict[tuple[str, launch.Variant], Ready] = {}
 
     def run(
         self,
@@ -140,7 +140,7 @@ class Launcher:
 
     def variant(self, source: TritonSource, made: launch.Variant) -> Ready:
         """A variant, loaded: from memory, from disk, or compiled."""
-        key = (source.kernel, source.form, source.watched, made)
+        key = (source.text, made)  # a text keeps its hash, a kernel would find it anew
         found = self._ready.get(key)
         if found is None:
             binary = self._binary(source, made)

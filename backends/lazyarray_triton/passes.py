@@ -50,6 +50,7 @@ class Pass:
         self.w = Writer()
         self.body = Body(self.w, kernel, tiles)
         self.noting = False  # odd values of the whole tile are noted
+        self.backward = False  # the loop goes from the last tile to the first
         if works.watched:
             self.body.words = works.name(FLAGS, Work("i4", "flags")), works.watched
             self.body.covers = covers(kernel)
@@ -158,10 +159,13 @@ class Pass:
         if self.form == "tile" or not self.tiles.reduced:
             return nullcontext()
         low, high = self._ends()
-        return self.w.block(f"for at in range({low}, {high}, {'YBLOCK' if self.tiles.reduced == Y else 'XBLOCK'}):")
+        at = "back" if self.backward else "at"
+        return self.w.block(f"for {at} in range({low}, {high}, {'YBLOCK' if self.tiles.reduced == Y else 'XBLOCK'}):")
 
     def step(self) -> None:
         """The start of a turn of the loop."""
+        if self.backward:
+            self.w.line("at = (reduced - 1) // YBLOCK * YBLOCK - back")
         if self.form != "tile" and self.tiles.reduced:
             self.open_reduced("high" if self.form == "split" else "reduced", "at")
             self.indices()
@@ -190,6 +194,7 @@ class Pass:
         instructions = loads_first([*self._recalls(stage), *stage.body])
         if self.form == "loop" and self.tiles.kind == "rows":
             body.policies = policies_of(self.kernel, self.tiles, stage)
+            self.backward = goes_back(self.kernel, stage)
         if looped:
             self.body.compute(i for i in instructions if self._uniform(i))
         before, loaded = dict(body.values), dict(body.loaded)
@@ -430,6 +435,16 @@ def policies_of(kernel: Kernel, tiles: Tiles, stage: Stage) -> dict[int, str]:
         elif any(access in before for before in loads[:here]):
             found[access] = PASSING
     return found
+
+
+def goes_back(kernel: Kernel, stage: Stage) -> bool:
+    """Whether a stage goes through rows from their ends: what the one before it has read last lies in a near cache.
+
+    Every other stage does, if nothing in it follows from the order of elements but how a sum is rounded.
+    """
+    full = [s for s in kernel.stages if s.level == "full"]
+    ordered = stage.scan is not None or any(r.op in ("argmax", "argmin") for r in stage.reductions)
+    return full.index(stage) % 2 == 1 and not ordered
 
 
 def _loaded(kernel: Kernel, stage: Stage) -> set[int]:

@@ -19,7 +19,7 @@ from lazyarray.frontend.naming import describe_as
 from lazyarray.frontend.overrides import NOTHING, answer, ask_ufunc, is_foreign, overrides_ufuncs, register
 from lazyarray.frontend.quick import tell
 from lazyarray.frontend.rebase import Warnings
-from lazyarray.frontend.recipes import PURE, Recipes
+from lazyarray.frontend.recipes import PRODUCTS, PURE, Recipes
 from lazyarray.frontend.record import COMPILED
 from lazyarray.frontend.regions import window
 from lazyarray.frontend.scalar import LazyScalar
@@ -365,7 +365,9 @@ def _recording(name: str, source: Function, lazy: Function, at_once: bool) -> Ca
                 return ask_numpy(name, source, args, kwargs, Warnings.issued > warned)
         return fall_back(name, source, args, kwargs)
 
-    return Recipes(general).call if bare in PURE else lambda args, kwargs: general(*args, **kwargs)
+    if bare in PURE or bare in PRODUCTS:
+        return Recipes(general, bare in PRODUCTS).call
+    return lambda args, kwargs: general(*args, **kwargs)
 
 
 def compiled_method(name: str, source: Function, lazy: Function) -> Function:

@@ -23,6 +23,7 @@ from lazyarray.native.primitives import address_of, holds_in_c_order  # cimport
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.device import Device, in_use, placement
+from lazyarray.runtime.device_errors import equal_sources
 from lazyarray.runtime.device_run import DeviceRun
 from lazyarray.runtime.execute import Ready, Run, layout_of  # cimport
 from lazyarray.runtime.floating import tell
@@ -92,7 +93,7 @@ class Trace:
         self.numerics = config.numerics
         self.plan = boundary.plan_of(signature)
         self.outputs = self.plan.outputs
-        self.memo: dict[str, Any] = {}
+        self.memo: dict[str, Any] = {} if self.device is None else {"equal": equal_sources(sources)}
         self.keys = [_key_of(node.key.spec) for node in results]
         self.scalars = [not node.key.spec.shape for node in results]
         self.shape = shape  # of what is returned: one value, or a tuple or list of them

@@ -13,13 +13,16 @@ cdef class Step:
 cdef class Recipes:
     cdef public object function
     cdef public dict known
+    cdef public bint there
 
     cpdef call(self, tuple args, dict kwargs)
 
 cpdef token_of(tuple args, dict kwargs, list nodes)
 cdef bint _describe(item, list found, list nodes) except -1
-@cython.locals(node=Node)
+@cython.locals(node=Node, at=Py_ssize_t)
 cdef bint _describe_array(Fields array, list found, list nodes) except -1
+@cython.locals(node=Node)
+cdef bint are_there(list nodes) except -1
 @cython.locals(step=Step, args=list, place=Py_ssize_t, at=Py_ssize_t, steps=tuple)
 cdef follow(recipe, list nodes)
 cpdef learn(Recipes recipes, token, list nodes, tuple args, dict kwargs)

@@ -21,7 +21,6 @@ from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.ir.index_map import size_of
 from lazyarray.ir.node import Key, Node, next_sequence  # cimport
 from lazyarray.native.primitives import frame_here  # cimport
-from lazyarray.runtime.device import in_use
 from lazyarray.runtime.evaluate import changes
 from lazyarray.runtime.floating import error_state, is_joined
 from lazyarray.runtime.ledger import find_site
@@ -30,9 +29,12 @@ from lazyarray.runtime.ledger import find_site
 PURE: Final = frozenset(
     "sum prod min max amin amax any all ptp count_nonzero cumsum cumprod mean var std where clip".split()
 )
+# Products of what lies on a device alone: of other operands NumPy may make one at once, by where their values are.
+PRODUCTS: Final = frozenset({"matmul", "dot"})
 _NUMBERS: Final = NUMBERS
 _COMPLEX: Final = (complex, np.complexfloating)
 _NAMES: Final = frozenset({str, type(None), bool, type, *[type(np.dtype(code)) for code in "?bhilqBHILQefdFD"]})
+_AGAIN: Final = object()  # an operand that came before
 _NEVER: Final = object()  # what has been seen never, and once
 _ONCE: Final = object()
 LIMIT: Final = 4096  # calls that are kept of one function
@@ -56,10 +58,11 @@ class Recipes:
     A recipe is made when a call comes for the second time: of views that change from call to call none is.
     """
 
-    __slots__ = ("function", "known")
+    __slots__ = ("function", "known", "there")
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], there: bool = False) -> None:
         self.function = function  # serves the calls that have none
+        self.there = there  # only calls whose operands all lie on devices have one
         self.known: dict[Any, Any] = {}
         _all.append(self)
 
@@ -67,7 +70,8 @@ class Recipes:
         """What the function returns."""
         nodes: list[Any] = []
         token = token_of(args, kwargs, nodes)
-        if token is None:
+        if token is None or (self.there and not are_there(nodes)):
+            nodes.clear()  # as below
             return self.function(*args, **kwargs)
         recipe = self.known.get(token, _NEVER)
         if recipe is _ONCE:
@@ -103,7 +107,7 @@ def token_of(args: tuple[Any, ...], kwargs: dict[str, Any], nodes: list[Any]) ->
         found.append(name)
         if not _describe(item, found, nodes):
             return None
-    return None if not nodes or in_use() else tuple(found)
+    return tuple(found) if nodes else None
 
 
 def _describe(item: Any, found: list[Any], nodes: list[Any]) -> bool:
@@ -146,8 +150,24 @@ def _describe_array(array: Fields, found: list[Any], nodes: list[Any]) -> bool:
             found.append(view)
     if node.data is not None and node.key.spec.size < limits.eager:
         return False
+    at = 0
+    for other in nodes:
+        if other is node:
+            found.append(_AGAIN)
+            found.append(at)
+            return True
+        at += 1  # noqa: SIM113  (C counts faster than `enumerate`)
     found.append(node.key.spec)
     nodes.append(node)
+    return True
+
+
+def are_there(nodes: list[Any]) -> bool:
+    """True if the values of all nodes are on devices, and only there."""
+    for item in nodes:
+        node: Node = item
+        if node.remote is None or node.data is not None:
+            return False
     return True
 
 
@@ -175,27 +195,33 @@ def learn(recipes: Recipes, token: Any, nodes: list[Any], args: tuple[Any, ...],
     if before == (changes.count, Warnings.issued, error_state()) and not any(
         [result is item for item in (*args, *kwargs.values())]
     ):
-        recipe = _recipe_of(result, nodes, start, before[2])
+        recipe = _recipe_of(result, nodes, start, before[2], recipes.there)
     recipes.known[token] = recipe
     return result
 
 
-def _recipe_of(result: Any, operands: list[Any], start: int, state: Any) -> tuple[tuple[Step, ...], bool] | None:
-    """The recipe of a result whose nodes were recorded after number `start`, from the operands and constants."""
+def _recipe_of(
+    result: Any, operands: list[Any], start: int, state: Any, calls: bool
+) -> tuple[tuple[Step, ...], bool] | None:
+    """The recipe of a result whose nodes were recorded after number `start`, from the operands and constants; `calls`:
+    library calls may be among them."""
     kind = type(result)
     if kind is not LazyScalar and (kind is not known.array or result._np is not None):
         return None
     last = result._node
     places = {id(node): place for place, node in enumerate(operands)}
-    if last is None or len(places) < len(operands):
-        return None  # an operand that comes twice: which of the two a node takes is not to be seen
+    if last is None:
+        return None
     made = _made_since(last, places, start)
     if made is None:
         return None
     steps = []
     narrow = any([node.key.spec.dtype.itemsize < 8 for node in (*operands, *made)])
     for node in made:
-        if node.data is not None or node.remote is not None or node.key.kind in ("leaf", "call"):
+        made_by = node.key.kind
+        if node.data is not None or node.remote is not None or made_by == "leaf":
+            return None
+        if made_by == "call" and not calls:
             return None
         if (node.key.raises and node.errors is not state) or is_joined(node):
             return None

@@ -27,7 +27,7 @@ class Words:
         self.device = device
         self._array: DeviceArray = None
         self._used = 0
-        self._waiting: list[tuple[int, Told]] = []
+        self._waiting: list[tuple[int, Sequence[tuple[int, Told]]]] = []
         self._logs: list[Log] = []  # those in which something is to be looked at
 
     def take(self, count: int) -> tuple[int, int]:
@@ -40,9 +40,9 @@ class Words:
         self._used += count + 3 & -4
         return first, self.device.address(self._array) + 4 * first
 
-    def note(self, word: int, told: Told) -> None:
-        """What the kernel leaves in a word is to be told so."""
-        self._waiting.append((word, told))
+    def note(self, first: int, notes: Sequence[tuple[int, Told]]) -> None:
+        """What a kernel leaves in its words, of which this is the first, is to be told so."""
+        self._waiting.append((first, notes))
 
     def log(self, log: Log) -> None:
         """A log has words that are to be told."""
@@ -62,10 +62,11 @@ class Words:
             self.device.download([self.device.view(self._array, IndexMap(0, found.shape, (1,)))], [found])
         if found.any():
             self._array = None  # words that are not zero are not used again
-            for word, told in waiting:
-                bits = int(found[word])
-                if bits:
-                    tell_later(told, bits)
+            for first, notes in waiting:
+                for word, told in notes:
+                    bits = int(found[first + word])
+                    if bits:
+                        tell_later(told, bits)
 
 
 class Log:

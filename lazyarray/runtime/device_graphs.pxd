@@ -1,6 +1,9 @@
 # C's side of `device_graphs.py`.
 cimport cython
 
+from lazyarray.ir.node cimport Node
+from lazyarray.runtime.floating cimport are_told_so, hand_over
+
 cdef class Graph:
     cdef public object launch, log, tolds
     cdef public Py_ssize_t nbytes
@@ -20,9 +23,10 @@ cdef class Graphs:
     cpdef bint take(self, run) except? False
     @cython.locals(graph=Graph, key=list, made=list)
     cpdef list again(self, list given, device, dict memo)
+    @cython.locals(raising=list)
     cdef list _notes(self, Graph graph, list asked)
     cdef Graph _new(self, run, found, dict free, list asked)
     cdef bint _is_taken_over(self, run, step) except? False
     cdef dict _roots(self, dict free)
-    @cython.locals(key=list, memory=list, sources=list)
+    @cython.locals(key=list, memory=list, sources=list, node=Node, slot=Py_ssize_t, root=Py_ssize_t)
     cdef list _key(self, run, dict roots)

@@ -15,13 +15,18 @@ from collections.abc import Callable
 from typing import Any, Final
 from weakref import WeakSet
 
-from lazyarray.ir.node import Node, spec_of
+from lazyarray.ir.node import spec_of
 from lazyarray.ir.ops import dtype_of
 from lazyarray.runtime.device import Remote, reserve
 from lazyarray.runtime.device_errors import Log
-from lazyarray.runtime.floating import Told, hand_over
+from lazyarray.runtime.floating import Told
 from lazyarray.runtime.ledger import ledger
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
+
+# The build reads such imports by the line.
+# isort: split
+from lazyarray.ir.node import Node  # cimport
+from lazyarray.runtime.floating import are_told_so, hand_over  # cimport
 
 OWN_BYTES: Final = 16 << 20  # memory of a record's own; plans that need more are bound by the device and not the host
 LONG_BYTES: Final = 32 << 20  # that a launch moves on average; the host is done with such a launch before the device
@@ -40,7 +45,9 @@ class Graph:
         self.launch: Callable[[], None]
         self.log: Log | None = None  # of floating-point errors
         self.firsts: list[int] = []  # for each step that may raise some: the number of its first word
-        self.tolds: list[Told] | None = None  # what the last run was to tell, and in which words: loops tell the same
+        self.tolds: list[tuple[Any, ...]] | None = (
+            None  # what the last run was to tell, and in which words: loops tell the same
+        )
         self.notes: list[tuple[int, Told]] = []
         self.keeps: list[Any] = []
         self.nbytes = 0
@@ -173,11 +180,13 @@ class Graphs:
 
     def _notes(self, graph: Graph, asked: list[Any]) -> list[tuple[int, Told]]:
         """What is to be told, with its words: one list for as long as that is the same."""
-        tolds = [hand_over(node) for nodes in asked for _, node in nodes]
-        if tolds != graph.tolds:
-            graph.tolds = tolds
-            words = [first + w for first, nodes in zip(graph.firsts, asked, strict=True) for w, _ in nodes]
-            graph.notes = list(zip(words, tolds, strict=True))
+        raising = [node for nodes in asked for _, node in nodes]
+        if graph.tolds is not None and len(raising) == len(graph.tolds) and are_told_so(raising, graph.tolds):
+            return graph.notes
+        tolds = [hand_over(node) for node in raising]
+        graph.tolds = [tuple(told) for told in tolds]
+        words = [first + w for first, nodes in zip(graph.firsts, asked, strict=True) for w, _ in nodes]
+        graph.notes = list(zip(words, tolds, strict=True))
         return graph.notes
 
     def _new(self, run: Any, found: Any, free: dict[int, bool], asked: list[Any]) -> Graph | None:
@@ -221,7 +230,8 @@ class Graphs:
             source = sources[origin]
             if type(source) is not Node:
                 return None
-            remote = source.remote
+            node: Node = source
+            remote = node.remote
             if remote is None or remote.device is not run.device:
                 remote = run.value(slot)
             memory[slot] = remote

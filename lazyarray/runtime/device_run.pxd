@@ -1,13 +1,15 @@
 # C's side of `device_run.py`.
 cimport cython
 
+from lazyarray.ir.node cimport Node
 from lazyarray.native.primitives cimport count
+from lazyarray.runtime.floating cimport are_told_so, hand_over, wanted
 from lazyarray.runtime.run cimport AnyRun
 
 cdef class Ready:
     cdef public object launcher, refused
     cdef public tuple offsets, origins, slots
-    cdef public list watching
+    cdef public list notes, tolds, watching
     cdef public Py_ssize_t words
 
 cdef class DeviceRun(AnyRun):
@@ -21,4 +23,5 @@ cdef class DeviceRun(AnyRun):
     @cython.locals(slot=Py_ssize_t, place=Py_ssize_t, pointers=list, bases=list, scalars=list, memory=list, ready=Ready)
     cpdef kernel(self, step)
     cpdef list numbers(self, Ready ready)
+    @cython.locals(found=list, sources=list, place=Py_ssize_t, node=Node)
     cpdef list asked(self, Ready ready)

@@ -15,9 +15,8 @@ import numpy as np
 
 from lazyarray.errors import CompileError
 from lazyarray.ir.index_map import IndexMap, apply, size_of
-from lazyarray.ir.node import Node, Site, spec_of
+from lazyarray.ir.node import Site, spec_of
 from lazyarray.ir.ops import dtype_of
-from lazyarray.native.primitives import count  # cimport
 from lazyarray.runtime import backend as backends
 from lazyarray.runtime.device import (
     Device,
@@ -34,14 +33,20 @@ from lazyarray.runtime.device import (
 from lazyarray.runtime.device_errors import equal_sources, words_of
 from lazyarray.runtime.device_graphs import take_graph
 from lazyarray.runtime.dump import saves_launches
-from lazyarray.runtime.floating import hand_over, modes_of, wanted
+from lazyarray.runtime.floating import Told, modes_of
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.recovery import forget_old
-from lazyarray.runtime.run import AnyRun  # cimport
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.moments import join_moments
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
+
+# The build reads such imports by the line.
+# isort: split
+from lazyarray.ir.node import Node  # cimport
+from lazyarray.native.primitives import count  # cimport
+from lazyarray.runtime.floating import are_told_so, hand_over, wanted  # cimport
+from lazyarray.runtime.run import AnyRun  # cimport
 
 Array = np.ndarray[Any, Any]
 SPECS: Final = -1  # what a plan keeps for all runs: no id of a step is negative
@@ -69,7 +74,7 @@ def plan_there(plan: Plan, device: Device) -> Plan:
 class Ready:
     """A kernel step on one device, with all that does not change from run to run."""
 
-    __slots__ = ("launcher", "offsets", "origins", "refused", "slots", "watching", "words")
+    __slots__ = ("launcher", "notes", "offsets", "origins", "refused", "slots", "tolds", "watching", "words")
 
     def __init__(self, run: DeviceRun, step: KernelStep) -> None:
         plan = run.plan
@@ -80,6 +85,10 @@ class Ready:
         self.origins = tuple([(s.value,) if s.slot is None else plan.origins[s.slot] for s in step.scalars])
         self.watching: list[tuple[int, list[int]]] = []  # words for errors, with the places of the nodes that raise
         self.words = 0
+        self.notes: list[
+            tuple[int, Told]
+        ] = []  # what the last run was to tell, and in which words: loops tell the same
+        self.tolds: list[tuple[Any, ...]] | None = None
         try:
             program: DeviceProgram = compiler_for(run.device).compile_for(run.device, step.kernel)
         except CompileError as error:
@@ -92,7 +101,8 @@ class Ready:
         sizes = tuple([plan.nbytes(slot) for slot in self.slots])
         self.launcher: DeviceLauncher = program.launcher(step.extents, step.strides, sizes)
         if step.raising:
-            equal = equal_sources(run.sources)
+            # What stands for a jit-compiled function's nodes has no arguments, by which it could be told apart.
+            equal = equal_sources(run.sources) if run.memo is None else run.memo["equal"]
             self.words = len(program.words) + 1
             for target, slot in step.raising:
                 origin = plan.origins[slot]
@@ -253,11 +263,14 @@ class DeviceRun(AnyRun):
     def asked(self, ready: Ready) -> list[tuple[int, Node]]:
         """The words in which the user wants errors to be noted, each with a node that it tells of."""
         found = []
+        sources = self.sources
         for word, places in ready.watching:
             for place in places:
-                node = self.sources[place]
-                if type(node) is Node and wanted(node):
-                    found.append((word, node))
+                source = sources[place]
+                if type(source) is Node:
+                    node: Node = source
+                    if wanted(node):
+                        found.append((word, node))
         return found
 
     def watched(self, step: KernelStep, ready: Ready) -> int:
@@ -269,8 +282,12 @@ class DeviceRun(AnyRun):
             return 0
         words = words_of(self.device)
         first, address = words.take(ready.words)
-        for word, node in asked:
-            words.note(first + word, hand_over(node))
+        nodes = [node for _, node in asked]
+        known = ready.tolds
+        if known is None or len(known) != len(nodes) or not are_told_so(nodes, known):
+            ready.notes = [(asked[place][0], hand_over(nodes[place])) for place in range(len(nodes))]
+            ready.tolds = [tuple(told) for _, told in ready.notes]
+        words.note(first, ready.notes)
         return address
 
     def kernel_on_host(self, step: KernelStep, scalars: tuple[Any, ...], why: str) -> None:

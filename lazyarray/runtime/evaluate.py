@@ -30,7 +30,7 @@ from lazyarray.runtime.warned import install, line_of
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.ir.expression import capture, pending_closure  # cimport
+from lazyarray.ir.expression import capture, next_pass, pending_closure  # cimport
 
 # Imported where needed: scheduling and running plans, which programs of small arrays never come to.
 if TYPE_CHECKING:
@@ -206,14 +206,12 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
     ledger.evaluation(reason)
     device = None
     if (not _settings.home or Seen.any) and backend.name != "numpy":
-        device = placement(sources)
+        device = placement(there(sources))
     if device is not None:
-        from lazyarray.runtime.device_run import DeviceRun
-
         if shadows:
             fetch([source for source in sources if type(source) is Node], reason)
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
-        run_plan(DeviceRun(plan_of(signature, device=True), sources, device, uses), outputs, wanted)
+        run_plan(run_there(plan_of(signature, device=True), sources, device, uses), outputs, wanted)
         if checks:
             fetch(outputs, reason)
         for check in checks:
@@ -233,6 +231,28 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
 
 
 _runs: list[Any] = []  # what makes runs, once it is imported: each evaluation makes one
+_runs_there: list[Any] = []
+
+
+def there(sources: list[Any]) -> list[Any]:
+    """The nodes among the sources that have values on devices."""
+    found: list[Any] = []
+    for source in sources:
+        if type(source) is Node:
+            node: Node = source
+            if node.remote is not None:
+                found.append(node)
+    return found
+
+
+def run_there(plan: Plan, sources: list[Any], device: Any, uses: dict[int, int]) -> AnyRun:
+    """One evaluation of a plan on a device."""
+    if not _runs_there:
+        from lazyarray.runtime.device_run import DeviceRun
+
+        _runs_there.append(DeviceRun)
+    made: AnyRun = _runs_there[0](plan, sources, device, uses)
+    return made
 
 
 def run_of(plan: Plan, sources: list[Any], backend: Any, uses: dict[int, int]) -> AnyRun:
@@ -545,13 +565,17 @@ def unused(nodes: list[Node], kinds: frozenset[str] | None = None) -> list[Node]
     `nodes`: in the order they were recorded, and none missing in between.
     """
     found: list[Node] = []
-    needed: set[int] = set()
-    for node in reversed(nodes):
-        if id(node) not in needed:
+    mark = next_pass()  # of what a later one needs
+    for place in range(len(nodes) - 1, -1, -1):
+        node = nodes[place]
+        if node.mark != mark:
             if kinds is not None and node.key.kind not in kinds:
                 continue
             found.append(node)
-        needed.update(map(id, node.args))
+        for arg in node.args:
+            if type(arg) is Node:
+                needed: Node = arg
+                needed.mark = mark
     found.reverse()
     return found
 

@@ -16,10 +16,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lazyarray.ir.node import Key, Node, Site
+from lazyarray.ir.node import Site
 from lazyarray.ir.raises import DIVIDE, INVALID, OVERFLOW
 from lazyarray.records import NamedTuple
 from lazyarray.runtime.warned import warn_at
+
+# The build reads such imports by the line.
+# isort: split
+from lazyarray.ir.node import Key, Node  # cimport
 
 AT_ONCE: Final = -1
 _KINDS: Final = (("divide", DIVIDE), ("over", OVERFLOW), ("invalid", INVALID))
@@ -113,6 +117,8 @@ class Parts:
 
 
 _parts: Final[WeakKeyDictionary[Node, Parts]] = WeakKeyDictionary()
+# The same, which C asks whether it is empty without a call.
+_some: Final[dict[Any, Parts]] = _parts.data  # type: ignore[attr-defined]
 
 
 def join(name: str, nodes: Iterable[Node]) -> None:
@@ -142,7 +148,7 @@ _tolds: Final[dict[tuple[int, int, int, int], Told]] = {}
 
 def hand_over(node: Node) -> Told:
     """The telling of a node's errors, which the node itself no longer cares for; one object for nodes alike."""
-    parts = _parts.get(node) if _parts else None
+    parts = _parts.get(node) if _some else None
     site = node.site
     if parts is not None or site is None:
         told = Told(node.key, site, node.errors, parts)
@@ -157,6 +163,29 @@ def hand_over(node: Node) -> Told:
         found = _tolds[mark] = Told(node.key, site, node.errors, None)
     node.errors = None
     return found
+
+
+def are_told_so(nodes: list[Node], tolds: list[tuple[Any, ...]]) -> bool:
+    """True if handing the nodes over, as many, would give just these (as plain tuples); then they are handed over."""
+    place = 0
+    for node in nodes:
+        told = tolds[place]
+        site = node.site
+        known = told[1]
+        if (
+            node.key is not told[0]
+            or node.errors is not told[2]
+            or told[3] is not None
+            or known is None
+            or site is None
+        ):
+            return False
+        if site[0] is not known[0] or site[1] != known[1] or (_some and node in _parts):
+            return False
+        place += 1  # noqa: SIM113  (C counts faster than `enumerate`)
+    for node in nodes:
+        node.errors = None
+    return True
 
 
 def tell_later(told: Told, bits: int) -> None:

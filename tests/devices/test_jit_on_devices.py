@@ -105,3 +105,40 @@ def test_errors_of_replayed_calls_are_told_at_the_line_of_each_function(devices:
                 float(y[2, 3])
         assert [str(w.message) for w in told] == ["divide by zero encountered in divide"] * 2
     assert len(devices[0].replays) >= 20
+
+
+def test_an_error_is_told_at_its_own_line_among_lines_of_one_operation(devices: list[FakeDevice]) -> None:
+    @np.jit
+    def f(x: Any, y: Any) -> Any:
+        a = x + x
+        b = y + y
+        return a, b, a * 0.5
+
+    first = f.__wrapped__.__code__.co_firstlineno
+    large, small = np.asarray(numpy.full(100, 1.5e308), device="fake"), np.asarray(numpy.ones(100), device="fake")
+    for _ in range(5):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            for result in f(large, small):
+                numpy.asarray(result)
+        assert [(str(t.message), t.lineno - first) for t in told] == [("overflow encountered in add", 2)]
+
+
+def test_an_error_in_what_is_written_twice_is_told_at_both_lines(devices: list[FakeDevice]) -> None:
+    @np.jit
+    def f(x: Any) -> Any:
+        a = x * x
+        b = x * x
+        return a - 1.0, b + 1.0
+
+    first = f.__wrapped__.__code__.co_firstlineno
+    x = np.asarray(numpy.full(90, 1e200), device="fake")
+    for _ in range(5):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            for result in f(x):
+                numpy.asarray(result)
+        assert [(str(t.message), t.lineno - first) for t in told] == [
+            ("overflow encountered in multiply", 2),
+            ("overflow encountered in multiply", 3),
+        ]

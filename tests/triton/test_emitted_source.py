@@ -17,6 +17,7 @@ from lazyarray_triton.codes import class_of
 from lazyarray_triton.emit import emit, forms
 from lazyarray_triton.errors import watchable
 from lazyarray_triton.ones import numerators, with_ones
+from lazyarray_triton.passes import goes_back
 from lazyarray_triton.source import TritonSource
 from lazyarray_triton.table import RULES
 from tests.backends.test_random_kernels import Draw
@@ -115,6 +116,17 @@ def test_a_row_softmax_is_one_function_that_reads_its_input_once_when_it_is_held
     (looped,) = emit(kernel, "loop").functions
     assert looped.text.count("elementary.exp") == 2  # it is computed again rather than kept in memory
     assert emit(kernel, "loop").works == ()
+
+
+def test_every_other_stage_goes_through_rows_from_their_ends() -> None:
+    """It finds what was read last in a near cache; what follows from the order of elements is not walked so."""
+    kernel = cases.softmax("f4", "pr", keep=True)
+    loops = [line.split()[1] for line in emit(kernel, "loop").text.splitlines() if " in range(" in line]
+    assert loops == ["at", "back", "at"]
+    plain, ordered = kernel.stages[0], cases.several("pr").stages[0]
+    assert any(r.op == "argmax" for r in ordered.reductions)
+    assert goes_back(kernel._replace(stages=(ordered, plain)), plain)
+    assert not goes_back(kernel._replace(stages=(plain, ordered)), ordered)
 
 
 def test_what_a_reduction_reads_once_takes_no_place_in_the_caches() -> None:

@@ -15,9 +15,16 @@ DOUBLES = tl.constexpr(2)
 
 def _assembly(kind: str, short: str, exact: str, count: int, inputs: int) -> str:
     """PTX for `count` elements. `short`: lines with {0} for a result, {1} and {2} for arguments, and those of a check,
-    which begin with "check": a magnitude, or the high word of one, and the least that is covered."""
+    which begin with "check": a magnitude, or the high word of one, and the least that is covered; of float64 also what
+    has no inverse that is covered."""
     temporaries = "r, n, t, h" if kind == "f32" else "r, n, t, h, k"
-    lines = ["{", ".reg .pred covered;", f".reg .{kind} {temporaries};", ".reg .f32 low, high;", ".reg .b32 a, b;"]
+    lines = [
+        "{",
+        ".reg .pred covered;",
+        f".reg .{kind} {temporaries};",
+        ".reg .f32 low, high, other;",
+        ".reg .b32 a, b;",
+    ]
     begun = False
     names = [[f"${count * part + k}" for part in range(inputs + 1)] for k in range(count)]
     for refs in names:
@@ -26,8 +33,10 @@ def _assembly(kind: str, short: str, exact: str, count: int, inputs: int) -> str
             if word != "check":
                 lines.append(line.strip().format(*refs))
                 continue
-            value, least = (part.strip().format(*refs) for part in rest.split(","))
+            value, least, *inverted = (part.strip().format(*refs) for part in rest.split(","))
             lines.append(f"mov.b64 {{low, high}}, {value};" if kind == "f64" else f"mov.f32 high, {value};")
+            for other in inverted:  # high words of numbers from 2**1017 on are infinite or none: 0 times them is none
+                lines += [f"mov.b64 {{low, other}}, {other};", "fma.rn.f32 high, other, 0f00000000, high;"]
             joined = ".and" if begun else ""
             lines += [
                 "abs.f32 high, high;",
@@ -77,7 +86,8 @@ fma.rn.f32 {0}, t, n, h;
 check {0}, 0f26800000
 """
 # The guess for a float64 has no low word. With that of the compiler's own way its steps lead to the same bits: from 1,
-# for the number just below 1, they would not lead to the one above.
+# for the number just below 1, they would not lead to the one above. Where the guess is 0, as for numbers whose inverse
+# is subnormal, the low word alone is a number far from it: quotients by such numbers go the compiler's way.
 _INVERSE_DOUBLE = """
 rcp.approx.ftz.f64 r, {1};
 mov.b64 {{a, b}}, r;
@@ -95,7 +105,7 @@ _DIVIDE_DOUBLE = (
 mul.rn.f64 h, {1}, r;
 fma.rn.f64 t, n, h, {1};
 fma.rn.f64 {0}, r, t, h;
-check {0}, 0f07B00000
+check {0}, 0f07B00000, {2}
 check {1}, 0f07B00000
 """
 )
