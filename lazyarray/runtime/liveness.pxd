@@ -4,7 +4,7 @@ cimport cython
 from lazyarray.ir.node cimport Key, Node
 from lazyarray.native.primitives cimport count
 
-cdef long EXPENSIVE, NAMELESS
+cdef long EXPENSIVE, MOST, NAMELESS
 
 cdef Py_ssize_t _count_of_item(list closure, Py_ssize_t place)
 cdef long own_cost(Key key) except -3

@@ -15,6 +15,8 @@ from lazyarray.native.primitives import count  # cimport
 EXPENSIVE: Final = _EXPENSIVE
 _NONE: Final[set[int]] = set()
 _NO_USES: Final[dict[int, int]] = {}
+# What is used twice costs twice as much with each step of `x = f(x, x)`: in C the sum would wrap around.
+MOST: Final = 1 << 20
 ALWAYS_KEPT: Final = frozenset({"reduce", "scan", "call", "update", "scatter", "gather", "compress"})
 
 
@@ -182,7 +184,7 @@ def uses_of_old(closure: list[Node]) -> dict[int, int]:
 
 
 def cost_again(node: Node) -> int:
-    """What computing a node costs for one element, with all that it needs and that is not in memory."""
+    """What computing a node costs for one element, with all that it needs and that is not in memory; at most `MOST`."""
     total = own_cost(node.key)
     if total < 0:
         return EXPENSIVE
@@ -190,4 +192,4 @@ def cost_again(node: Node) -> int:
         if type(arg) is Node:
             given: Node = arg
             total += given.cost
-    return total
+    return min(total, MOST)

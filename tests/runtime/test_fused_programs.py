@@ -365,3 +365,13 @@ def test_an_augmented_view_is_one_kernel_that_writes_in_place() -> None:
             assert [run.ops for run in runs.kernels] == [("subtract", "multiply", "subtract", "update")]
             assert not runs.materialisations
             assert not runs.bytes_allocated
+
+
+@pytest.mark.parametrize("steps", [62, 63, 64, 65, 84, 200])
+def test_a_loop_that_uses_each_value_twice_may_be_recorded_for_long(steps: int) -> None:
+    """What computing its last value again would cost doubles with each step: more than 64 bits count."""
+    x, lazy = given(5000)
+    for _ in range(steps):
+        x = x * 0.5 - x * 1.25
+        lazy = lazy * 0.5 - lazy * 1.25
+    np.testing.assert_array_equal(np.asarray(lazy), x)
