@@ -169,7 +169,8 @@ def elementwise_span(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -
     elif single:
         lanes *= min(vectors_at_once(stage, levels, work), max(1, 64 // lanes))
     wide = lanes if single or work >= _SHORT_BODY or None in steps else 2 * lanes
-    return Span(lanes, wide, single=single, strict=any(step is not None and step > 1 for step in steps))
+    strict = any(step is not None and step > 1 for step in steps)
+    return Span(lanes, wide, single=single, strict=strict, short=len(kernel.roles) > 1)
 
 
 def emit_elementwise(frame: Frame) -> str:
