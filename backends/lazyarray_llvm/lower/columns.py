@@ -7,15 +7,16 @@ Where a block fits one vector, the accumulators stay in registers instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from lazyarray.schedule.kernel import Kernel, Reduction, Scan, Stage
 from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import AnyValue, Complex, Value
-from lazyarray_llvm.lower.body import Body
+from lazyarray_llvm.lower.body import Body, not_ahead
 from lazyarray_llvm.lower.facts import Levels, cost, widest
 from lazyarray_llvm.lower.frame import Frame, Register
 from lazyarray_llvm.lower.layout import Key, layout
-from lazyarray_llvm.lower.memory import fixed_step, store_or_stream
+from lazyarray_llvm.lower.memory import fixed_step, rows_ahead, store_or_stream
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops, row_pointer
 from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.lower.scratch import Planes
@@ -193,6 +194,7 @@ class Columns:
         frame, b = self.frame, self.frame.b
         assert self.cell is not None
         active = b.sub(self.cell.stop, self.cell.start)
+        self.body.ahead = cache(lambda number: rows_ahead(frame, number, self.reduced[-1]))
         with frame.scope():
             self.body.settle()
             point = Point(frame, self.cell.start, span.lanes, active)
@@ -220,6 +222,7 @@ class Columns:
                 found = [v for v in final[at : at + width] if isinstance(v, Value)]
                 self.planes.write(("total", r.target), self._column(point), found)
                 at += width
+        self.body.ahead = not_ahead
 
     def _wide(self, stage: Stage, running: Sequence[Reduction | Scan], span: Span) -> None:
         """A block of any length: accumulators are strips."""

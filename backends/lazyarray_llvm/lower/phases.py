@@ -37,6 +37,7 @@ class Phases(Rows):
         self.exact = True  # what lies beyond a segment's end belongs to another worker
         self.past = ()  # segments begin anywhere
         self.fetching = None
+        self.body.ahead = self.along_row  # every stage reads its segments from memory
         self.crossing = crossing(self.kernel)
         self.row: Value | None = None  # flattened index of the parallel axes
 

@@ -6,6 +6,7 @@ A kernel runs whole, row by row, or split into phases when it has too few rows t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from lazyarray.schedule.kernel import Kernel, Reduction, Stage
 from lazyarray_llvm import elementwise
@@ -14,7 +15,15 @@ from lazyarray_llvm.builder import AnyValue, Value, is_complex
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.facts import Levels, cost, group_reductions, widest
 from lazyarray_llvm.lower.frame import Frame, Register
-from lazyarray_llvm.lower.memory import fixed_step, prefetch, store_or_stream, store_scalar, store_when
+from lazyarray_llvm.lower.memory import (
+    AHEAD_BYTES,
+    fixed_step,
+    prefetch,
+    rows_ahead,
+    store_or_stream,
+    store_scalar,
+    store_when,
+)
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops
 from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.lower.rowpass import Pass
@@ -70,6 +79,8 @@ class Rows:
         # While a row is walked for the second time, from the caches, memory would have nothing to do.
         self.fetching: Stage | None = full[1] if len(full) > 1 and self.parallel and not self.outer else None
         self.fetched = self._next_row(full[0]) if self.fetching is not None else []
+        if len(full) == 1:  # later stages find the row in a cache
+            self.body.ahead = cache(self._ahead)
         self.flat: Value | None = None
         self.exact = False
         self._current: Stage | None = None
@@ -86,6 +97,15 @@ class Rows:
         for number in self.fetched:
             stride = self.frame.argument(f"stride{number}.{self.parallel[-1]}")
             prefetch(self.frame, number, self.frame.offset(self.body.rows[number], stride, hint="following"), point)
+
+    def _ahead(self, number: int) -> Value | None:
+        """How far ahead an access of the walk is asked for."""
+        if self.last and self.kernel.accesses[number].steps[self.last - 1] == "s":
+            return rows_ahead(self.frame, number, self.last - 1)
+        return self.along_row(number)
+
+    def along_row(self, number: int) -> Value | None:
+        return self.frame.number(AHEAD_BYTES) if fixed_step(self.kernel.accesses[number]) == 1 else None
 
     def begin(self) -> None:
         """Values that are the same for the whole call."""
