@@ -178,3 +178,17 @@ def test_a_walk_that_reduces_memory_asks_for_what_it_reads_later(axis: int | Non
 def test_short_rows_that_lie_apart_are_asked_for_by_rows() -> None:
     x = np.asarray(numpy.random.default_rng(1).random((300, 50)))
     assert "%rows.ahead" in source_of(lambda x: x[:, :20].sum(axis=1), x)
+
+
+def test_a_long_body_asks_for_what_it_reads_later_and_a_short_one_does_not() -> None:
+    x = np.asarray(numpy.random.default_rng(1).random((300, 300)))
+    assert "llvm.prefetch" in source_of(lambda x: np.sin(x) * x, x)
+    assert "llvm.prefetch" not in source_of(lambda x: x * x + 1, x)
+
+
+def test_an_argmax_of_columns_asks_for_rows_to_come_and_a_sum_of_columns_does_not() -> None:
+    x = np.asarray(numpy.random.default_rng(1).random((300, 300)))
+    for name, asks in (("argmax", True), ("sum", False)):
+        source = source_of(lambda x, name=name: getattr(x, name)(axis=0), x)
+        assert "%rows.ahead" in source  # where all columns are one vector
+        assert (len(re.findall(r"%later[.0-9]* = getelementptr", source)) > 1) is asks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cache
 
 from lazyarray.ir.ops import plain_name
 from lazyarray.schedule.kernel import Kernel, Stage, Store
@@ -13,7 +14,7 @@ from lazyarray_llvm.lower.columns import Columns
 from lazyarray_llvm.lower.facts import LONG, Levels, cost, merged, stage_instructions, widest
 from lazyarray_llvm.lower.frame import Frame, Register
 from lazyarray_llvm.lower.kernel import Form
-from lazyarray_llvm.lower.memory import along_lanes, fixed_step, load, store, store_or_stream
+from lazyarray_llvm.lower.memory import ahead, along_lanes, fixed_step, load, store, store_or_stream
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row
 from lazyarray_llvm.lower.ordered import (
     Counters,
@@ -196,6 +197,10 @@ def emit_elementwise(frame: Frame) -> str:
         return []
 
     body.rows = [frame.address(f"pointer{n}") for n in used]
+    # Short bodies gain little by asking ahead, and lose where all is in a cache; where a step is wide, tiles are
+    # walked.
+    if cost([stage], levels) >= _SHORT_BODY and all(fixed_step(access) is not None for access in kernel.accesses):
+        body.ahead = cache(lambda number: ahead(frame, number))
     body.compute(stage.body, 0)
     with frame.scope():
         body.settle()

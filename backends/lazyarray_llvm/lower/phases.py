@@ -22,7 +22,7 @@ from lazyarray_llvm.lower.facts import (
     tree_class,
 )
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
-from lazyarray_llvm.lower.memory import load_scalar, store_scalar
+from lazyarray_llvm.lower.memory import along_row, load_scalar, store_scalar
 from lazyarray_llvm.lower.nest import Cell, for_each_row
 from lazyarray_llvm.lower.reduce import Rows
 from lazyarray_llvm.lower.tree import Cells
@@ -37,7 +37,7 @@ class Phases(Rows):
         self.exact = True  # what lies beyond a segment's end belongs to another worker
         self.past = ()  # segments begin anywhere
         self.fetching = None
-        self.body.ahead = self.along_row  # every stage reads its segments from memory
+        self.body.ahead = lambda number: along_row(frame, number)  # every stage reads its segments from memory
         self.crossing = crossing(self.kernel)
         self.row: Value | None = None  # flattened index of the parallel axes
 

@@ -15,15 +15,7 @@ from lazyarray_llvm.builder import AnyValue, Value, is_complex
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.facts import Levels, cost, group_reductions, widest
 from lazyarray_llvm.lower.frame import Frame, Register
-from lazyarray_llvm.lower.memory import (
-    AHEAD_BYTES,
-    fixed_step,
-    prefetch,
-    rows_ahead,
-    store_or_stream,
-    store_scalar,
-    store_when,
-)
+from lazyarray_llvm.lower.memory import ahead, fixed_step, prefetch, store_or_stream, store_scalar, store_when
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops
 from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.lower.rowpass import Pass
@@ -80,7 +72,7 @@ class Rows:
         self.fetching: Stage | None = full[1] if len(full) > 1 and self.parallel and not self.outer else None
         self.fetched = self._next_row(full[0]) if self.fetching is not None else []
         if len(full) == 1:  # later stages find the row in a cache
-            self.body.ahead = cache(self._ahead)
+            self.body.ahead = cache(lambda number: ahead(frame, number))
         self.flat: Value | None = None
         self.exact = False
         self._current: Stage | None = None
@@ -97,15 +89,6 @@ class Rows:
         for number in self.fetched:
             stride = self.frame.argument(f"stride{number}.{self.parallel[-1]}")
             prefetch(self.frame, number, self.frame.offset(self.body.rows[number], stride, hint="following"), point)
-
-    def _ahead(self, number: int) -> Value | None:
-        """How far ahead an access of the walk is asked for."""
-        if self.last and self.kernel.accesses[number].steps[self.last - 1] == "s":
-            return rows_ahead(self.frame, number, self.last - 1)
-        return self.along_row(number)
-
-    def along_row(self, number: int) -> Value | None:
-        return self.frame.number(AHEAD_BYTES) if fixed_step(self.kernel.accesses[number]) == 1 else None
 
     def begin(self) -> None:
         """Values that are the same for the whole call."""
