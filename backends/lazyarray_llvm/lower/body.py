@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from lazyarray.schedule.kernel import Instruction
 from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, is_complex
 from lazyarray_llvm.lower import memory, ordered
+from lazyarray_llvm.lower.ahead import prefetch
 from lazyarray_llvm.lower.facts import Levels
 from lazyarray_llvm.lower.frame import Frame, Pointer, Scope
 from lazyarray_llvm.lower.numpy_loops import Known, NumpyLoops, can_look_ahead
@@ -108,7 +109,7 @@ class Body:
                 return memory.load_scalar(frame, frame.kernel.accesses[attr].code, self.rows[attr], f"in{attr}")
             later = self.ahead(attr)
             if later is not None:
-                memory.prefetch(frame, attr, frame.offset(self.rows[attr], later, hint="later"), point)
+                prefetch(frame, attr, frame.offset(self.rows[attr], later, hint="later"), point)
             return memory.load(frame, attr, self.rows[attr], point)
         if op == "index":
             assert isinstance(attr, int)

@@ -12,11 +12,12 @@ from functools import cache
 from lazyarray.schedule.kernel import Kernel, Reduction, Scan, Stage
 from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import AnyValue, Complex, Value
+from lazyarray_llvm.lower.ahead import rows_ahead
 from lazyarray_llvm.lower.body import Body, not_ahead
 from lazyarray_llvm.lower.facts import Levels, cost, widest
 from lazyarray_llvm.lower.frame import Frame, Register
 from lazyarray_llvm.lower.layout import Key, layout
-from lazyarray_llvm.lower.memory import fixed_step, rows_ahead, store_or_stream
+from lazyarray_llvm.lower.memory import fixed_step, store_or_stream
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops, row_pointer
 from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.lower.scratch import Planes

@@ -9,12 +9,13 @@ from lazyarray.ir.ops import plain_name
 from lazyarray.schedule.kernel import Kernel, Stage, Store
 from lazyarray_llvm.builder import AnyValue, Module, Value, is_complex
 from lazyarray_llvm.engine import Host
+from lazyarray_llvm.lower.ahead import ahead
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.columns import Columns
 from lazyarray_llvm.lower.facts import LONG, Levels, cost, merged, stage_instructions, widest
 from lazyarray_llvm.lower.frame import Frame, Register
 from lazyarray_llvm.lower.kernel import Form
-from lazyarray_llvm.lower.memory import ahead, along_lanes, fixed_step, load, store, store_or_stream
+from lazyarray_llvm.lower.memory import along_lanes, fixed_step, load, store, store_or_stream
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row
 from lazyarray_llvm.lower.ordered import (
     Counters,

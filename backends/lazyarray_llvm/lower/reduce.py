@@ -12,10 +12,11 @@ from lazyarray.schedule.kernel import Kernel, Reduction, Stage
 from lazyarray_llvm import elementwise
 from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import AnyValue, Value, is_complex
+from lazyarray_llvm.lower.ahead import ahead, prefetch
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.facts import Levels, cost, group_reductions, widest
 from lazyarray_llvm.lower.frame import Frame, Register
-from lazyarray_llvm.lower.memory import ahead, fixed_step, prefetch, store_or_stream, store_scalar, store_when
+from lazyarray_llvm.lower.memory import fixed_step, store_or_stream, store_scalar, store_when
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops
 from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.lower.rowpass import Pass
