@@ -33,7 +33,8 @@ FILL_LIMIT: Final = 1 << 20  # elements up to which a number is written into a r
 STAYS: Final = 1 << 20  # bytes from which an array on a device is not brought back to be written piece by piece
 CHAIN: Final = 8  # recorded small writes after which an array is taken to be written piece by piece
 PEEKS: Final = 16  # small reads of an expression after which it is taken to be read piece by piece
-SHORT_PRODUCT: Final = 1 << 20  # multiplications up to which a product in memory is made at once: some 0.1 ms
+# Multiplications up to which a product in memory is made at once: BLAS takes some 0.5 ms, recording and planning 0.3.
+SHORT_PRODUCT: Final = 1 << 22
 _BY_BLAS: Final = "fdFD"
 # Ufuncs whose bits are NumPy's in compiled kernels too.
 QUIET: Final = frozenset([name for name, op in OPS.items() if op.ufunc is not None and not op.transcendental])

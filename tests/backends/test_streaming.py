@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -145,10 +146,49 @@ def test_the_emitted_code_has_both_ways_and_waits_for_what_was_streamed() -> Non
     assert "sse.sfence" in program.source
 
 
-def test_a_row_that_is_walked_twice_asks_for_the_next() -> None:
-    x = np.asarray(numpy.random.default_rng(1).random((300, 300)))
+def test_a_row_as_short_as_one_vector_is_streamed() -> None:
+    if load("llvm").about()["vectors of"] != "512 bits":
+        pytest.skip("needs vectors as long as lines of the cache")
+    source = load("llvm").compile(ADD).source
+    assert re.search(r"store <8 x double> .*!nontemporal", source)
+    assert re.search(r"store <16 x double> .*!nontemporal", source)
+
+
+def source_of(program: Callable[[Any], Any], x: Any) -> str:
+    """The emitted code of the one kernel that evaluates a program."""
     with np.config.set(eager_below=0), np.record_runs() as runs:
-        np.evaluate(softmax(np, x))
+        np.evaluate(program(x))
     ((plan, *_),) = runs.plans
     (kernel,) = plan.kernels
-    assert "llvm.prefetch" in load("llvm").compile(kernel).source
+    source: str = load("llvm").compile(kernel).source
+    return source
+
+
+def test_a_row_that_is_walked_twice_asks_for_the_next() -> None:
+    x = np.asarray(numpy.random.default_rng(1).random((300, 300)))
+    assert "llvm.prefetch" in source_of(lambda x: softmax(np, x), x)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_a_walk_that_reduces_memory_asks_for_what_it_reads_later(axis: int | None) -> None:
+    x = np.asarray(numpy.random.default_rng(1).random((300, 8)))
+    assert "llvm.prefetch" in source_of(lambda x: x.sum(axis=axis), x)
+
+
+def test_short_rows_that_lie_apart_are_asked_for_by_rows() -> None:
+    x = np.asarray(numpy.random.default_rng(1).random((300, 50)))
+    assert "%rows.ahead" in source_of(lambda x: x[:, :20].sum(axis=1), x)
+
+
+def test_a_long_body_asks_for_what_it_reads_later_and_a_short_one_does_not() -> None:
+    x = np.asarray(numpy.random.default_rng(1).random((300, 300)))
+    assert "llvm.prefetch" in source_of(lambda x: np.sin(x) * x, x)
+    assert "llvm.prefetch" not in source_of(lambda x: x * x + 1, x)
+
+
+def test_an_argmax_of_columns_asks_for_rows_to_come_and_a_sum_of_columns_does_not() -> None:
+    x = np.asarray(numpy.random.default_rng(1).random((300, 300)))
+    for name, asks in (("argmax", True), ("sum", False)):
+        source = source_of(lambda x, name=name: getattr(x, name)(axis=0), x)
+        assert "%rows.ahead" in source  # where all columns are one vector
+        assert (len(re.findall(r"%later[.0-9]* = getelementptr", source)) > 1) is asks

@@ -171,6 +171,14 @@ def test_short_products_of_what_is_in_memory_are_made_at_once(name: str) -> None
     numpy.testing.assert_array_equal(numpy.asarray(got), want)
 
 
+def test_a_column_times_a_large_matrix_in_memory_is_made_at_once() -> None:
+    x = lazyarray.evaluate(lazyarray.ones((3000, 700)) * 1.0)
+    with lazyarray.record_runs() as runs:
+        got = x[:, 0] @ x[:, 1:]
+        assert not runs.library_calls
+    assert float(got[0]) == 3000.0
+
+
 def test_products_that_are_long_or_of_pending_arrays_are_recorded() -> None:
     x = lazyarray.evaluate(lazyarray.ones((300, 400)) * 1.0)
     with lazyarray.record_runs() as runs:

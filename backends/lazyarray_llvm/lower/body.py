@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from lazyarray.schedule.kernel import Instruction
 from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, is_complex
 from lazyarray_llvm.lower import memory, ordered
+from lazyarray_llvm.lower.ahead import prefetch
 from lazyarray_llvm.lower.facts import Levels
 from lazyarray_llvm.lower.frame import Frame, Pointer, Scope
 from lazyarray_llvm.lower.numpy_loops import Known, NumpyLoops, can_look_ahead
@@ -33,6 +34,7 @@ class Body:
         self.indices: dict[int, Value] = {}  # per outer axis
         self.counts: dict[int, Value] = {}  # per mask that `expand` counts: true lanes before the current vector
         self.recall: Callable[[int, Point], AnyValue] = _no_recall
+        self.ahead: Callable[[int], Value | None] = not_ahead
         self.loops = NumpyLoops(self)
         frame.looks_ahead = can_look_ahead(frame.kernel) and any(
             is_numpy_loop(i) for s in frame.kernel.stages for i in (*s.body, *s.after)
@@ -105,6 +107,9 @@ class Body:
             assert isinstance(attr, int)
             if point is None:
                 return memory.load_scalar(frame, frame.kernel.accesses[attr].code, self.rows[attr], f"in{attr}")
+            later = self.ahead(attr)
+            if later is not None:
+                prefetch(frame, attr, frame.offset(self.rows[attr], later, hint="later"), point)
             return memory.load(frame, attr, self.rows[attr], point)
         if op == "index":
             assert isinstance(attr, int)
@@ -162,6 +167,10 @@ class Body:
 
 def _no_recall(value: int, point: Point) -> AnyValue:
     raise ValueError(f"value {value} is recalled but no stage keeps it")
+
+
+def not_ahead(access: int) -> None:
+    """How many bytes ahead of a walk the lines of an access are asked for: not at all."""
 
 
 def constant(frame: Frame, instruction: Instruction, lanes: int) -> AnyValue:

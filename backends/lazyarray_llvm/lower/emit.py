@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cache
 
 from lazyarray.ir.ops import plain_name
 from lazyarray.schedule.kernel import Kernel, Stage, Store
 from lazyarray_llvm.builder import AnyValue, Module, Value, is_complex
 from lazyarray_llvm.engine import Host
+from lazyarray_llvm.lower.ahead import ahead
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.columns import Columns
 from lazyarray_llvm.lower.facts import LONG, Levels, cost, merged, stage_instructions, widest
@@ -169,7 +171,8 @@ def elementwise_span(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -
     elif single:
         lanes *= min(vectors_at_once(stage, levels, work), max(1, 64 // lanes))
     wide = lanes if single or work >= _SHORT_BODY or None in steps else 2 * lanes
-    return Span(lanes, wide, single=single, strict=any(step is not None and step > 1 for step in steps))
+    strict = any(step is not None and step > 1 for step in steps)
+    return Span(lanes, wide, single=single, strict=strict, short=len(kernel.roles) > 1)
 
 
 def emit_elementwise(frame: Frame) -> str:
@@ -195,6 +198,10 @@ def emit_elementwise(frame: Frame) -> str:
         return []
 
     body.rows = [frame.address(f"pointer{n}") for n in used]
+    # Short bodies gain little by asking ahead, and lose where all is in a cache; where a step is wide, tiles are
+    # walked.
+    if cost([stage], levels) >= _SHORT_BODY and all(fixed_step(access) is not None for access in kernel.accesses):
+        body.ahead = cache(lambda number: ahead(frame, number))
     body.compute(stage.body, 0)
     with frame.scope():
         body.settle()

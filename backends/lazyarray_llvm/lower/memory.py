@@ -389,15 +389,6 @@ def call_copy(
     frame.b.line(f"call void @{name}({spelled})")
 
 
-def prefetch(frame: Frame, number: int, base: Pointer, point: Point) -> None:
-    """Asks for the lines of a point's lanes, if access `number` has them side by side; `base` may lie anywhere."""
-    at, size = element(frame, number, base, point.index), itemsize(frame.kernel.accesses[number].code)
-    frame.b.module.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
-    for line in range(max(1, point.lanes * size // LINE)):
-        here = frame.offset(at, frame.number(line * LINE), hint="ahead")
-        frame.b.line(f"call void @llvm.prefetch.p0(ptr {here.ref}, i32 0, i32 3, i32 1)")
-
-
 # -- stores ------------------------------------------------------------------------------------------------
 def store_or_stream(
     frame: Frame,

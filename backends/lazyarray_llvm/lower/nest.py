@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lazyarray_llvm.builder import Value
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
-from lazyarray_llvm.lower.point import Point, reach_of
+from lazyarray_llvm.lower.point import Point, Reach, reach_of
 
 if TYPE_CHECKING:
     from lazyarray_llvm.lower.body import Body
@@ -210,9 +210,11 @@ def reduced_loops(
 class Span:
     """How a range of the last axis is walked in vectors."""
 
-    def __init__(self, lanes: int, wide: int, *, single: bool, strict: bool) -> None:
+    def __init__(self, lanes: int, wide: int, *, single: bool, strict: bool, short: bool = False) -> None:
         self.lanes = lanes
         self.wide = wide  # lanes of the loop over whole vectors
+        # Ranges may be as short as one vector: one that fits after the loop is a whole one, so it may be streamed.
+        self.short = short and not single and not strict and wide == 2 * lanes
         self.single = single  # one loop of vectors cut to the range, instead of whole ones and a rest
         self.strict = strict  # whole vectors leave at least one element to the rest
 
@@ -237,6 +239,8 @@ class Span:
             state = frame.loop(start, limit, self.wide, carried, whole)
             if self.lanes == 1 and self.wide == 1:
                 return state[1:]
+        if self.short:
+            state = self._one_more(frame, stop, state, emit, reach)
         first = state[0]
         assert isinstance(first, Value)
 
@@ -249,6 +253,26 @@ class Span:
             return frame.loop(first, stop, self.lanes, state[1:], rest)[1:]
         return frame.when(b.compare("slt", first, stop), lambda: rest(first, state[1:]), state[1:])
 
+    def _one_more(
+        self,
+        frame: Frame,
+        stop: Value,
+        state: list[Register],
+        emit: Callable[[Point, list[Register]], Sequence[Register]],
+        reach: Reach | None,
+    ) -> list[Register]:
+        """One more whole vector of half the width, if it fits."""
+        b, first = frame.b, state[0]
+        assert isinstance(first, Value)
+        after = b.add(first, frame.number(self.lanes))
+
+        def whole() -> list[Register]:
+            return [after, *emit(Point(frame, first, self.lanes, None, reach), state[1:])]
+
+        return frame.when(b.compare("sle", after, stop), whole, state)
+
     @property
     def _repeats(self) -> bool:
+        if self.short:
+            return False
         return self.single or self.wide + (1 if self.strict else 0) > self.lanes

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from lazyarray.schedule.kernel import Reduction, Stage
 from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import AnyValue, Value
+from lazyarray_llvm.lower.ahead import along_row
 from lazyarray_llvm.lower.facts import (
     PARTIAL_BYTES,
     VALUE_BYTES,
@@ -37,6 +38,7 @@ class Phases(Rows):
         self.exact = True  # what lies beyond a segment's end belongs to another worker
         self.past = ()  # segments begin anywhere
         self.fetching = None
+        self.body.ahead = lambda number: along_row(frame, number)  # every stage reads its segments from memory
         self.crossing = crossing(self.kernel)
         self.row: Value | None = None  # flattened index of the parallel axes
 

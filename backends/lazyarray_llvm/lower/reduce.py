@@ -6,15 +6,17 @@ A kernel runs whole, row by row, or split into phases when it has too few rows t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from lazyarray.schedule.kernel import Kernel, Reduction, Stage
 from lazyarray_llvm import elementwise
 from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import AnyValue, Value, is_complex
+from lazyarray_llvm.lower.ahead import ahead, prefetch
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.facts import Levels, cost, group_reductions, widest
 from lazyarray_llvm.lower.frame import Frame, Register
-from lazyarray_llvm.lower.memory import fixed_step, prefetch, store_or_stream, store_scalar, store_when
+from lazyarray_llvm.lower.memory import fixed_step, store_or_stream, store_scalar, store_when
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops
 from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.lower.rowpass import Pass
@@ -70,6 +72,8 @@ class Rows:
         # While a row is walked for the second time, from the caches, memory would have nothing to do.
         self.fetching: Stage | None = full[1] if len(full) > 1 and self.parallel and not self.outer else None
         self.fetched = self._next_row(full[0]) if self.fetching is not None else []
+        if len(full) == 1:  # later stages find the row in a cache
+            self.body.ahead = cache(lambda number: ahead(frame, number))
         self.flat: Value | None = None
         self.exact = False
         self._current: Stage | None = None
