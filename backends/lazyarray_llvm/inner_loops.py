@@ -72,7 +72,7 @@ class _Loop:
         self.codes = codes  # of the arguments, then of the result
         widest = max(itemsize(COMPLEX_PARTS.get(code, code)) for code in codes)
         self.lanes = lanes or max(at.vector_bytes // widest, 1)
-        self.b = Builder(module, has_fma=at.has_fma)
+        self.b = Builder(module, has_fma=at.has_fma, has_avx512=at.has_avx512)
         self.checked = op in OPS and OPS[op].transcendental and codes[-1][0] in "fc"
 
     def text(self, symbol: str) -> str:

@@ -42,7 +42,7 @@ def compiled(name: str, code: str, lanes: int, host: str = "") -> Callable[..., 
     target = {"": engines.engine(), "avx2": narrowed(32), "baseline": narrowed(16)}[host]
     arity = 2 if name in BINARY else 1
     module = Module()
-    b = Builder(module, has_fma=target.host.has_fma)
+    b = Builder(module, has_fma=target.host.has_fma, has_avx512=target.host.has_avx512)
     vector = llvm_type(code, lanes)
     b.jump("loop")
     b.start("loop")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from lazyarray_llvm.vecmath import polynomial as poly
 from lazyarray_llvm.vecmath.real import MAGIC, MAGIC_SHORT, Mask, Real, fast_two_sum, horner, polynomial, two_product
+from lazyarray_llvm.vecmath.tables import MAGIC_STEP, POWERS, POWERS_REST, lookup, scaled
 
 LOG2E = 1.4426950408889634
 LN2 = 0.6931471805599453
@@ -58,20 +59,34 @@ def scale(y: Real, shifted: Real, negative: Mask) -> Real:
     return y * power * negative.pick(2.0**-64, 2.0)
 
 
+def round_step(x: Real) -> tuple[Real, Real]:
+    """The multiple of 1/16 nearest to x / ln 2, as MAGIC_STEP plus itself and as itself."""
+    shifted = x.fma(LOG2E, MAGIC_STEP)
+    return shifted, shifted - MAGIC_STEP
+
+
+def step_power(shifted: Real) -> tuple[Real, Real]:
+    """2**f as a sum of two doubles, for the fraction f of shifted - MAGIC_STEP."""
+    bits = shifted.bits()
+    return lookup(shifted.b, POWERS, bits), lookup(shifted.b, POWERS_REST, bits)
+
+
 def exp(x: Real) -> Real:
+    """2**k 2**(j/16) exp(r): the nearer the table brings r to zero, the shorter is its polynomial (Tang 1989)."""
     x = x.at_most(710.0).at_least(-746.0)
-    shifted, r, rest = reduce(x)
-    head, tail = exp_pair(r, rest)
-    return scale(head + tail, shifted, x < 0.0)
+    shifted, n = round_step(x)
+    r = (-n).fma(LN2_TAIL, (-n).fma(LN2_HEAD, x))
+    grown = (r * r).fma(polynomial(r, poly.EXP_STEP), r)
+    power, rest = step_power(shifted)
+    return scaled(power + power.fma(grown, rest), shifted)
 
 
 def exp2(x: Real) -> Real:
     x = x.at_most(1024.0).at_least(-1080.0)
-    shifted = x + MAGIC
-    part = x - (shifted - MAGIC)
-    r, rest = two_product(part, LN2)
-    head, tail = exp_pair(r, part.fma(LN2_REST, rest))
-    return scale(head + tail, shifted, x < 0.0)
+    shifted = x + MAGIC_STEP
+    r = x - (shifted - MAGIC_STEP)
+    power, rest = step_power(shifted)
+    return scaled(power + power.fma(r * polynomial(r, poly.EXP2_STEP), rest), shifted)
 
 
 def expm1_half_pair(x: Real) -> tuple[Real, Real]:

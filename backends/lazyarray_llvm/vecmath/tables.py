@@ -1,0 +1,140 @@
+"""Owns what AVX-512 does in one instruction and other CPUs in several: looking numbers up, scaling by powers of two.
+
+A table has 16 numbers, which are two registers: `vpermi2pd` looks eight of them up at once.  Elsewhere they lie in
+memory.  Both ways give the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from lazyarray_llvm.builder import Builder, Value, literal, llvm_type
+from lazyarray_llvm.vecmath.real import Real
+
+# 1.5 * 2**48: added to |x| < 2**47, it leaves the nearest multiple of 1/16 (ties to even) in the low bits of the sum.
+MAGIC_STEP = 422212465065984.0
+_GROUP = 8  # doubles of a register
+# 2**(j/16), rounded, and what that leaves out.
+POWERS = (
+    1.0,
+    1.0442737824274138,
+    1.0905077326652577,
+    1.1387886347566916,
+    1.189207115002721,
+    1.241857812073484,
+    1.2968395546510096,
+    1.3542555469368927,
+    1.4142135623730951,
+    1.4768261459394993,
+    1.5422108254079407,
+    1.6104903319492543,
+    1.681792830507429,
+    1.7562521603732995,
+    1.8340080864093424,
+    1.9152065613971474,
+)
+POWERS_REST = (
+    0.0,
+    8.551889705537965e-17,
+    -3.046782079812471e-17,
+    8.912812676025408e-17,
+    3.982015231465646e-17,
+    4.658027591836937e-17,
+    2.5382502794888315e-17,
+    7.70094837980299e-17,
+    -9.667293313452913e-17,
+    -3.483994556892796e-17,
+    7.949834809697621e-17,
+    2.4707192569797888e-17,
+    8.199010020581497e-17,
+    2.960140695448873e-17,
+    3.283107224245627e-17,
+    -1.0619946056195963e-16,
+)
+
+
+def lookup(b: Builder, table: Sequence[float], index: Value) -> Real:
+    """The numbers of `table`, 16 doubles, at the four low bits of the integers `index`."""
+    if b.has_avx512:
+        low, high = b.vector("f8", table[:_GROUP]), b.vector("f8", table[_GROUP:])
+        name = "llvm.x86.avx512.vpermi2var.pd.512"
+        b.module.declare(name, low.type, [low.type, llvm_type("i8", _GROUP), low.type])
+        return Real(b, _by_groups(b, lambda part: b.call(name, "f8", _GROUP, [low, part, high], "found"), index))
+    place = b.and_(index, b.like(index, len(table) - 1))
+    return Real(b, _gather(b, _in_memory(b, table), place))
+
+
+def scaled(y: Real, shifted: Real) -> Real:
+    """y * 2**floor(n) for n = shifted - MAGIC_STEP in [-1088, 1025], rounded once, 1/2 < |y| < 4."""
+    b = y.b
+    n = shifted - MAGIC_STEP
+    if b.has_avx512:
+        return _scalef(y, n)
+    # Two factors, both of them normal numbers, also where the result is subnormal or 2**n would overflow alone.
+    negative = n < 0.0
+    bits = (shifted + negative.pick(1023.0 + 64.0, 1023.0 - 1.0)).bits()
+    exponent = b.and_(b.binary("shl", bits, b.like(bits, 48)), b.like(bits, -(1 << 52)))
+    return y * Real(b, b.bitcast(exponent, "f8")) * negative.pick(2.0**-64, 2.0)
+
+
+def _scalef(y: Real, n: Real) -> Real:
+    b = y.b
+    vector = llvm_type("f8", _GROUP)
+    name = "llvm.x86.avx512.mask.scalef.pd.512"
+    b.module.declare(name, vector, [vector, vector, vector, "i8", "i32"])
+
+    def scale(part: Value, exponent: Value) -> Value:
+        rest = [Value("poison", "f8", _GROUP), Value("-1", "i1", 1), Value("4", "i4", 1)]
+        return b.call(name, "f8", _GROUP, [part, exponent, *rest], "scaled")
+
+    return Real(b, _by_groups(b, scale, y.v, n.v))
+
+
+def _by_groups(b: Builder, call: Callable[..., Value], *arguments: Value) -> Value:
+    """`call` on registers of eight elements, whatever the number of lanes."""
+    lanes = arguments[0].lanes
+    if lanes == _GROUP:
+        return call(*arguments)
+    if lanes < _GROUP:
+        return _narrowed(b, call(*(_widened(b, a) for a in arguments)), lanes)
+    parts = []
+    for start in range(0, lanes, _GROUP):
+        parts.append(call(*(b.shuffle(a, None, range(start, start + _GROUP)) for a in arguments)))
+    while len(parts) > 1:
+        both = range(2 * parts[0].lanes)
+        parts = [b.shuffle(first, second, both) for first, second in zip(parts[::2], parts[1::2], strict=True)]
+    return parts[0]
+
+
+def _widened(b: Builder, a: Value) -> Value:
+    """The lanes over and over: what is computed of the others must raise nothing of its own."""
+    return b.splat(a, _GROUP) if a.lanes == 1 else b.shuffle(a, None, [i % a.lanes for i in range(_GROUP)])
+
+
+def _narrowed(b: Builder, a: Value, lanes: int) -> Value:
+    return b.extract(a, 0) if lanes == 1 else b.shuffle(a, None, range(lanes))
+
+
+def _in_memory(b: Builder, table: Sequence[float]) -> str:
+    """The symbol of the table, defined once in the module."""
+    words = [literal("f8", number) for number in table]
+    name = "table." + words[3].removeprefix("0x")
+    numbers = ", ".join(f"double {word}" for word in words)
+    b.module.define(name, f"@{name} = private unnamed_addr constant [{len(table)} x double] [{numbers}], align 64")
+    return name
+
+
+def _gather(b: Builder, symbol: str, place: Value) -> Value:
+    lanes = place.lanes
+    at = "%" + b.fresh("table_entry")
+    if lanes == 1:
+        b.line(f"{at} = getelementptr double, ptr @{symbol}, i64 {place.ref}")
+        return b.emit(f"load double, ptr {at}, align 8", "f8", 1, "found")
+    vector = llvm_type("f8", lanes)
+    name = f"llvm.masked.gather.v{lanes}f64.v{lanes}p0"
+    b.module.declare(name, vector, [f"<{lanes} x ptr>", "i32", llvm_type("b1", lanes), vector])
+    b.line(f"{at} = getelementptr double, ptr @{symbol}, <{lanes} x i64> {place.ref}")
+    everywhere = b.const("b1", True, lanes)
+    return b.emit(
+        f"call {vector} @{name}(<{lanes} x ptr> {at}, i32 8, {everywhere}, {vector} poison)", "f8", lanes, "found"
+    )
