@@ -66,19 +66,35 @@ def round_step(x: Real) -> tuple[Real, Real]:
 
 
 def step_power(shifted: Real) -> tuple[Real, Real]:
-    """2**f as a sum of two doubles, for the fraction f of shifted - MAGIC_STEP."""
+    """(p, rest): 2**f = p + p rest, for the fraction f of shifted - MAGIC_STEP."""
     bits = shifted.bits()
     return lookup(shifted.b, POWERS, bits), lookup(shifted.b, POWERS_REST, bits)
+
+
+def reduce_step(x: Real) -> tuple[Real, Real, Real]:
+    """(MAGIC_STEP + n, r, rest): x = n ln 2 + r + rest, |r| <= ln(2)/32, |rest| < 2**-45, for |x| < 2**11."""
+    shifted, n = round_step(x)
+    if x.b.has_fma:
+        # Exact: a multiple of 2**-58, as x is if n is not zero, and less than 2**-5.
+        return shifted, (-n).fma(LN2, x), n * -LN2_REST
+    head, tail = (-n).fma(LN2_HEAD, x), n * LN2_TAIL
+    r = head - tail
+    return shifted, r, (head - r) - tail
+
+
+def reduce_rounded(x: Real) -> tuple[Real, Real]:
+    """(MAGIC_STEP + n, r): x = n ln 2 + r to 2**-59, |r| <= ln(2)/32, for |x| < 2**11."""
+    shifted, n = round_step(x)
+    return shifted, (-n).fma(LN2_TAIL, (-n).fma(LN2_HEAD, x))
 
 
 def exp(x: Real) -> Real:
     """2**k 2**(j/16) exp(r): the nearer the table brings r to zero, the shorter is its polynomial (Tang 1989)."""
     x = x.at_most(710.0).at_least(-746.0)
-    shifted, n = round_step(x)
-    r = (-n).fma(LN2_TAIL, (-n).fma(LN2_HEAD, x))
-    grown = (r * r).fma(polynomial(r, poly.EXP_STEP), r)
+    shifted, r = reduce_rounded(x)
     power, rest = step_power(shifted)
-    return scaled(power + power.fma(grown, rest), shifted)
+    grown = (r * r).fma(polynomial(r, poly.EXP_STEP), r + rest)
+    return scaled(power.fma(grown, power), shifted)
 
 
 def exp2(x: Real) -> Real:
@@ -86,7 +102,7 @@ def exp2(x: Real) -> Real:
     shifted = x + MAGIC_STEP
     r = x - (shifted - MAGIC_STEP)
     power, rest = step_power(shifted)
-    return scaled(power + power.fma(r * polynomial(r, poly.EXP2_STEP), rest), shifted)
+    return scaled(power.fma(r.fma(polynomial(r, poly.EXP2_STEP), rest), power), shifted)
 
 
 def expm1_half_pair(x: Real) -> tuple[Real, Real]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lazyarray_llvm.vecmath import polynomial as poly
-from lazyarray_llvm.vecmath.exponential import exp_pair, exp_short, expm1_half_pair, expm1_short, reduce
+from lazyarray_llvm.vecmath.exponential import exp_short, expm1_short, reduce_rounded, reduce_step, step_power
 from lazyarray_llvm.vecmath.logarithm import log1p_pair, log1p_short
 from lazyarray_llvm.vecmath.real import (
     INF,
@@ -17,48 +17,70 @@ from lazyarray_llvm.vecmath.real import (
     two_product,
     two_sum,
 )
+from lazyarray_llvm.vecmath.tables import MAGIC_STEP, scaled
 from lazyarray_llvm.vecmath.trigonometric import divide_pairs
 
 # From here on, asinh(x) = acosh(x) = log(2 x) and 1 + x = x to a double's accuracy.
 _LARGE = 2.0**55
+# Scales the terms of sinh and cosh so far down that no product of theirs overflows.
+_LEFT = -33
+_BACK = 2.0**32
 
 
-def _quarter_exponentials(a: Real) -> tuple[Real, Real, Real]:
-    """(head, tail, inverse): exp(a) / 4 = head + tail and exp(-a) / 4, for 0 <= a <= 710.5."""
-    shifted, r, rest = reduce(a)
-    head, tail = exp_pair(r, rest)
-    head, tail = fast_two_sum(head, tail)
-    power = (shifted + (1023.0 - 2.0)).power_of_two()
-    head, tail = head * power, tail * power
-    inverse = 0.0625 / head
-    # 1 / (head + tail) to first order.
-    return head, tail, inverse - (inverse * inverse) * (tail * 16.0)
-
-
-def cosh(x: Real) -> Real:
-    head, tail, inverse = _quarter_exponentials(abs(x).at_most(710.5))
-    total, low = fast_two_sum(head, inverse)
-    return (total + (low + tail)) * 2.0
+def _powers(shifted: Real) -> tuple[tuple[Real, Real], tuple[Real, Real]]:
+    """2**n and 2**-n divided by _LEFT, each as p (1 + rest), for n = shifted - MAGIC_STEP."""
+    opposite = 2.0 * MAGIC_STEP - shifted
+    (up, up_rest), (down, down_rest) = step_power(shifted), step_power(opposite)
+    return (scaled(up, shifted, _LEFT), up_rest), (scaled(down, opposite, _LEFT), down_rest)
 
 
 def sinh(x: Real) -> Real:
+    """sinh(c + r) = sinh(c) cosh(r) + cosh(c) sinh(r), c = n ln 2: exact where c = 0."""
     a = abs(x)
-    head, tail, inverse = _quarter_exponentials(a.at_most(710.5))
-    total, low = fast_two_sum(head, -inverse)
-    large = (total + (low + tail)) * 2.0
-    u = a * a
-    small = (a * u).fma(polynomial(u, poly.SINH), a)
-    return (a < 1.0).pick(small, large).copysign(x)
+    shifted, r, rest = reduce_step(a.at_most(710.5))
+    (up, up_rest), (down, down_rest) = _powers(shifted)
+    sine, sine_low = fast_two_sum(up, -down)
+    cosine, cosine_low = fast_two_sum(up, down)
+    sine_low = up.fma(up_rest, (-down).fma(down_rest, sine_low))
+    cosine_low = up.fma(up_rest, down.fma(down_rest, cosine_low))
+    u = r * r
+    product, product_low = two_product(cosine, r)
+    total, low = fast_two_sum(sine, product)
+    # What is left is small: the low parts, and a product with each of the polynomials.
+    low = r.fma(cosine_low, cosine.fma(r.fma(rest, rest), low + (sine_low + product_low)))
+    low = (sine * u).fma(polynomial(u, poly.COSH_STEP), (product * u).fma(polynomial(u, poly.SINH_STEP), low))
+    return (a < 2.0**-28).pick(x, ((total + low) * _BACK).copysign(x))
+
+
+def cosh(x: Real) -> Real:
+    """cosh(c + r) = cosh(c) cosh(r) + sinh(c) sinh(r), c = n ln 2."""
+    shifted, r = reduce_rounded(abs(x).at_most(710.5))
+    (up, up_rest), (down, down_rest) = _powers(shifted)
+    cosine, low = fast_two_sum(up, down)
+    u = r * r
+    odd = (r * u).fma(polynomial(u, poly.SINH_STEP), r)
+    low = up.fma(up_rest, down.fma(down_rest, low))
+    low = (cosine * u).fma(polynomial(u, poly.COSH_STEP), low)
+    return (cosine + (up - down).fma(odd, low)) * _BACK
 
 
 def tanh(x: Real) -> Real:
-    """expm1(2a) / (expm1(2a) + 2), all of it halved."""
-    a = abs(x).at_most(20.0)
-    head, tail = expm1_half_pair(a + a)
-    head, tail = fast_two_sum(head, tail)
-    under, under_low = two_sum(head, Real(x.b, x.lift(1.0)))
+    """expm1(2a) / (expm1(2a) + 2)."""
+    a = abs(x)
+    bounded = a.at_most(20.0)
+    shifted, r, rest = reduce_step(bounded + bounded)
+    power, power_rest = step_power(shifted)
+    power = scaled(power, shifted)
+    base, low = fast_two_sum(power, Real(x.b, x.lift(-1.0)))
+    product, product_low = two_product(power, r)
+    head, more = fast_two_sum(base, product)
+    rest = power_rest + rest
+    low = power.fma(r.fma(rest, rest), low + (more + product_low))
+    low = (product * r).fma(polynomial(r, poly.EXPM1_STEP), low)
+    head, tail = fast_two_sum(head, low)
+    under, under_low = two_sum(head, Real(x.b, x.lift(2.0)))
     result = divide_pairs((head, tail), (under, under_low + tail))
-    return (abs(x) < 2.0**-28).pick(x, result.copysign(x))
+    return (a < 2.0**-28).pick(x, result.copysign(x))
 
 
 def _sqrt_pair(head: Real, tail: Real) -> tuple[Real, Real]:

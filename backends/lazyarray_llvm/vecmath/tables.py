@@ -14,7 +14,7 @@ from lazyarray_llvm.vecmath.real import Real
 # 1.5 * 2**48: added to |x| < 2**47, it leaves the nearest multiple of 1/16 (ties to even) in the low bits of the sum.
 MAGIC_STEP = 422212465065984.0
 _GROUP = 8  # doubles of a register
-# 2**(j/16), rounded, and what that leaves out.
+# 2**(j/16) rounded, and what that leaves out, divided by it.
 POWERS = (
     1.0,
     1.0442737824274138,
@@ -35,21 +35,21 @@ POWERS = (
 )
 POWERS_REST = (
     0.0,
-    8.551889705537965e-17,
-    -3.046782079812471e-17,
-    8.912812676025408e-17,
-    3.982015231465646e-17,
-    4.658027591836937e-17,
-    2.5382502794888315e-17,
-    7.70094837980299e-17,
-    -9.667293313452913e-17,
-    -3.483994556892796e-17,
-    7.949834809697621e-17,
-    2.4707192569797888e-17,
-    8.199010020581497e-17,
-    2.960140695448873e-17,
-    3.283107224245627e-17,
-    -1.0619946056195963e-16,
+    8.189317638195515e-17,
+    -2.7939114859515733e-17,
+    7.826573258636076e-17,
+    3.3484623336251524e-17,
+    3.750854201303127e-17,
+    1.9572585293112036e-17,
+    5.68648095791174e-17,
+    -6.835808657661922e-17,
+    -2.3591094770850053e-17,
+    5.1548301170786783e-17,
+    1.5341410053603723e-17,
+    4.875160526227062e-17,
+    1.685487290628973e-17,
+    1.790126907604513e-17,
+    -5.545065618639427e-17,
 )
 
 
@@ -64,15 +64,15 @@ def lookup(b: Builder, table: Sequence[float], index: Value) -> Real:
     return Real(b, _gather(b, _in_memory(b, table), place))
 
 
-def scaled(y: Real, shifted: Real) -> Real:
-    """y * 2**floor(n) for n = shifted - MAGIC_STEP in [-1088, 1025], rounded once, 1/2 < |y| < 4."""
+def scaled(y: Real, shifted: Real, by: int = 0) -> Real:
+    """y * 2**k, rounded once: k = floor(shifted - MAGIC_STEP) + by in [-1088, 1025], 1/2 < |y| < 4."""
     b = y.b
-    n = shifted - MAGIC_STEP
+    n = shifted - (MAGIC_STEP - by)
     if b.has_avx512:
         return _scalef(y, n)
     # Two factors, both of them normal numbers, also where the result is subnormal or 2**n would overflow alone.
     negative = n < 0.0
-    bits = (shifted + negative.pick(1023.0 + 64.0, 1023.0 - 1.0)).bits()
+    bits = (shifted + negative.pick(by + 1023.0 + 64.0, by + 1023.0 - 1.0)).bits()
     exponent = b.and_(b.binary("shl", bits, b.like(bits, 48)), b.like(bits, -(1 << 52)))
     return y * Real(b, b.bitcast(exponent, "f8")) * negative.pick(2.0**-64, 2.0)
 

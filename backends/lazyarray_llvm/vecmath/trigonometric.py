@@ -92,7 +92,7 @@ def divide_pairs(a: tuple[Real, Real], d: tuple[Real, Real]) -> Real:
     """(a0 + a1) / (d0 + d1), rounded nearly correctly; the pairs are normalised."""
     inverse = 1.0 / d[0]
     quotient = a[0] * inverse
-    error = residual(a[0], quotient, d[0]) + (a[1] - quotient * d[1])
+    error = residual(a[0], quotient, d[0]) + (-quotient).fma(d[1], a[1])
     return error.fma(inverse, quotient)
 
 
