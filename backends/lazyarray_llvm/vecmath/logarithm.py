@@ -6,6 +6,7 @@ f = m - 1, in the arrangement of FreeBSD's e_log.c, with the two leading terms k
 
 from __future__ import annotations
 
+from lazyarray_llvm.builder import Value
 from lazyarray_llvm.vecmath import polynomial as poly
 from lazyarray_llvm.vecmath.exponential import (
     LN2,
@@ -33,6 +34,17 @@ from lazyarray_llvm.vecmath.real import (
     two_product,
     two_sum,
 )
+from lazyarray_llvm.vecmath.tables import (
+    INVERSES,
+    LEAST,
+    LOGS,
+    LOGS2,
+    LOGS2_REST,
+    LOGS10,
+    LOGS10_REST,
+    LOGS_REST,
+    lookup,
+)
 
 LOG2E_REST = 2.0355273740931033e-17
 LOG10E = 0.4342944819032518
@@ -59,15 +71,31 @@ def split(x: Real) -> tuple[Real, Real]:
     return k, Real(b, b.bitcast(b.add(fraction, b.like(moved, _SQRT_HALF)), "f8"))
 
 
-def mantissa_terms(f: Real) -> tuple[Real, Real, Real, Real]:
-    """(head, tail, rest, s): log(1 + f) = head + (tail + rest), head + tail near f - f**2 / 2."""
-    s = f / (f + 2.0)
-    z = s * s
-    half = f * 0.5
-    square, low = two_product(f, half)
-    head = f - square
-    tail = ((f - head) - square) - low
-    return head, tail, s * z.fma(polynomial(z, poly.LOG), square), s
+def split_step(x: Real) -> tuple[Real, Real, Real, Value]:
+    """(k, r, inverse, place): x = 2**k (1 + r) / inverse of a positive normal number, r exact, -0.0344 < r < 0.0483.
+
+    `place` is where tables hold the inverse, a number of few bits, and its logarithms (Tang 1990).
+    """
+    b = x.b
+    moved = b.add(x.bits(), b.const("i8", _ONE - LEAST, x.v.lanes))
+    biased = b.or_(b.binary("lshr", moved, b.like(moved, 52)), b.like(moved, _EXPONENT_OF_2_52))
+    k = Real(b, b.bitcast(biased, "f8")) - (2.0**52 + 1023.0)
+    place = b.binary("lshr", moved, b.like(moved, 48))
+    inverse = lookup(b, INVERSES, place)
+    bits = b.add(b.and_(moved, b.like(moved, _FRACTION)), b.like(moved, LEAST))
+    m = Real(b, b.bitcast(bits, "f8"))
+    if b.has_fma:
+        return k, m.fma(inverse, -1.0), inverse, place
+    # The bits that the product with an inverse has room for, and the others.
+    high = Real(b, b.bitcast(b.and_(bits, b.like(bits, -64)), "f8"))
+    return k, (high * inverse - 1.0) + (m - high) * inverse, inverse, place
+
+
+def log_terms(x: Real) -> tuple[Real, Real, Real]:
+    """(c, c_rest, r): log(x) = c + c_rest + log1p(r), c a multiple of the last place of r."""
+    k, r, _, place = split_step(x)
+    high, low = lookup(x.b, LOGS, place), lookup(x.b, LOGS_REST, place)
+    return k.fma(LN2_HEAD, high), k.fma(LN2_TAIL, low), r
 
 
 def _mend(x: Real, result: Real, symbol: str = "") -> Real:
@@ -90,31 +118,27 @@ def _mend(x: Real, result: Real, symbol: str = "") -> Real:
 
 
 def log(x: Real) -> Real:
-    k, m = split(x)
-    head, tail, rest, _ = mantissa_terms(m - 1.0)
-    total, low = fast_two_sum(k * LN2_HEAD, head)
-    return _mend(x, total + (low + k.fma(LN2_TAIL, tail + rest)), "log")
-
-
-def _log_in_base(x: Real, factor: float, factor_rest: float) -> tuple[Real, Real, Real]:
-    """(k, head, tail): log(m) * factor = head + tail."""
-    k, m = split(x)
-    head, tail, rest, _ = mantissa_terms(m - 1.0)
-    head, tail = fast_two_sum(head, tail + rest)
-    product, low = two_product(head, factor)
-    return k, product, tail.fma(factor, head.fma(factor_rest, low))
+    base, base_rest, r = log_terms(x)
+    total, low = fast_two_sum(base, r)
+    return _mend(x, total + (r * r).fma(polynomial(r, poly.LOG_STEP), low + base_rest), "log")
 
 
 def log2(x: Real) -> Real:
-    k, head, tail = _log_in_base(x, LOG2E, LOG2E_REST)
-    total, low = fast_two_sum(k, head)
-    return _mend(x, total + (low + tail), "log2")
+    k, r, _, place = split_step(x)
+    high, low = lookup(x.b, LOGS2, place), lookup(x.b, LOGS2_REST, place)
+    product, product_low = two_product(r, LOG2E)
+    total, error = fast_two_sum(k + high, product)
+    low = r.fma(LOG2E_REST, (error + low) + product_low)
+    return _mend(x, total + (r * r).fma(polynomial(r, poly.LOG2_STEP), low), "log2")
 
 
 def log10(x: Real) -> Real:
-    k, head, tail = _log_in_base(x, LOG10E, LOG10E_REST)
-    total, low = fast_two_sum(k * LOG10_2_HEAD, head)
-    return _mend(x, total + (low + k.fma(LOG10_2_TAIL, tail)), "log10")
+    k, r, _, place = split_step(x)
+    high, low = lookup(x.b, LOGS10, place), lookup(x.b, LOGS10_REST, place)
+    product, product_low = two_product(r, LOG10E)
+    total, error = fast_two_sum(k.fma(LOG10_2_HEAD, high), product)
+    low = r.fma(LOG10E_REST, (error + k.fma(LOG10_2_TAIL, low)) + product_low)
+    return _mend(x, total + (r * r).fma(polynomial(r, poly.LOG10_STEP), low), "log10")
 
 
 def log1p_pair(z: Real, rest: Real | None = None, extra: Real | None = None) -> tuple[Real, Real]:
@@ -123,23 +147,22 @@ def log1p_pair(z: Real, rest: Real | None = None, extra: Real | None = None) -> 
     # Knuth's sum, since z may be either side of one.
     part = u - z
     low = (1.0 - part) + (z - (u - part))
-    k, m = split(u)
-    f = m - 1.0
-    # The bits below those of u, brought to the scale of m.
-    power = (_BIAS - k).at_least(MAGIC + 1.0).power_of_two()
-    low = low * power
-    head, tail, remainder, s = mantissa_terms(f)
-    # low / (1 + f), to a few bits more than it contributes.
-    slope = (s + s).fma(s - 1.0, 1.0)
-    low = low * slope
+    k, r, inverse, place = split_step(u)
+    # The bits below those of u, brought to the scale of r, times the derivative of log1p(r) to a few bits.
+    factor = (_BIAS - k).at_least(MAGIC + 1.0).power_of_two() * inverse
+    low = low * factor
+    low = (-r).fma(low, low)
+    high, high_rest = lookup(z.b, LOGS, place), lookup(z.b, LOGS_REST, place)
     if extra is not None:
         k = k + extra
-    total, error = fast_two_sum(k * LN2_HEAD, head)
+    total, error = fast_two_sum(k.fma(LN2_HEAD, high), r)
     if rest is not None:
         # For z below an ulp of one, all of it is in `low`.
         total, more = two_sum(total, low)
-        low = (rest * power).fma(slope, more)
-    return total, error + k.fma(LN2_TAIL, (tail + low) + remainder)
+        rest = rest * factor
+        low = (-r).fma(rest, rest + more)
+    low = error + k.fma(LN2_TAIL, high_rest + low)
+    return total, (r * r).fma(polynomial(r, poly.LOG_STEP), low)
 
 
 def log1p(x: Real) -> Real:
