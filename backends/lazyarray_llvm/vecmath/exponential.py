@@ -175,6 +175,15 @@ def exp2_short(x: Real) -> Real:
     return exp_scale_short(polynomial(x - (shifted - MAGIC), poly.EXP2_SHORT), shifted)
 
 
+def exp2_step_short(x: Real) -> Real:
+    """2**x to 2**-29 for -1000 <= x <= 1000."""
+    shifted = x + MAGIC_STEP
+    r = x - (shifted - MAGIC_STEP)
+    bits = shifted.bits()
+    power = lookup(x.b, POWERS, bits).times_power_of_two(x.b.binary("ashr", bits, x.b.like(bits, 4)))
+    return power.fma(r * polynomial(r, poly.EXP2_STEP_SHORT), power)
+
+
 def exp2_float(x: Real) -> Real:
     return exp2_short(x.at_most(129.0).at_least(-151.0))
 

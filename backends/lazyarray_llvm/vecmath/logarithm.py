@@ -87,7 +87,7 @@ def split_step(x: Real) -> tuple[Real, Real, Real, Value]:
     if b.has_fma:
         return k, m.fma(inverse, -1.0), inverse, place
     # The bits that the product with an inverse has room for, and the others.
-    high = Real(b, b.bitcast(b.and_(bits, b.like(bits, -64)), "f8"))
+    high = m.masked(-64)
     return k, (high * inverse - 1.0) + (m - high) * inverse, inverse, place
 
 

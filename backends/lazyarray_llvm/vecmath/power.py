@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from lazyarray_llvm.vecmath import polynomial as poly
-from lazyarray_llvm.vecmath.exponential import LOG2E, exp2_short, reduce_step, step_power
-from lazyarray_llvm.vecmath.logarithm import log_terms, split
+from lazyarray_llvm.vecmath.exponential import exp2_step_short, reduce_step, step_power
+from lazyarray_llvm.vecmath.logarithm import log_terms, split, split_step
 from lazyarray_llvm.vecmath.real import (
     INF,
     MAGIC,
     NAN,
+    Mask,
     Real,
     domain_error,
     fast_two_sum,
@@ -19,7 +20,7 @@ from lazyarray_llvm.vecmath.real import (
     residual,
     two_product,
 )
-from lazyarray_llvm.vecmath.tables import scaled
+from lazyarray_llvm.vecmath.tables import LOGS2, THIRDS, lookup, scaled
 
 _EXPONENT_LIMIT = 2.0**900
 
@@ -81,11 +82,11 @@ def _special_powers(x: Real, y: Real, a: Real, result: Real) -> Real:
 
 def power_float(x: Real, y: Real) -> Real:
     a = abs(x)
-    base, _, r = log_terms(a)
+    k, r, _, place = split_step(a)
     # Bounded, for infinite exponents of -1.
     bounded = y.at_most(2.0**130).at_least(-(2.0**130))
-    product = bounded * (base + (r * r).fma(polynomial(r, poly.LOG_STEP), r))
-    result = exp2_short((product * LOG2E).at_most(1000.0).at_least(-1000.0))
+    logarithm = (k + lookup(x.b, LOGS2, place)) + r * polynomial(r, poly.LOG2_STEP_SHORT)
+    result = exp2_step_short((bounded * logarithm).at_most(1000.0).at_least(-1000.0))
     usual = (x > 0.0) & (x < INF) & (abs(y) < INF)
     return mended(~usual, result, lambda kept: _special_powers(x, y, a, kept))
 
@@ -103,19 +104,30 @@ def _cube_root_start(x: Real, coefficients: tuple[float, ...]) -> tuple[Real, Re
 
 
 def cbrt(x: Real) -> Real:
+    """m s**2 for s near the inverse root, corrected by how far m s**3 is from one: no division."""
     a = abs(x)
-    usual = (a > 0.0) & (a < INF)
-    c = usual.pick(a, 1.0)
-    small = c < 2.0**-1022
-    m, t, power_ = _cube_root_start(small.pick(c * 2.0**54, c), poly.CBRT)
-    # Newton once to a double's precision, then once more with the residual m - t**3 taken exactly.
-    inverse = 1.0 / (t * t * 3.0)
-    t = (m - t * t * t).fma(inverse, t)
-    square, square_low = two_product(t, t)
-    cube = residual(m, square, t) - square_low * t
-    t = cube.fma(inverse, t)
-    result = t * (power_ * small.pick(2.0**-18, 1.0))
-    return usual.pick(result, a).copysign(x)
+    normal = (a >= 2.0**-1022) & (a < INF)
+    c = mended(~normal, a, lambda a: _subnormal(a).pick(a * 2.0**54, normal.pick(a, 1.0)))
+    k, m = split(c)
+    shifted = k.fma(1.0 / 3.0, MAGIC)
+    q = shifted - MAGIC
+    left = (-q).fma(3.0, k).integer()
+    # Of m 2**left, 0.35 < m 2**left < 2.83.
+    start = polynomial(m, poly.CBRT_INVERSE) * lookup(x.b, THIRDS, left)
+    m = m.times_power_of_two(left)
+    # 26 bits have an exact square, and of what m times the square is rounded by, a third is left in the root.
+    start = start.masked(-(1 << 27))
+    t = m * (start * start)
+    error = residual(Real(x.b, x.lift(1.0)), t, start)
+    # (1 - error)**(-2/3) = 1 + 2/3 error + 5/9 error**2 + 40/81 error**3 + ...
+    series = error.fma(error.fma(40.0 / 81.0, 5.0 / 9.0), 2.0 / 3.0)
+    result = (t * error).fma(series, t).times_power_of_two(shifted.bits())
+    result = mended(~normal, result, lambda kept: _subnormal(a).pick(kept * 2.0**-18, normal.pick(kept, a)))
+    return result.copysign(x)
+
+
+def _subnormal(a: Real) -> Mask:
+    return (a < 2.0**-1022) & (a > 0.0)
 
 
 def cbrt_float(x: Real) -> Real:

@@ -180,6 +180,8 @@ LOGS10_REST = (
     -2.985917253309722e-13,
     -2.0590339394156393e-13,
 )
+# 2**(-j/3) for j = -1, 0, 1, modulo 16.
+THIRDS = (1.0, 0.7937005259840998, *[0.0] * 13, 1.2599210498948732)
 
 
 def lookup(b: Builder, table: Sequence[float], index: Value) -> Real:
