@@ -7,15 +7,22 @@ exact.  Functions whose name ends in `_short` serve float32: they compute in dou
 from __future__ import annotations
 
 from lazyarray_llvm.vecmath import polynomial as poly
-from lazyarray_llvm.vecmath.real import MAGIC, MAGIC_SHORT, Mask, Real, fast_two_sum, horner, polynomial, two_product
-from lazyarray_llvm.vecmath.tables import MAGIC_STEP, POWERS, POWERS_REST, lookup, scaled
+from lazyarray_llvm.vecmath.formats import DOUBLE
+from lazyarray_llvm.vecmath.real import (
+    MAGIC,
+    Mask,
+    Real,
+    fast_two_sum,
+    horner,
+    polynomial,
+    two_product,
+    two_sum,
+)
+from lazyarray_llvm.vecmath.tables import format_of, lookup, scaled
 
 LOG2E = 1.4426950408889634
 LN2 = 0.6931471805599453
 LN2_REST = 2.3190468138462996e-17
-# float32's ln 2 and what it leaves out.
-LN2_FLOAT = 0.6931471824645996
-LN2_FLOAT_REST = -1.9046542121259336e-09
 # 33 bits, so that its products with exponents are exact, and the rest.
 LN2_HEAD = 0.6931471804855391
 LN2_TAIL = 7.440617110012397e-11
@@ -60,69 +67,72 @@ def scale(y: Real, shifted: Real, negative: Mask) -> Real:
 
 
 def round_step(x: Real) -> tuple[Real, Real]:
-    """The multiple of 1/16 nearest to x / ln 2, as MAGIC_STEP plus itself and as itself."""
-    shifted = x.fma(LOG2E, MAGIC_STEP)
-    return shifted, shifted - MAGIC_STEP
+    """The multiple of 1/16 nearest to x / ln 2, as magic_step plus itself and as itself."""
+    form = format_of(x)
+    shifted = x.fma(form.log2e, form.magic_step)
+    return shifted, shifted - form.magic_step
 
 
 def step_power(shifted: Real) -> tuple[Real, Real]:
-    """(p, rest): 2**f = p + p rest, for the fraction f of shifted - MAGIC_STEP."""
-    bits = shifted.bits()
-    return lookup(shifted.b, POWERS, bits), lookup(shifted.b, POWERS_REST, bits)
+    """(p, rest): 2**f = p + p rest, for the fraction f of shifted - magic_step."""
+    form, bits = format_of(shifted), shifted.bits()
+    return lookup(shifted.b, form.powers, bits), lookup(shifted.b, form.powers_rest, bits)
 
 
 def reduce_step(x: Real) -> tuple[Real, Real, Real]:
-    """(MAGIC_STEP + n, r, rest): x = n ln 2 + r + rest, |r| <= ln(2)/32, |rest| < 2**-45, for |x| < 2**11."""
+    """(magic_step + n, r, rest): x = n ln 2 + r + rest, |r| <= ln(2)/32, |n| < 2**11; float32 needs FMA."""
+    form = format_of(x)
     shifted, n = round_step(x)
     if x.b.has_fma:
-        # Exact: a multiple of 2**-58, as x is if n is not zero, and less than 2**-5.
-        return shifted, (-n).fma(LN2, x), n * -LN2_REST
-    head, tail = (-n).fma(LN2_HEAD, x), n * LN2_TAIL
+        # Exact: a multiple of 2**-58 (2**-29), as x is if n is not zero, and less than 2**-5.
+        return shifted, (-n).fma(form.ln2, x), n * -form.ln2_rest
+    head, tail = (-n).fma(form.ln2_head, x), n * form.ln2_tail
     r = head - tail
     return shifted, r, (head - r) - tail
 
 
 def reduce_rounded(x: Real) -> tuple[Real, Real]:
-    """(MAGIC_STEP + n, r): x = n ln 2 + r to 2**-59, |r| <= ln(2)/32, for |x| < 2**11."""
+    """(magic_step + n, r): x = n ln 2 + r, r to the last bits of 2**-6, |r| <= ln(2)/32."""
+    form = format_of(x)
     shifted, n = round_step(x)
-    return shifted, (-n).fma(LN2_TAIL, (-n).fma(LN2_HEAD, x))
+    if x.b.has_fma:
+        return shifted, (-n).fma(form.ln2_rest, (-n).fma(form.ln2, x))
+    return shifted, (-n).fma(form.ln2_tail, (-n).fma(form.ln2_head, x))
 
 
 def exp(x: Real) -> Real:
     """2**k 2**(j/16) exp(r): the nearer the table brings r to zero, the shorter is its polynomial (Tang 1989)."""
-    x = x.at_most(710.0).at_least(-746.0)
+    form = format_of(x)
+    x = x.at_most(form.exp_range[1]).at_least(form.exp_range[0])
     shifted, r = reduce_rounded(x)
     power, rest = step_power(shifted)
-    grown = (r * r).fma(polynomial(r, poly.EXP_STEP), r + rest)
+    grown = (r * r).fma(polynomial(r, form.exp), r + rest)
     return scaled(power.fma(grown, power), shifted)
 
 
 def exp2(x: Real) -> Real:
-    x = x.at_most(1024.0).at_least(-1080.0)
-    shifted = x + MAGIC_STEP
-    r = x - (shifted - MAGIC_STEP)
+    form = format_of(x)
+    x = x.at_most(form.exp2_range[1]).at_least(form.exp2_range[0])
+    shifted = x + form.magic_step
+    r = x - (shifted - form.magic_step)
     power, rest = step_power(shifted)
-    return scaled(power.fma(r.fma(polynomial(r, poly.EXP2_STEP), rest), power), shifted)
-
-
-def expm1_half_pair(x: Real) -> tuple[Real, Real]:
-    """expm1(x) / 2 = 2**n / 2 * (1 + r + r**2 / 2 + ...) - 1 / 2 as an unrounded sum, for -40 <= x <= 710."""
-    shifted, r, rest = reduce(x)
-    power = (shifted + (1023.0 - 1.0)).power_of_two()
-    u = r * r
-    cubic = (u * r).fma(horner(r, poly.EXPM1), rest)
-    base, low = fast_two_sum(power, Real(x.b, x.lift(-0.5)))
-    head, tail = fast_two_sum(base, power * r)
-    # Near n = 1, r = -0.34, the terms cancel by half.
-    head, more = fast_two_sum(head, (power * 0.5) * u)
-    return head, power.fma(cubic, (tail + more) + low)
+    return scaled(power.fma(r.fma(polynomial(r, form.exp2), rest), power), shifted)
 
 
 def expm1(x: Real) -> Real:
-    bounded = x.at_most(710.0).at_least(-40.0)
-    head, tail = expm1_half_pair(bounded)
-    # Below, halves would be subnormal, and the sign of zero would be lost.
-    return (abs(x) < 2.0**-54).pick(x, (head + tail) * 2.0)
+    """2**n - 1 + 2**n (exp(r) - 1): exact where n = 0, all of it scaled so far down that no term overflows."""
+    form = format_of(x)
+    shifted, r, rest = reduce_step(x.at_most(form.exp_range[1]).at_least(-40.0))
+    power, power_rest = step_power(shifted)
+    power = scaled(power, shifted, form.scaled_by)
+    base, low = two_sum(power, Real(x.b, x.lift(-(2.0**form.scaled_by))))
+    product, product_low = two_product(power, r)
+    head, more = fast_two_sum(base, product)
+    rest = power_rest + rest
+    low = power.fma(r.fma(rest, rest), low + (more + product_low))
+    low = (product * r).fma(polynomial(r, form.expm1), low)
+    # Below, scaled numbers would be subnormal, and the sign of zero would be lost.
+    return (abs(x) < form.negligible).pick(x, (head + low) * 2.0**-form.scaled_by)
 
 
 def exp_scale_short(y: Real, shifted: Real) -> Real:
@@ -137,34 +147,6 @@ def exp_short(x: Real) -> Real:
     return exp_scale_short(polynomial(r, poly.EXP_SHORT), shifted)
 
 
-def _scale_float(y: Real, shifted: Real, negative: Mask) -> Real:
-    """`scale` in f4, for n in [-158, 129]."""
-    power = (shifted + negative.pick(127.0 + 32.0, 127.0 - 1.0, "f4")).power_of_two()
-    return y * power * negative.pick(2.0**-32, 2.0, "f4")
-
-
-def exp_fused(x: Real) -> Real:
-    """exp of f4 in f4; needs FMA."""
-    x = x.at_most(89.0).at_least(-104.0)
-    shifted = x.fma(LOG2E, MAGIC_SHORT)
-    n = shifted - MAGIC_SHORT
-    # The first step is exact: a multiple of 2**-24 below 0.4.
-    head, rest = (-n).fma(LN2_FLOAT, x), n * -LN2_FLOAT_REST
-    r = head + rest
-    y = (head + (r * r).fma(polynomial(r, poly.EXP_FLOAT), rest)) + 1.0
-    return _scale_float(y, shifted, x < 0.0)
-
-
-def exp2_fused(x: Real) -> Real:
-    x = x.at_most(128.0).at_least(-151.0)
-    shifted = x + MAGIC_SHORT
-    r = x - (shifted - MAGIC_SHORT)
-    linear = r * LN2_FLOAT
-    rest = r.fma(LN2_FLOAT, -linear) + r * LN2_FLOAT_REST
-    y = (linear + (r * r).fma(polynomial(r, poly.EXP2_FLOAT), rest)) + 1.0
-    return _scale_float(y, shifted, x < 0.0)
-
-
 def exp_float(x: Real) -> Real:
     return exp_short(x.at_most(89.0).at_least(-105.0))
 
@@ -177,10 +159,10 @@ def exp2_short(x: Real) -> Real:
 
 def exp2_step_short(x: Real) -> Real:
     """2**x to 2**-29 for -1000 <= x <= 1000."""
-    shifted = x + MAGIC_STEP
-    r = x - (shifted - MAGIC_STEP)
+    shifted = x + DOUBLE.magic_step
+    r = x - (shifted - DOUBLE.magic_step)
     bits = shifted.bits()
-    power = lookup(x.b, POWERS, bits).times_power_of_two(x.b.binary("ashr", bits, x.b.like(bits, 4)))
+    power = lookup(x.b, DOUBLE.powers, bits).times_power_of_two(x.b.binary("ashr", bits, x.b.like(bits, 4)))
     return power.fma(r * polynomial(r, poly.EXP2_STEP_SHORT), power)
 
 

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from lazyarray_llvm.vecmath import polynomial as poly
 from lazyarray_llvm.vecmath.real import INF, NAN, Mask, Real, fast_two_sum, polynomial, residual
+from lazyarray_llvm.vecmath.tables import format_of
 
 PI = 3.141592653589793
-PI_REST = 1.2246467991473532e-16
 PI_2 = PI / 2
-PI_2_REST = PI_REST / 2
-PI_4 = PI / 4
-PI_4_REST = PI_REST / 4
-PI_3_4 = 2.356194490192345
-PI_3_4_REST = 9.184850993605148e-17
 
 
 def _octant(small: Real, large: Real) -> tuple[Mask, Real, Real, Real]:
@@ -31,11 +26,11 @@ def _arctan_tail(t: Real, rest: Real) -> Real:
     """arctan(t + rest) - t, |t| <= 1/2."""
     u = t * t
     # 1 - u + 3/4 u**2 is the derivative of arctan to more bits than `rest` needs.
-    return (t * u).fma(polynomial(u, poly.ATAN), rest * u.fma(u.fma(0.75, -1.0), 1.0))
+    return (t * u).fma(polynomial(u, format_of(t).atan), rest * u.fma(u.fma(0.75, -1.0), 1.0))
 
 
 def arctan(x: Real) -> Real:
-    a = abs(x)
+    form, a = format_of(x), abs(x)
     steep = a > 1.0
     bounded = a.at_most(2.0**60)
     mid, n, d, d_low = _octant(steep.pick(1.0, a), steep.pick(bounded, 1.0))
@@ -44,15 +39,15 @@ def arctan(x: Real) -> Real:
     rest = (residual(n, quotient, d) - quotient * d_low) * inverse
     tail = _arctan_tail(quotient, rest)
     # steep: pi/2 - (pi/4 + angle) or pi/2 - angle.
-    base = mid.pick(PI_4, steep.pick(PI_2, 0.0))
-    base_rest = mid.pick(PI_4_REST, steep.pick(PI_2_REST, 0.0))
+    base = mid.pick(form.pi / 4, steep.pick(form.pi / 2, 0.0, form.code))
+    base_rest = mid.pick(form.pi_rest / 4, steep.pick(form.pi_rest / 2, 0.0, form.code))
     total, low = fast_two_sum(base, steep.pick(-quotient, quotient))
     result = total + (low + (steep.pick(-tail, tail) + base_rest))
-    return (a < 2.0**-28).pick(x, result.copysign(x))
+    return (a < form.tiny).pick(x, result.copysign(x))
 
 
 def arctan2(y: Real, x: Real) -> Real:
-    a, c = abs(y), abs(x)
+    form, a, c = format_of(x), abs(y), abs(x)
     steep = a.above(c)
     small, large = steep.pick(c, a), steep.pick(a, c)
     # Infinite and zero lanes get a quotient of their own: 1 (both infinite) or 0.
@@ -60,16 +55,20 @@ def arctan2(y: Real, x: Real) -> Real:
     none = large.equals(0.0) | (large.equals(INF) & (small < INF))
     small = both.pick(1.0, none.pick(0.0, small))
     large = (both | none).pick(1.0, large)
-    # Scaling keeps sums and the quotient's error term in range; a quotient below 2**-300 needs neither.
-    factor = (large < 2.0**-500).pick(2.0**500, (large > 2.0**900).pick(2.0**-600, 1.0))
+    # Scaling keeps sums and the quotient's error term in range; a far smaller quotient needs neither.
+    down = (large > form.large_divisor[0]).pick(form.large_divisor[1], 1.0, form.code)
+    factor = (large < form.small_divisor[0]).pick(form.small_divisor[1], down)
     mid, n, d, d_low = _octant(small * factor, large * factor)
-    far = small < large * 2.0**-300
+    far = small < large * form.small_quotient
     quotient = far.pick(small, n) / far.pick(large, d)
     rest = far.pick(0.0, (residual(n, quotient, d) - quotient * d_low) / d)
     tail = _arctan_tail(quotient, rest)
     left = _negative(x)
-    base = mid.pick(left.pick(PI_3_4, PI_4), steep.pick(PI_2, left.pick(PI, 0.0)))
-    base_rest = mid.pick(left.pick(PI_3_4_REST, PI_4_REST), steep.pick(PI_2_REST, left.pick(PI_REST, 0.0)))
+    parts = (form.pi, form.pi_3_4), (form.pi_rest, form.pi_3_4_rest)
+    base, base_rest = (
+        mid.pick(left.pick(three_quarters, pi / 4, form.code), steep.pick(pi / 2, left.pick(pi, 0.0, form.code)))
+        for pi, three_quarters in parts
+    )
     minus = steep ^ left
     total, low = fast_two_sum(base, minus.pick(-quotient, quotient))
     result = total + (low + (minus.pick(-tail, tail) + base_rest))
@@ -78,7 +77,7 @@ def arctan2(y: Real, x: Real) -> Real:
 
 def _negative(x: Real) -> Mask:
     b = x.b
-    return Mask(b, b.compare("slt", x.bits(), b.const("i8", 0, x.v.lanes)))
+    return Mask(b, b.compare("slt", x.bits(), b.const(format_of(x).integer, 0, x.v.lanes)))
 
 
 def _arcsin_parts(x: Real) -> tuple[Mask, Real, Real]:
@@ -91,23 +90,25 @@ def _arcsin_parts(x: Real) -> tuple[Mask, Real, Real]:
     divisor = (w > 0.0).pick(root + root, 1.0)
     rest = far.pick(residual(w, root, root) / divisor, 0.0)
     t = far.pick(root, a)
-    return far, t, (t * u).fma(polynomial(u, poly.ASIN), rest)
+    return far, t, (t * u).fma(polynomial(u, format_of(x).asin), rest)
 
 
 def arcsin(x: Real) -> Real:
+    form = format_of(x)
     far, t, tail = _arcsin_parts(x)
-    base, low = fast_two_sum(PI_2, t * -2.0)
-    distant = base + (low + tail.fma(-2.0, PI_2_REST))
-    return (abs(x) < 2.0**-28).pick(x, far.pick(distant, t + tail).copysign(x))
+    base, low = fast_two_sum(form.pi / 2, t * -2.0)
+    distant = base + (low + tail.fma(-2.0, form.pi_rest / 2))
+    return (abs(x) < form.tiny).pick(x, far.pick(distant, t + tail).copysign(x))
 
 
 def arccos(x: Real) -> Real:
+    form = format_of(x)
     far, t, tail = _arcsin_parts(x)
     left = x < 0.0
     # near: pi/2 - arcsin(x); far right: 2 arcsin(t); far left: pi - 2 arcsin(t).
-    factor = far.pick(left.pick(-2.0, 2.0), left.pick(1.0, -1.0))
-    base = far.pick(left.pick(PI, 0.0), PI_2)
-    base_rest = far.pick(left.pick(PI_REST, 0.0), PI_2_REST)
+    factor = far.pick(left.pick(-2.0, 2.0, form.code), left.pick(1.0, -1.0, form.code))
+    base = far.pick(left.pick(form.pi, 0.0, form.code), form.pi / 2)
+    base_rest = far.pick(left.pick(form.pi_rest, 0.0, form.code), form.pi_rest / 2)
     total, low = fast_two_sum(base, t * factor)
     return total + (low + tail.fma(factor, base_rest))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lazyarray_llvm.vecmath import polynomial as poly
 from lazyarray_llvm.vecmath.exponential import exp2_step_short, reduce_step, step_power
+from lazyarray_llvm.vecmath.formats import DOUBLE, Format
 from lazyarray_llvm.vecmath.logarithm import log_terms, split, split_step
 from lazyarray_llvm.vecmath.real import (
     INF,
@@ -13,6 +14,7 @@ from lazyarray_llvm.vecmath.real import (
     Real,
     domain_error,
     fast_two_sum,
+    horner,
     mended,
     pole,
     polynomial,
@@ -20,7 +22,7 @@ from lazyarray_llvm.vecmath.real import (
     residual,
     two_product,
 )
-from lazyarray_llvm.vecmath.tables import LOGS2, THIRDS, lookup, scaled
+from lazyarray_llvm.vecmath.tables import format_of, lookup, scaled
 
 _EXPONENT_LIMIT = 2.0**900
 
@@ -85,7 +87,7 @@ def power_float(x: Real, y: Real) -> Real:
     k, r, _, place = split_step(a)
     # Bounded, for infinite exponents of -1.
     bounded = y.at_most(2.0**130).at_least(-(2.0**130))
-    logarithm = (k + lookup(x.b, LOGS2, place)) + r * polynomial(r, poly.LOG2_STEP_SHORT)
+    logarithm = (k + lookup(x.b, DOUBLE.logs2, place)) + r * polynomial(r, poly.LOG2_STEP_SHORT)
     result = exp2_step_short((bounded * logarithm).at_most(1000.0).at_least(-1000.0))
     usual = (x > 0.0) & (x < INF) & (abs(y) < INF)
     return mended(~usual, result, lambda kept: _special_powers(x, y, a, kept))
@@ -105,29 +107,31 @@ def _cube_root_start(x: Real, coefficients: tuple[float, ...]) -> tuple[Real, Re
 
 def cbrt(x: Real) -> Real:
     """m s**2 for s near the inverse root, corrected by how far m s**3 is from one: no division."""
-    a = abs(x)
-    normal = (a >= 2.0**-1022) & (a < INF)
-    c = mended(~normal, a, lambda a: _subnormal(a).pick(a * 2.0**54, normal.pick(a, 1.0)))
+    form, a = format_of(x), abs(x)
+    normal = (a >= form.subnormal) & (a < INF)
+    c = mended(~normal, a, lambda a: _subnormal(a, form).pick(a * 2.0**form.lift, normal.pick(a, 1.0)))
     k, m = split(c)
-    shifted = k.fma(1.0 / 3.0, MAGIC)
-    q = shifted - MAGIC
+    shifted = k.fma(1.0 / 3.0, form.magic)
+    q = shifted - form.magic
     left = (-q).fma(3.0, k).integer()
     # Of m 2**left, 0.35 < m 2**left < 2.83.
-    start = polynomial(m, poly.CBRT_INVERSE) * lookup(x.b, THIRDS, left)
+    start = polynomial(m, form.cbrt_inverse) * lookup(x.b, form.thirds, left)
     m = m.times_power_of_two(left)
-    # 26 bits have an exact square, and of what m times the square is rounded by, a third is left in the root.
-    start = start.masked(-(1 << 27))
+    # Half the bits have an exact square, and of what m times the square is rounded by, a third is left in the root.
+    start = start.masked(-(1 << (form.fraction_bits // 2 + 1)))
     t = m * (start * start)
     error = residual(Real(x.b, x.lift(1.0)), t, start)
-    # (1 - error)**(-2/3) = 1 + 2/3 error + 5/9 error**2 + 40/81 error**3 + ...
-    series = error.fma(error.fma(40.0 / 81.0, 5.0 / 9.0), 2.0 / 3.0)
+    # (1 - error)**(-2/3) = 1 + 2/3 error + 5/9 error**2 + ...
+    series = horner(error, form.cbrt_series)
     result = (t * error).fma(series, t).times_power_of_two(shifted.bits())
-    result = mended(~normal, result, lambda kept: _subnormal(a).pick(kept * 2.0**-18, normal.pick(kept, a)))
+    result = mended(
+        ~normal, result, lambda kept: _subnormal(a, form).pick(kept * 2.0 ** (-form.lift // 3), normal.pick(kept, a))
+    )
     return result.copysign(x)
 
 
-def _subnormal(a: Real) -> Mask:
-    return (a < 2.0**-1022) & (a > 0.0)
+def _subnormal(a: Real, form: Format) -> Mask:
+    return (a < form.subnormal) & (a > 0.0)
 
 
 def cbrt_float(x: Real) -> Real:

@@ -36,7 +36,9 @@ class Mask:
         return Mask(self.b, self.b.xor(self.v, other.v))
 
     def pick(self, a: Operand, otherwise: Operand, code: str = "f8") -> Real:
-        """a in the lanes that are set, `otherwise` in the others."""
+        """a in the lanes that are set, `otherwise` in the others; `code` is the dtype where neither is a register."""
+        for choice in (a, otherwise):
+            code = choice.v.code if isinstance(choice, Real) else code
         first = a.v if isinstance(a, Real) else self.b.const(code, a, self.v.lanes)
         second = otherwise.v if isinstance(otherwise, Real) else self.b.const(code, otherwise, self.v.lanes)
         return Real(self.b, self.b.select(self.v, first, second))
@@ -192,8 +194,7 @@ def polynomial(u: Real, coefficients: Sequence[float]) -> Real:
         if len(terms) > 1:
             u = u * u
     total = terms[0]
-    assert isinstance(total, Real)
-    return total
+    return total if isinstance(total, Real) else Real(u.b, u.lift(total))
 
 
 def two_sum(a: Real, c: Real) -> tuple[Real, Real]:
