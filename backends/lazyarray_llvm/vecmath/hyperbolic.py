@@ -87,10 +87,13 @@ def tanh_fused(x: Real) -> Real:
     power, rest = step_power(shifted)
     power = power.times_power_of_two(x.b.binary("ashr", shifted.bits(), x.b.like(shifted.bits(), 4)))
     grown = (r * r).fma(polynomial(r, form.exp), r + rest)
-    large = 1.0 - 2.0 / (power.fma(grown, power) + 1.0)
+    under, low = fast_two_sum(power, Real(x.b, x.lift(1.0)))
+    large = 1.0 - 2.0 / (under + power.fma(grown, low))
     u = a * a
-    small = (a * u).fma(polynomial(u, poly.TANH_FLOAT), a)
-    return (a < 1.0).pick(small, large).copysign(x)
+    # The first coefficient is added last, as in Horner's scheme: a third of an ulp less.
+    series = polynomial(u, poly.TANH_FLOAT[1:]).fma(u, poly.TANH_FLOAT[0])
+    small = (a * u).fma(series, a)
+    return (a < 0.875).pick(small, large).copysign(x)
 
 
 def _sqrt_pair(head: Real, tail: Real) -> tuple[Real, Real]:
