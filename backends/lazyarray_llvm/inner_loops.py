@@ -71,9 +71,11 @@ class _Loop:
         self.op = op
         self.codes = codes  # of the arguments, then of the result
         widest = max(itemsize(COMPLEX_PARTS.get(code, code)) for code in codes)
-        self.lanes = lanes or max(at.vector_bytes // widest, 1)
-        self.b = Builder(module, has_fma=at.has_fma, has_avx512=at.has_avx512)
         self.checked = op in OPS and OPS[op].transcendental and codes[-1][0] in "fc"
+        # Two vectors of a long chain of instructions overlap in more of their latencies than the CPU's window sees.
+        vectors = 2 if self.checked and codes[-1] in ("f4", "f8") else 1
+        self.lanes = lanes or max(vectors * at.vector_bytes // widest, 1)
+        self.b = Builder(module, has_fma=at.has_fma, has_avx512=at.has_avx512)
 
     def text(self, symbol: str) -> str:
         self._entry()

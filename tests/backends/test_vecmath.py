@@ -250,8 +250,7 @@ def test_exact_results_are_exact(name: str, base: float) -> None:
     np.testing.assert_array_equal(compiled(name, "f8", 8)(*arguments), wanted)
 
 
-def test_hot_path_calls_nothing_and_names_are_complete() -> None:
-    assert set(vecmath.COST) == set(vecmath.NAMES)
+def test_hot_path_calls_nothing() -> None:
     for name in vecmath.NAMES:
         module = Module()
         b = Builder(module)

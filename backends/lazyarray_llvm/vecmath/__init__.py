@@ -91,34 +91,6 @@ _FUSED: dict[str, Callable[..., Real]] = {
 _PERIODIC = frozenset({"sin", "cos", "tan"})
 
 NAMES: frozenset[str] = frozenset(_DOUBLE)
-# In plain vector instructions, from float64 throughput measured with AVX-512.
-COST: dict[str, int] = {
-    "exp": 30,
-    "exp2": 28,
-    "expm1": 40,
-    "log": 38,
-    "log2": 48,
-    "log10": 50,
-    "log1p": 48,
-    "sin": 36,
-    "cos": 36,
-    "tan": 58,
-    "arcsin": 42,
-    "arccos": 42,
-    "arctan": 60,
-    "arctan2": 100,
-    "sinh": 70,
-    "cosh": 55,
-    "tanh": 70,
-    "arcsinh": 135,
-    "arccosh": 130,
-    "arctanh": 80,
-    "power": 170,
-    "cbrt": 62,
-    "hypot": 38,
-    "logaddexp": 165,
-    "logaddexp2": 185,
-}
 
 
 def emit(name: str, b: Builder, args: Sequence[Value]) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lazyarray_llvm.vecmath import polynomial as poly
 from lazyarray_llvm.vecmath.exponential import exp_short, expm1_short, reduce_rounded, reduce_step, step_power
-from lazyarray_llvm.vecmath.logarithm import log1p_pair, log1p_short
+from lazyarray_llvm.vecmath.logarithm import log1p_short, log_of_sum
 from lazyarray_llvm.vecmath.real import (
     INF,
     Real,
@@ -103,47 +103,40 @@ def _sqrt_pair(head: Real, tail: Real) -> tuple[Real, Real]:
 
 
 def arcsinh(x: Real) -> Real:
-    """log1p(a + a**2 / (1 + sqrt(1 + a**2))), the argument of log1p to twice the precision."""
+    """log(a + sqrt(1 + a**2)), the sum to twice the precision: for small a, what one leaves out of it."""
     form, a = format_of(x), abs(x)
     large = a >= form.large
     c = large.pick(1.0, a)
     square, square_low = two_product(c, c)
     total, low = two_sum(square, Real(x.b, x.lift(1.0)))
     root, root_low = _sqrt_pair(total, low + square_low)
-    under = root + 1.0
-    # 1 + sqrt(1 + a**2) lies above 2 and sqrt above 1: the larger one is first.
-    under_low = ((root - under) + 1.0) + root_low
-    quotient = square / under
-    error = residual(square, quotient, under) + (square_low - quotient * under_low)
-    z, rest = two_sum(c, quotient)
-    head, tail = log1p_pair(
-        large.pick(a.at_most(form.largest), z),
-        large.pick(0.0, rest + error / under),
-        large.pick(1.0, 0.0, form.code),
+    u, u_low = fast_two_sum(root, c)
+    head, tail = log_of_sum(
+        large.pick(a.at_most(form.largest), u),
+        large.pick(0.0, u_low + root_low),
+        extra=large.pick(1.0, 0.0, form.code),
     )
     result = (a < form.tiny).pick(a, a.equals(INF).pick(INF, head + tail))
     return (x + x).compare("uno", 0.0).pick(x, result.copysign(x))
 
 
 def arccosh(x: Real) -> Real:
-    """log1p(t + sqrt(t (t + 2))), t = x - 1, the argument of log1p to twice the precision."""
+    """log(x + sqrt(x**2 - 1)), the sum to twice the precision."""
     form = format_of(x)
     large = x >= form.large
     usual = x >= 1.0
     c = (usual & (x < form.large)).pick(x, 2.0)
-    t = c - 1.0
-    t_low = (c - t) - 1.0
-    # t (t + 2) = t**2 + 2 t, and t_low is not zero only from 2 on, where it counts to first order.
-    square, square_low = two_product(t, t)
-    total, low = two_sum(square, t + t)
-    low = (t + 1.0).fma(t_low + t_low, low + square_low)
+    square, square_low = two_product(c, c)
+    total, low = fast_two_sum(square, Real(x.b, x.lift(-1.0)))
+    # Next to one the square's last digits are many of the difference's.
+    total, low = fast_two_sum(total, low + square_low)
     positive = total > 0.0
     root, root_low = _sqrt_pair(positive.pick(total, 1.0), low)
-    z, rest = two_sum(root, t)
-    head, tail = log1p_pair(
-        large.pick(x.at_most(form.largest), z),
-        large.pick(0.0, rest + (root_low + t_low)),
-        large.pick(1.0, 0.0, form.code),
+    u, u_low = fast_two_sum(c, root)
+    head, tail = log_of_sum(
+        large.pick(x.at_most(form.largest), u),
+        large.pick(0.0, u_low + root_low),
+        extra=large.pick(1.0, 0.0, form.code),
     )
     result = positive.pick(head + tail, 0.0)
     return mended(~(usual & (x < INF)), result, lambda kept: _below_one(x, kept))
@@ -155,16 +148,16 @@ def _below_one(x: Real, kept: Real) -> Real:
 
 
 def arctanh(x: Real) -> Real:
-    """log1p(2a / (1 - a)) / 2, the quotient to twice the precision."""
+    """log((1 + a) / (1 - a)) / 2, the quotient to twice the precision."""
     form, a = format_of(x), abs(x)
     inside = a < 1.0
     c = inside.pick(a, 0.5)
-    under = 1.0 - c
-    under_low = (1.0 - under) - c
-    double = c + c
-    quotient = double / under
-    error = residual(double, quotient, under) - quotient * under_low
-    head, tail = log1p_pair(quotient, error / under)
+    over, over_low = fast_two_sum(1.0, c)
+    under, under_low = fast_two_sum(1.0, -c)
+    inverse = 1.0 / under
+    quotient = over * inverse
+    error = residual(over, quotient, under) + (-quotient).fma(under_low, over_low)
+    head, tail = log_of_sum(quotient, error * inverse)
     result = (head + tail) * 0.5
     result = mended(~inside, result, lambda kept: _at_least_one(a, kept))
     return (a < form.tiny).pick(x, result.copysign(x))

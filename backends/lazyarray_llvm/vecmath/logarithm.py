@@ -127,29 +127,36 @@ def log10(x: Real) -> Real:
     return _mend(x, total + (r * r).fma(polynomial(r, form.log10), low), "log10")
 
 
-def log1p_pair(z: Real, rest: Real | None = None, extra: Real | None = None) -> tuple[Real, Real]:
-    """log(1 + z + rest) + extra * ln 2 as an unrounded sum; 0 < 1 + z < inf, |rest| within an ulp of z."""
-    form = format_of(z)
-    u = z + 1.0
-    # Knuth's sum, since z may be either side of one.
-    part = u - z
-    low = (1.0 - part) + (z - (u - part))
+def log_of_sum(u: Real, low: Real, *, rest: Real | None = None, extra: Real | None = None) -> tuple[Real, Real]:
+    """log(u + low + rest) + extra * ln 2 as an unrounded sum; u is normal and positive, |low| within an ulp of it.
+
+    With `rest`, what `low` leaves out, the sum is good to more than its dtype's precision.
+    """
+    form = format_of(u)
     k, r, inverse, place = split_step(u)
     # The bits below those of u, brought to the scale of r, times the derivative of log1p(r) to a few bits.
     factor = ((form.magic + form.bias) - k).at_least(form.magic + 1.0).power_of_two() * inverse
     low = low * factor
     low = (-r).fma(low, low)
-    high, high_rest = lookup(z.b, form.logs, place), lookup(z.b, form.logs_rest, place)
+    high, high_rest = lookup(u.b, form.logs, place), lookup(u.b, form.logs_rest, place)
     if extra is not None:
         k = k + extra
     total, error = fast_two_sum(k.fma(form.ln2_head, high), r)
     if rest is not None:
-        # For z below an ulp of one, all of it is in `low`.
+        # For u next to one, all of it is in `low`.
         total, more = two_sum(total, low)
         rest = rest * factor
         low = (-r).fma(rest, rest + more)
     low = error + k.fma(form.ln2_tail, high_rest + low)
     return total, (r * r).fma(polynomial(r, form.log), low)
+
+
+def log1p_pair(z: Real, rest: Real | None = None) -> tuple[Real, Real]:
+    """log(1 + z + rest) as an unrounded sum; 0 < 1 + z < inf, |rest| within an ulp of z."""
+    u = z + 1.0
+    # Knuth's sum, since z may be either side of one.
+    part = u - z
+    return log_of_sum(u, (1.0 - part) + (z - (u - part)), rest=rest)
 
 
 def log1p(x: Real) -> Real:
