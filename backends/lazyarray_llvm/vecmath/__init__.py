@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from lazyarray_llvm.builder import Builder, Value
 from lazyarray_llvm.vecmath import exponential, hyperbolic, inverse, logarithm, power, trigonometric
-from lazyarray_llvm.vecmath.real import Real, rarely
+from lazyarray_llvm.vecmath.real import Real, mended, rarely
 
 _DOUBLE: dict[str, Callable[..., Real]] = {
     "exp": exponential.exp,
@@ -106,5 +106,11 @@ def emit(name: str, b: Builder, args: Sequence[Value]) -> Value:
 
 
 def _periodic_float(name: str, x: Real) -> Real:
-    result = _SHORT[name](x.widen()).narrow()
+    if name == "tan" and x.b.has_fma:
+        far = abs(x) > trigonometric.LIMIT_FLOAT
+        result = mended(
+            far, trigonometric.tan_fused(x), lambda kept: far.pick(trigonometric.tan_short(x.widen()).narrow(), kept)
+        )
+    else:
+        result = _SHORT[name](x.widen()).narrow()
     return rarely(abs(x) > trigonometric.limit_short(x), result, name, [x])
