@@ -349,7 +349,6 @@ class Format:
     sinh_limit: float
     small_divisor: tuple[float, float]  # below the first, the second scales quotients up
     large_divisor: tuple[float, float]  # above the first, the second scales them down
-    small_quotient: float  # below, the error of a quotient does not count, or is as small as can be
     scaled_by: int  # two to this keeps the terms of sinh and cosh, and products with 2**27, in range
     pi: float
     pi_rest: float
@@ -413,7 +412,6 @@ DOUBLE = Format(
     sinh_limit=710.5,
     small_divisor=(2.0**-500, 2.0**500),
     large_divisor=(2.0**900, 2.0**-600),
-    small_quotient=2.0**-300,
     scaled_by=-33,
     pi=3.141592653589793,
     pi_rest=1.2246467991473532e-16,
@@ -471,7 +469,6 @@ FLOAT = Format(
     sinh_limit=89.5,
     small_divisor=(2.0**-60, 2.0**88),
     large_divisor=(2.0**100, 2.0**-40),
-    small_quotient=2.0**-40,
     scaled_by=-2,
     pi=3.1415927410125732,
     pi_rest=-8.742277657347586e-08,

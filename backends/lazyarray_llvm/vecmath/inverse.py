@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from lazyarray_llvm.vecmath import polynomial as poly
-from lazyarray_llvm.vecmath.real import INF, NAN, Mask, Real, fast_two_sum, polynomial, residual
+from lazyarray_llvm.vecmath.formats import Format
+from lazyarray_llvm.vecmath.real import INF, NAN, Mask, Real, fast_two_sum, mended, polynomial, residual
 from lazyarray_llvm.vecmath.tables import format_of
 
 PI = 3.141592653589793
@@ -50,18 +51,16 @@ def arctan2(y: Real, x: Real) -> Real:
     form, a, c = format_of(x), abs(y), abs(x)
     steep = a.above(c)
     small, large = steep.pick(c, a), steep.pick(a, c)
-    # Infinite and zero lanes get a quotient of their own: 1 (both infinite) or 0.
-    both = small.equals(INF)
-    none = large.equals(0.0) | (large.equals(INF) & (small < INF))
-    small = both.pick(1.0, none.pick(0.0, small))
-    large = (both | none).pick(1.0, large)
-    # Scaling keeps sums and the quotient's error term in range; a far smaller quotient needs neither.
-    down = (large > form.large_divisor[0]).pick(form.large_divisor[1], 1.0, form.code)
-    factor = (large < form.small_divisor[0]).pick(form.small_divisor[1], down)
-    mid, n, d, d_low = _octant(small * factor, large * factor)
-    far = small < large * form.small_quotient
-    quotient = far.pick(small, n) / far.pick(large, d)
-    rest = far.pick(0.0, (residual(n, quotient, d) - quotient * d_low) / d)
+    # Scaling keeps sums and the quotient's error term in range; what it rounds has a quotient of zero.
+    rare = ~((large >= form.small_divisor[0]) & (large <= form.large_divisor[0]))
+    numerator = mended(rare, small, lambda kept: _mend_quotient(small, large, form)[0])
+    divisor = mended(rare, large, lambda kept: _mend_quotient(small, large, form)[1])
+    mid, n, d, d_low = _octant(numerator, divisor)
+    quotient = n / d
+    rest = (-quotient).fma(d_low, residual(n, quotient, d)) * (1.0 / d)
+    if not x.b.has_fma:
+        # The halves of Dekker's product underflow before a fused one does; so small a quotient needs no rest.
+        rest = (abs(n) < d * 2.0**-300).pick(0.0, rest)
     tail = _arctan_tail(quotient, rest)
     left = _negative(x)
     parts = (form.pi, form.pi_3_4), (form.pi_rest, form.pi_3_4_rest)
@@ -71,8 +70,16 @@ def arctan2(y: Real, x: Real) -> Real:
     )
     minus = steep ^ left
     total, low = fast_two_sum(base, minus.pick(-quotient, quotient))
-    result = total + (low + (minus.pick(-tail, tail) + base_rest))
-    return y.compare("uno", x).pick(NAN, result.copysign(y))
+    return (total + (low + (minus.pick(-tail, tail) + base_rest))).copysign(y)
+
+
+def _mend_quotient(small: Real, large: Real, form: Format) -> tuple[Real, Real]:
+    """Numbers with the same quotient that are neither tiny nor huge; 1 and 1 for infinities, 0 and 1 for zeros."""
+    both = small.equals(INF) & large.equals(INF)
+    none = (large.equals(0.0) & small.equals(0.0)) | (large.equals(INF) & (small < INF))
+    down = (large > form.large_divisor[0]).pick(form.large_divisor[1], 1.0, form.code)
+    factor = (large < form.small_divisor[0]).pick(form.small_divisor[1], down)
+    return both.pick(1.0, none.pick(0.0, small * factor)), (both | none).pick(1.0, large * factor)
 
 
 def _negative(x: Real) -> Mask:
@@ -128,7 +135,7 @@ def arctan2_float(y: Real, x: Real) -> Real:
     a, c = abs(y), abs(x)
     steep = a.above(c)
     small, large = steep.pick(c, a), steep.pick(a, c)
-    both = small.equals(INF)
+    both = small.equals(INF) & large.equals(INF)
     # Added to, as a choice of divisors would let LLVM divide by both, and 0 / 0 raises the invalid flag.
     divisor = both.pick(1.0, large) + large.equals(0.0).pick(1.0, 0.0)
     quotient = both.pick(1.0, small / divisor)
