@@ -1,7 +1,8 @@
 """Owns exp, exp2, expm1, and the reduced exponential that the hyperbolic functions and power share.
 
-exp(x) = 2**n exp(r) with r = x - n ln 2 kept as a sum of two doubles, so that what is rounded last is nearly
-exact.  Functions whose name ends in `_short` serve float32: they compute in double to 2**-29 or better.
+exp(x) = 2**n exp(r) with n a multiple of 1/16, whose fraction a table serves, so that |r| <= ln(2)/32 (P. T. P. Tang,
+"Table-driven implementation of the exponential function in IEEE floating-point arithmetic", 1989).
+Functions whose name ends in `_short` serve float32: they compute in double to 2**-29 or better.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from lazyarray_llvm.vecmath.real import (
     two_product,
     two_sum,
 )
-from lazyarray_llvm.vecmath.tables import format_of, lookup, scaled
+from lazyarray_llvm.vecmath.registers import format_of, lookup, scaled
 
 LOG2E = 1.4426950408889634
 LN2 = 0.6931471805599453
@@ -101,7 +102,7 @@ def reduce_rounded(x: Real) -> tuple[Real, Real]:
 
 
 def exp(x: Real) -> Real:
-    """2**k 2**(j/16) exp(r): the nearer the table brings r to zero, the shorter is its polynomial (Tang 1989)."""
+    """2**k 2**(j/16) exp(r): the nearer the table brings r to zero, the shorter is its polynomial."""
     form = format_of(x)
     x = x.at_most(form.exp_range[1]).at_least(form.exp_range[0])
     shifted, r = reduce_rounded(x)

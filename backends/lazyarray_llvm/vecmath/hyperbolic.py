@@ -17,7 +17,7 @@ from lazyarray_llvm.vecmath.real import (
     two_product,
     two_sum,
 )
-from lazyarray_llvm.vecmath.tables import format_of, scaled
+from lazyarray_llvm.vecmath.registers import format_of, scaled
 from lazyarray_llvm.vecmath.trigonometric import divide_pairs
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lazyarray_llvm.vecmath import polynomial as poly
 from lazyarray_llvm.vecmath.formats import Format
 from lazyarray_llvm.vecmath.real import INF, NAN, Mask, Real, fast_two_sum, mended, polynomial, residual
-from lazyarray_llvm.vecmath.tables import format_of
+from lazyarray_llvm.vecmath.registers import format_of
 
 PI = 3.141592653589793
 PI_2 = PI / 2

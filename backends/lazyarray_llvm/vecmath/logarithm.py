@@ -1,7 +1,8 @@
 """Owns log, log2, log10, log1p, logaddexp, logaddexp2.
 
-x = 2**k m with sqrt(1/2) <= m < sqrt(2); log(m) by the series of log((1+s)/(1-s)), s = f / (2 + f) for
-f = m - 1, in the arrangement of FreeBSD's e_log.c, with the two leading terms kept as a sum of two doubles.
+x = 2**k m, 0.697 < m < 1.395, and a table has a number c of few bits near 1/m, and log(c): log(x) = k log(2) - log(c) +
+log1p(c m - 1), where the subtraction is exact and a short polynomial does (P. T. P. Tang, "Table-driven implementation
+of the logarithm function in IEEE floating-point arithmetic", 1990).
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from lazyarray_llvm.vecmath.exponential import (
     reduce,
     scale,
 )
-from lazyarray_llvm.vecmath.formats import INVERSES
 from lazyarray_llvm.vecmath.real import (
     INF,
     MAGIC,
@@ -31,13 +31,11 @@ from lazyarray_llvm.vecmath.real import (
     two_product,
     two_sum,
 )
-from lazyarray_llvm.vecmath.tables import format_of, lookup
+from lazyarray_llvm.vecmath.registers import format_of, lookup
+from lazyarray_llvm.vecmath.tables import INVERSES
 
 LOG2E_REST = 2.0355273740931033e-17
 LOG10E = 0.4342944819032518
-LOG10E_REST = 1.098319650216765e-17
-LOG10_2_HEAD = 0.30102999560767785
-LOG10_2_TAIL = 5.630334806675098e-11
 
 
 def split(x: Real) -> tuple[Real, Real]:
@@ -61,7 +59,7 @@ def _split_at(x: Real, least: int) -> tuple[Real, Real, Value]:
 def split_step(x: Real) -> tuple[Real, Real, Real, Value]:
     """(k, r, inverse, place): x = 2**k (1 + r) / inverse of a positive normal number, r exact, -0.0344 < r < 0.0483.
 
-    `place` is where tables hold the inverse, a number of few bits, and its logarithms (Tang 1990).
+    `place` is where tables hold the inverse, a number of few bits, and its logarithms.
     """
     b, form = x.b, format_of(x)
     k, m, moved = _split_at(x, form.least)

@@ -22,7 +22,7 @@ from lazyarray_llvm.vecmath.real import (
     residual,
     two_product,
 )
-from lazyarray_llvm.vecmath.tables import format_of, lookup, scaled
+from lazyarray_llvm.vecmath.registers import format_of, lookup, scaled
 
 _EXPONENT_LIMIT = 2.0**900
 

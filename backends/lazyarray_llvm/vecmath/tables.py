@@ -1,125 +1,317 @@
-"""Owns what AVX-512 does in one instruction and other CPUs in several: looking numbers up, scaling by powers of two.
-
-A table has 16 numbers.  float64s are two registers, of which `vpermi2pd` looks eight up at once; float32s one, of
-which `vpermps` looks sixteen up.  Elsewhere they lie in memory.  Both ways give the same bits.
-"""
+"""Owns the tables of the reductions of arguments: 16 numbers each, computed in 200-bit arithmetic."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-from lazyarray_llvm.builder import Builder, Value, itemsize, literal, llvm_type
-from lazyarray_llvm.vecmath.formats import FORMATS, Format
-from lazyarray_llvm.vecmath.real import Real
-
-_REGISTER_BYTES = 64
-
-
-def format_of(x: Real) -> Format:
-    return FORMATS[x.v.code]
-
-
-def lookup(b: Builder, table: Sequence[float], index: Value) -> Real:
-    """The numbers of `table`, 16 of them, at the four low bits of the integers `index` of the same size."""
-    if not b.has_avx512:
-        place = b.and_(index, b.like(index, len(table) - 1))
-        return Real(b, _gather(b, table, place))
-    code = index.code.replace("i", "f")
-    if code == "f8":
-        low, high = b.vector(code, table[:8]), b.vector(code, table[8:])
-        name = "llvm.x86.avx512.vpermi2var.pd.512"
-        b.module.declare(name, low.type, [low.type, llvm_type("i8", 8), low.type])
-        return Real(b, _by_registers(b, lambda part: b.call(name, code, 8, [low, part, high], "found"), index))
-    whole = b.vector(code, table)
-    name = "llvm.x86.avx512.permvar.sf.512"
-    b.module.declare(name, whole.type, [whole.type, llvm_type("i4", 16)])
-    return Real(b, _by_registers(b, lambda part: b.call(name, code, 16, [whole, part], "found"), index))
-
-
-def scaled(y: Real, shifted: Real, by: int = 0) -> Real:
-    """y * 2**k, rounded once: k = floor(shifted - magic_step) + by, 1/2 < |y| < 4.
-
-    -1088 <= k <= 1025 for float64, -158 <= k <= 129 for float32.
-    """
-    b, form = y.b, format_of(y)
-    n = shifted - (form.magic_step - by)
-    if b.has_avx512:
-        return _scalef(y, n)
-    # Two factors, both of them normal numbers, also where the result is subnormal or 2**n would overflow alone.
-    negative = n < 0.0
-    up = 64 if form.code == "f8" else 32
-    bits = (shifted + negative.pick(float(by + form.bias + up), float(by + form.bias - 1), form.code)).bits()
-    exponent = b.and_(
-        b.binary("shl", bits, b.like(bits, form.fraction_bits - 4)), b.like(bits, -(1 << form.fraction_bits))
-    )
-    return y * Real(b, b.bitcast(exponent, form.code)) * negative.pick(2.0**-up, 2.0, form.code)
-
-
-def _scalef(y: Real, n: Real) -> Real:
-    b, code = y.b, y.v.code
-    lanes = _REGISTER_BYTES // itemsize(code)
-    vector = llvm_type(code, lanes)
-    name, mask = (
-        ("llvm.x86.avx512.mask.scalef.pd.512", "i1") if code == "f8" else ("llvm.x86.avx512.mask.scalef.ps.512", "i2")
-    )
-    b.module.declare(name, vector, [vector, vector, vector, llvm_type(mask, 1), "i32"])
-
-    def scale(part: Value, exponent: Value) -> Value:
-        current_rounding = Value("4", "i4", 1)
-        rest = [Value("poison", code, lanes), Value("-1", mask, 1), current_rounding]
-        return b.call(name, code, lanes, [part, exponent, *rest], "scaled")
-
-    return Real(b, _by_registers(b, scale, y.v, n.v))
-
-
-def _by_registers(b: Builder, call: Callable[..., Value], *arguments: Value) -> Value:
-    """`call` on whole registers, whatever the number of lanes."""
-    lanes, whole = arguments[0].lanes, _REGISTER_BYTES // itemsize(arguments[0].code)
-    if lanes == whole:
-        return call(*arguments)
-    if lanes < whole:
-        return _narrowed(b, call(*(_widened(b, a, whole) for a in arguments)), lanes)
-    parts = []
-    for start in range(0, lanes, whole):
-        parts.append(call(*(b.shuffle(a, None, range(start, start + whole)) for a in arguments)))
-    while len(parts) > 1:
-        both = range(2 * parts[0].lanes)
-        parts = [b.shuffle(first, second, both) for first, second in zip(parts[::2], parts[1::2], strict=True)]
-    return parts[0]
-
-
-def _widened(b: Builder, a: Value, lanes: int) -> Value:
-    """The lanes over and over: what is computed of the others must raise nothing of its own."""
-    return b.splat(a, lanes) if a.lanes == 1 else b.shuffle(a, None, [i % a.lanes for i in range(lanes)])
-
-
-def _narrowed(b: Builder, a: Value, lanes: int) -> Value:
-    return b.extract(a, 0) if lanes == 1 else b.shuffle(a, None, range(lanes))
-
-
-def _gather(b: Builder, table: Sequence[float], place: Value) -> Value:
-    lanes, code = place.lanes, place.code.replace("i", "f")
-    element, symbol = llvm_type(code, 1), _in_memory(b, table, code)
-    at = "%" + b.fresh("table_entry")
-    if lanes == 1:
-        b.line(f"{at} = getelementptr {element}, ptr @{symbol}, {place}")
-        return b.emit(f"load {element}, ptr {at}", code, 1, "found")
-    vector = llvm_type(code, lanes)
-    size = itemsize(code)
-    name = f"llvm.masked.gather.v{lanes}f{8 * size}.v{lanes}p0"
-    b.module.declare(name, vector, [f"<{lanes} x ptr>", "i32", llvm_type("b1", lanes), vector])
-    b.line(f"{at} = getelementptr {element}, ptr @{symbol}, {place}")
-    everywhere = b.const("b1", True, lanes)
-    arguments = f"<{lanes} x ptr> {at}, i32 {size}, {everywhere}, {vector} poison"
-    return b.emit(f"call {vector} @{name}({arguments})", code, lanes, "found")
-
-
-def _in_memory(b: Builder, table: Sequence[float], code: str) -> str:
-    """The symbol of the table, defined once in the module."""
-    words = [literal(code, number) for number in table]
-    name = f"table.{code}.{words[1].removeprefix('0x')}.{words[3].removeprefix('0x')}"
-    numbers = ", ".join(f"{llvm_type(code, 1)} {word}" for word in words)
-    b.module.define(
-        name, f"@{name} = private unnamed_addr constant [{len(table)} x {llvm_type(code, 1)}] [{numbers}], align 64"
-    )
-    return name
+# 2**(j/16) rounded, and what that leaves out, divided by it.
+POWERS = (
+    1.0,
+    1.0442737824274138,
+    1.0905077326652577,
+    1.1387886347566916,
+    1.189207115002721,
+    1.241857812073484,
+    1.2968395546510096,
+    1.3542555469368927,
+    1.4142135623730951,
+    1.4768261459394993,
+    1.5422108254079407,
+    1.6104903319492543,
+    1.681792830507429,
+    1.7562521603732995,
+    1.8340080864093424,
+    1.9152065613971474,
+)
+POWERS_REST = (
+    0.0,
+    8.189317638195515e-17,
+    -2.7939114859515733e-17,
+    7.826573258636076e-17,
+    3.3484623336251524e-17,
+    3.750854201303127e-17,
+    1.9572585293112036e-17,
+    5.68648095791174e-17,
+    -6.835808657661922e-17,
+    -2.3591094770850053e-17,
+    5.1548301170786783e-17,
+    1.5341410053603723e-17,
+    4.875160526227062e-17,
+    1.685487290628973e-17,
+    1.790126907604513e-17,
+    -5.545065618639427e-17,
+)
+POWERS_FLOAT = (
+    1.0,
+    1.0442737340927124,
+    1.0905077457427979,
+    1.1387885808944702,
+    1.1892070770263672,
+    1.2418577671051025,
+    1.2968395948410034,
+    1.3542555570602417,
+    1.4142135381698608,
+    1.4768261909484863,
+    1.5422108173370361,
+    1.610490322113037,
+    1.6817928552627563,
+    1.7562521696090698,
+    1.8340080976486206,
+    1.9152065515518188,
+)
+POWERS_REST_FLOAT = (
+    0.0,
+    4.6285471455576044e-08,
+    -1.199215748926008e-08,
+    4.7297824323777604e-08,
+    3.1934181521364735e-08,
+    3.621057231839586e-08,
+    -3.0990719324108795e-08,
+    -7.475213337215791e-09,
+    1.7114270889351246e-08,
+    -3.047683350132502e-08,
+    5.233334210430485e-09,
+    6.10759176566944e-09,
+    -1.4719605090363075e-08,
+    -5.258795177098818e-09,
+    -6.128259677495862e-09,
+    5.140609271592211e-09,
+)
+# A number r near 1/m for m in each sixteenth of [0.697265625, 1.39453125): 1 around 1, of so few bits that r m - 1 is
+# exact.
+INVERSES = (
+    1.40625,
+    1.34375,
+    1.28125,
+    1.25,
+    1.1875,
+    1.15625,
+    1.125,
+    1.0625,
+    1.03125,
+    1.0,
+    0.96875,
+    0.90625,
+    0.84375,
+    0.8125,
+    0.765625,
+    0.734375,
+)
+# -log(r), -log2(r), -log10(r): so few bits that sums with multiples of the logarithm of 2 are exact, and the rest.
+LOGS = (
+    -0.34092658697068146,
+    -0.2954642128938758,
+    -0.2478361639045943,
+    -0.22314355131425145,
+    -0.17185025692674571,
+    -0.14518200984457508,
+    -0.11778303565643,
+    -0.06062462181648698,
+    -0.03077165866670839,
+    0.0,
+    0.03174869831468641,
+    0.09844007281321865,
+    0.16989903679541385,
+    0.20763936477828793,
+    0.2670627852489815,
+    0.30873548164959175,
+)
+LOGS_REST = (
+    8.82452633212564e-14,
+    3.993416384387844e-14,
+    1.3029797173308663e-14,
+    4.169796584527195e-14,
+    8.649239607212071e-14,
+    7.718001336828099e-14,
+    4.654729747598445e-14,
+    5.213620639136504e-14,
+    -4.529814257790929e-14,
+    0.0,
+    -1.0610652735224087e-13,
+    3.3871241029241416e-14,
+    -1.6376276414097503e-14,
+    -4.3425422595242564e-14,
+    6.371947269815667e-14,
+    2.1522127491642888e-14,
+)
+LOGS2 = (
+    -0.49185309632957797,
+    -0.4262647547020606,
+    -0.3575520046179008,
+    -0.32192809488697094,
+    -0.24792751344375574,
+    -0.20945336562908778,
+    -0.16992500144260703,
+    -0.0874628412502716,
+    -0.04439411935800308,
+    0.0,
+    0.04580368961342174,
+    0.1420190048720542,
+    0.24511249783608946,
+    0.29956028185915784,
+    0.3852901558848316,
+    0.4454111483219094,
+)
+LOGS2_REST = (
+    -9.67451159139632e-14,
+    -3.733907276649932e-14,
+    -1.82872716976671e-13,
+    -3.914087556296025e-13,
+    1.7024883460791358e-13,
+    1.3800246976244608e-13,
+    2.9466363971563933e-13,
+    -6.781363655020842e-14,
+    -4.5035636491329477e-13,
+    0.0,
+    -2.9694741952048217e-13,
+    3.736684162192024e-13,
+    4.4199545957345896e-13,
+    -2.500001867992647e-13,
+    -3.983479855974919e-14,
+    4.532053086411405e-13,
+)
+LOGS10 = (
+    -0.1480625354552103,
+    -0.12831847726010892,
+    -0.1076338783996107,
+    -0.09691001300780044,
+    -0.07463361829650239,
+    -0.06305174574754346,
+    -0.051152522447409865,
+    -0.026328938722144812,
+    -0.01336396155784314,
+    0.0,
+    0.013788284485599434,
+    0.042751980420689506,
+    0.07378621416137321,
+    0.09017663034865109,
+    0.1159838939556721,
+    0.1340821160483756,
+)
+LOGS10_REST = (
+    -2.2739429762340136e-13,
+    4.2837040915790654e-13,
+    -2.1882440855494843e-13,
+    -2.5597032951171317e-13,
+    -4.017898049655052e-13,
+    4.5444320935786833e-13,
+    2.857603188831182e-14,
+    -2.043353397095547e-13,
+    -1.3836165009306655e-13,
+    0.0,
+    3.38628644177512e-14,
+    2.603827452530852e-13,
+    -4.5454502463928193e-13,
+    4.3692380556874144e-13,
+    -2.985917253309722e-13,
+    -2.0590339394156393e-13,
+)
+LOGS_FLOAT = (
+    -0.340911865234375,
+    -0.29547119140625,
+    -0.247833251953125,
+    -0.22314453125,
+    -0.171844482421875,
+    -0.145172119140625,
+    -0.1177978515625,
+    -0.060638427734375,
+    -0.03076171875,
+    0.0,
+    0.03173828125,
+    0.09844970703125,
+    0.169891357421875,
+    0.2076416015625,
+    0.267059326171875,
+    0.308746337890625,
+)
+LOGS_REST_FLOAT = (
+    -1.4721736079081893e-05,
+    6.9785123741894495e-06,
+    -2.9119514692865778e-06,
+    9.799357485462679e-07,
+    -5.774504643341061e-06,
+    -9.890703950077295e-06,
+    1.4815906069998164e-05,
+    1.3805917660647538e-05,
+    -9.939916708390228e-06,
+    0.0,
+    1.041706491378136e-05,
+    -9.634218258725014e-06,
+    7.679373084101826e-06,
+    -2.236784212072962e-06,
+    3.45907710652682e-06,
+    -1.085624080587877e-05,
+)
+LOGS2_FLOAT = (
+    -0.491851806640625,
+    -0.42626953125,
+    -0.3575439453125,
+    -0.321929931640625,
+    -0.2479248046875,
+    -0.209442138671875,
+    -0.169921875,
+    -0.08746337890625,
+    -0.044403076171875,
+    0.0,
+    0.045806884765625,
+    0.14202880859375,
+    0.2451171875,
+    0.299560546875,
+    0.385284423828125,
+    0.445404052734375,
+)
+LOGS2_REST_FLOAT = (
+    -1.2896890666524996e-06,
+    4.776547939400189e-06,
+    -8.059305400820449e-06,
+    1.8367533130003721e-06,
+    -2.7087560283689527e-06,
+    -1.1226957212784328e-05,
+    -3.1264423796528718e-06,
+    5.376559215619636e-07,
+    8.956813871918712e-06,
+    0.0,
+    -3.195152430635062e-06,
+    -9.803721695789136e-06,
+    -4.68966345579247e-06,
+    -2.650160979555949e-07,
+    5.732056706619915e-06,
+    7.0955879891698714e-06,
+)
+LOGS10_FLOAT = (
+    -0.1480560302734375,
+    -0.1283111572265625,
+    -0.107635498046875,
+    -0.0969085693359375,
+    -0.0746307373046875,
+    -0.06304931640625,
+    -0.0511474609375,
+    -0.0263214111328125,
+    -0.01336669921875,
+    0.0,
+    0.0137939453125,
+    0.042755126953125,
+    0.07379150390625,
+    0.090179443359375,
+    0.1159820556640625,
+    0.1340789794921875,
+)
+LOGS10_REST_FLOAT = (
+    -6.505182227556361e-06,
+    -7.320033091673395e-06,
+    1.6196470369322924e-06,
+    -1.4436720903177047e-06,
+    -2.8809922696382273e-06,
+    -2.4293408387165982e-06,
+    -5.061509909864981e-06,
+    -7.5275893323123455e-06,
+    2.737660679485998e-06,
+    0.0,
+    -5.6608269005664624e-06,
+    -3.146532208120334e-06,
+    -5.289745331538143e-06,
+    -2.8130102691648062e-06,
+    1.8382912685410702e-06,
+    3.1365559607365867e-06,
+)
+# 2**(-j/3) for j = -1, 0, 1, modulo 16.
+THIRDS = (1.0, 0.7937005259840998, *[0.0] * 13, 1.2599210498948732)
+THIRDS_FLOAT = (1.0, 0.7937005162239075, *[0.0] * 13, 1.2599210739135742)
