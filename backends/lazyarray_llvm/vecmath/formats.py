@@ -57,6 +57,8 @@ class Format:
     logs10: Row
     logs10_rest: Row
     thirds: Row
+    angles: Row
+    angles_rest: Row
     exp: Row
     exp2: Row
     expm1: Row
@@ -67,6 +69,7 @@ class Format:
     log10: Row
     asin: Row
     atan: Row
+    atan_step: Row
     cbrt_inverse: Row
     cbrt_series: Row  # of ((1 - e)**(-2/3) - 1) / e
 
@@ -120,6 +123,8 @@ DOUBLE = Format(
     logs10=tables.LOGS10,
     logs10_rest=tables.LOGS10_REST,
     thirds=tables.THIRDS,
+    angles=tables.ANGLES,
+    angles_rest=tables.ANGLES_REST,
     exp=poly.EXP_STEP,
     exp2=poly.EXP2_STEP,
     expm1=poly.EXPM1_STEP,
@@ -130,6 +135,7 @@ DOUBLE = Format(
     log10=poly.LOG10_STEP,
     asin=poly.ASIN,
     atan=poly.ATAN,
+    atan_step=poly.ATAN_STEP,
     cbrt_inverse=poly.CBRT_INVERSE,
     cbrt_series=(2.0 / 3.0, 5.0 / 9.0, 40.0 / 81.0),
 )
@@ -177,6 +183,8 @@ FLOAT = Format(
     logs10=tables.LOGS10_FLOAT,
     logs10_rest=tables.LOGS10_REST_FLOAT,
     thirds=tables.THIRDS_FLOAT,
+    angles=tables.ANGLES_FLOAT,
+    angles_rest=tables.ANGLES_REST_FLOAT,
     exp=poly.EXP_STEP_FLOAT,
     exp2=poly.EXP2_STEP_FLOAT,
     expm1=poly.EXPM1_STEP_FLOAT,
@@ -187,6 +195,7 @@ FLOAT = Format(
     log10=poly.LOG10_STEP_FLOAT,
     asin=poly.ASIN_FLOAT,
     atan=poly.ATAN_FLOAT,
+    atan_step=poly.ATAN_STEP_FLOAT,
     cbrt_inverse=poly.CBRT_INVERSE_FLOAT,
     cbrt_series=(2.0 / 3.0, 5.0 / 9.0),
 )

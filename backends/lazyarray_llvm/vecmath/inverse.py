@@ -5,7 +5,8 @@ from __future__ import annotations
 from lazyarray_llvm.vecmath import polynomial as poly
 from lazyarray_llvm.vecmath.formats import Format
 from lazyarray_llvm.vecmath.real import INF, NAN, Mask, Real, fast_two_sum, mended, polynomial, residual
-from lazyarray_llvm.vecmath.registers import format_of
+from lazyarray_llvm.vecmath.registers import format_of, lookup
+from lazyarray_llvm.vecmath.tables import TANGENTS
 
 PI = 3.141592653589793
 PI_2 = PI / 2
@@ -31,20 +32,19 @@ def _arctan_tail(t: Real, rest: Real) -> Real:
 
 
 def arctan(x: Real) -> Real:
-    form, a = format_of(x), abs(x)
-    steep = a > 1.0
-    bounded = a.at_most(2.0**60)
-    mid, n, d, d_low = _octant(steep.pick(1.0, a), steep.pick(bounded, 1.0))
-    inverse = 1.0 / d
-    quotient = n * inverse
-    rest = (residual(n, quotient, d) - quotient * d_low) * inverse
-    tail = _arctan_tail(quotient, rest)
-    # steep: pi/2 - (pi/4 + angle) or pi/2 - angle.
-    base = mid.pick(form.pi / 4, steep.pick(form.pi / 2, 0.0, form.code))
-    base_rest = mid.pick(form.pi_rest / 4, steep.pick(form.pi_rest / 2, 0.0, form.code))
-    total, low = fast_two_sum(base, steep.pick(-quotient, quotient))
-    result = total + (low + (steep.pick(-tail, tail) + base_rest))
-    return (a < form.tiny).pick(x, result.copysign(x))
+    """arctan(c) + arctan((a - c) / (1 + a c)), where a table has c near a = |x|: the quotient is at most 1/8."""
+    b, form = x.b, format_of(x)
+    # The quotient from infinity on, -1/a, is that from 2**60.
+    a = abs(x).at_most(2.0**60)
+    # The half octave that a lies in, or those next to the table's first and last.
+    bits = a.at_most(16.0).at_least(0.09375).bits()
+    place = b.binary("lshr", bits, b.like(bits, form.fraction_bits - 1))
+    tangent = lookup(b, TANGENTS, place)
+    t = (a - tangent) / a.fma(tangent, 1.0)
+    u = t * t
+    total, low = fast_two_sum(lookup(b, form.angles, place), t)
+    tail = (t * u).fma(polynomial(u, form.atan_step), lookup(b, form.angles_rest, place))
+    return (total + (low + tail)).copysign(x)
 
 
 def arctan2(y: Real, x: Real) -> Real:
