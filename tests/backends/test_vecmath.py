@@ -210,7 +210,7 @@ def test_float32_strided_over_every_pattern(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["tan", "tanh"])
 def test_float32_where_the_error_is_largest(name: str) -> None:
-    """A number and a fifth of it are added: every float32 next to pi/4 times 1, 3, 5, and where tanh changes formula."""
+    """A number and a fifth of it are added: every float32 next to pi/4 times 1, 3, 5, or where tanh changes formula."""
     for low, high in ((0.75, 0.8), (2.34, 2.37), (3.91, 3.93)) if name == "tan" else ((0.84, 0.94),):
         bits = np.array([low, high], np.float32).view(np.int32)
         x = np.arange(*bits, dtype=np.int32).view(np.float32)
