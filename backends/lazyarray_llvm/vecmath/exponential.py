@@ -43,14 +43,8 @@ def reduce(x: Real) -> tuple[Real, Real, Real]:
     return shifted, r, (-n).fma(LN2_TAIL, head - r)
 
 
-def exp_pair(r: Real, rest: Real) -> tuple[Real, Real]:
-    """exp(r + rest) as an unrounded sum, for |r| <= 0.3467."""
-    head, tail = fast_two_sum(1.0, r)
-    return head, tail + (r * r).fma(polynomial(r, poly.EXP), rest)
-
-
 def exp_fine(r: Real, rest: Real) -> tuple[Real, Real]:
-    """`exp_pair` to 2**-60, normalised."""
+    """exp(r + rest) to 2**-60, as a normalised sum, for |r| <= 0.3467."""
     u, low = two_product(r, r)
     head, first = fast_two_sum(1.0, r)
     head, second = fast_two_sum(head, u * 0.5)

@@ -5,19 +5,6 @@ above it, with the error weighted by what the surrounding formula makes of it, a
 error stated is that of the rounded row, in the function that it serves.
 """
 
-# (exp(r) - 1 - r) / r**2 on |r| <= ln(2)/2: error 2**-56.546
-EXP = (
-    0.5000000000000013,
-    0.166666666666667,
-    0.041666666666515,
-    0.008333333333307191,
-    0.001388888894713856,
-    0.00019841269917424744,
-    2.4801489802743105e-05,
-    2.7557216258595416e-06,
-    2.763133426561651e-07,
-    2.5117875522514022e-08,
-)
 # (exp(r) - 1 - r) / r**2 on |r| <= ln(2)/32: error 2**-56.247
 EXP_STEP = (
     0.5000000000000006,
