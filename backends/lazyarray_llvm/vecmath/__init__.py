@@ -108,9 +108,9 @@ def emit(name: str, b: Builder, args: Sequence[Value]) -> Value:
 def _periodic_float(name: str, x: Real) -> Real:
     if name == "tan" and x.b.has_fma:
         far = abs(x) > trigonometric.LIMIT_FLOAT
-        result = mended(
-            far, trigonometric.tan_fused(x), lambda kept: far.pick(trigonometric.tan_short(x.widen()).narrow(), kept)
-        )
+        # Zero instead, as the polynomial of a remainder that is none would overflow.
+        near = trigonometric.tan_fused(far.pick(0.0, x))
+        result = mended(far, near, lambda kept: far.pick(trigonometric.tan_short(x.widen()).narrow(), kept))
     else:
         result = _SHORT[name](x.widen()).narrow()
     return rarely(abs(x) > trigonometric.limit_short(x), result, name, [x])
