@@ -105,27 +105,22 @@ def _sqrt_pair(head: Real, tail: Real) -> tuple[Real, Real]:
 def arcsinh(x: Real) -> Real:
     """log(a + sqrt(1 + a**2)), the sum to twice the precision: for small a, what one leaves out of it."""
     form, a = format_of(x), abs(x)
-    large = a >= form.large
-    c = large.pick(1.0, a)
+    usual = a < form.large
+    c = usual.pick(a, 1.0)
     square, square_low = two_product(c, c)
     total, low = two_sum(square, Real(x.b, x.lift(1.0)))
     root, root_low = _sqrt_pair(total, low + square_low)
     u, u_low = fast_two_sum(root, c)
-    head, tail = log_of_sum(
-        large.pick(a.at_most(form.largest), u),
-        large.pick(0.0, u_low + root_low),
-        extra=large.pick(1.0, 0.0, form.code),
-    )
-    result = (a < form.tiny).pick(a, a.equals(INF).pick(INF, head + tail))
-    return (x + x).compare("uno", 0.0).pick(x, result.copysign(x))
+    head, tail = log_of_sum(u, u_low + root_low)
+    result = (a < form.tiny).pick(a, head + tail)
+    return mended(~usual, result, lambda kept: usual.pick(kept, _log_twice(a))).copysign(x)
 
 
 def arccosh(x: Real) -> Real:
     """log(x + sqrt(x**2 - 1)), the sum to twice the precision."""
     form = format_of(x)
-    large = x >= form.large
-    usual = x >= 1.0
-    c = (usual & (x < form.large)).pick(x, 2.0)
+    usual = (x >= 1.0) & (x < form.large)
+    c = usual.pick(x, 2.0)
     square, square_low = two_product(c, c)
     total, low = fast_two_sum(square, Real(x.b, x.lift(-1.0)))
     # Next to one the square's last digits are many of the difference's.
@@ -133,13 +128,16 @@ def arccosh(x: Real) -> Real:
     positive = total > 0.0
     root, root_low = _sqrt_pair(positive.pick(total, 1.0), low)
     u, u_low = fast_two_sum(c, root)
-    head, tail = log_of_sum(
-        large.pick(x.at_most(form.largest), u),
-        large.pick(0.0, u_low + root_low),
-        extra=large.pick(1.0, 0.0, form.code),
-    )
+    head, tail = log_of_sum(u, u_low + root_low)
     result = positive.pick(head + tail, 0.0)
-    return mended(~(usual & (x < INF)), result, lambda kept: _below_one(x, kept))
+    return mended(~usual, result, lambda kept: _below_one(x, usual.pick(kept, _log_twice(x))))
+
+
+def _log_twice(a: Real) -> Real:
+    """log(2 a), of numbers that one does not count beside; infinity and nan stay."""
+    finite = (a >= 1.0) & (a < INF)
+    head, tail = log_of_sum(finite.pick(a, 1.0), Real(a.b, a.lift(0.0)), extra=Real(a.b, a.lift(1.0)))
+    return finite.pick(head + tail, a)
 
 
 def _below_one(x: Real, kept: Real) -> Real:
