@@ -76,6 +76,11 @@ class Host(NamedTuple):
     triple: str
     has_fma: bool
 
+    @property
+    def has_avx512(self) -> bool:
+        """Whether code may use AVX-512's F, VL and DQ, without which vectors are narrower."""
+        return self.vector_bytes == 64
+
 
 @dataclass(slots=True)
 class Counters:

@@ -71,9 +71,11 @@ class _Loop:
         self.op = op
         self.codes = codes  # of the arguments, then of the result
         widest = max(itemsize(COMPLEX_PARTS.get(code, code)) for code in codes)
-        self.lanes = lanes or max(at.vector_bytes // widest, 1)
-        self.b = Builder(module, has_fma=at.has_fma)
-        self.checked = op in OPS and OPS[op].transcendental
+        self.checked = op in OPS and OPS[op].transcendental and codes[-1][0] in "fc"
+        # Two vectors of a long chain of instructions overlap in more of their latencies than the CPU's window sees.
+        vectors = 2 if self.checked and codes[-1] in ("f4", "f8") else 1
+        self.lanes = lanes or max(vectors * at.vector_bytes // widest, 1)
+        self.b = Builder(module, has_fma=at.has_fma, has_avx512=at.has_avx512)
 
     def text(self, symbol: str) -> str:
         self._entry()
@@ -222,18 +224,83 @@ class _Loop:
 
     # -- the loop ----------------------------------------------------------------------------------------
     def _chunks(self) -> None:
+        """One body for all chunks, with two ways into it: operands where they lie, or staged in buffers.
+
+        Whether all operands are read and written in place is known before the loop, so that a turn of the
+        usual loop is a comparison, the loads, the body, and the steps of its pointers.
+        """
         b = self.b
         out = len(self.codes) - 1
-        before, head, done = b.block, b.fresh("head"), b.fresh("done")
+        first, strides, in_place = self._places()
+        before, head, staging, body, latch = b.block, *map(b.fresh, ("head", "staging", "body", "latch"))
+        done, following = b.fresh("done"), "%" + b.fresh("i.next")
         b.jump(head)
         b.start(head)
-        following, latch = "%" + b.fresh("i.next"), b.fresh("latch")
         i = self._integer(f"phi i64 [ 0, %{before} ], [ {following}, %{latch} ]", "i")
+        here = [
+            self._pointer(f"phi ptr [ {pointer}, %{before} ], [ %here.{k}.next, %{latch} ]", "here")
+            for k, pointer in enumerate(first)
+        ]
+        left = b.sub(self.size, i)
+        direct = b.and_(in_place, b.compare("sge", left, b.like(left, self.lanes)))
+        b.branch(direct, body, staging)
+        b.start(staging)
+        count = b.intrinsic("smin", [left, self.chunk])
+        sources, target, behind = self._staged(i, count)
+        staged = b.block
+        b.jump(body)
+        b.start(body)
+        places = [
+            self._pointer(f"phi ptr [ {where}, %{head} ], [ {source}, %{staged} ]", "place")
+            for where, source in zip(here, [*sources, target], strict=True)
+        ]
+        taken = b.phi("i8", 1, [(b.const("i8", self.lanes, 1), head), (count, staged)], "count")
+        in_buffer = b.phi("b1", 1, [(b.const("b1", False, 1), head), (behind, staged)], "in_buffer")
+        args = [self._load(place, code) for place, code in zip(places[:out], self.codes[:out], strict=True)]
+        result = lower(b, self.op, args, self.codes[out])
+        self._store(result, places[out])
         if self.checked:
-            self.flags.open(before, latch, self.lanes)
-        count = b.intrinsic("smin", [b.sub(self.size, i), self.chunk])
+            self.flags.collect(self.op, args, result)
+        self._when(in_buffer, lambda: self._unstage(out, self._at(self.bases[out], b.mul(i, self.steps[out])), taken))
+        b.jump(latch)
+        b.start(latch)
+        for k, (pointer, stride) in enumerate(zip(here, strides, strict=True)):
+            b.line(f"%here.{k}.next = getelementptr i8, ptr {pointer}, i64 {stride.ref}")
+        b.line(f"{following} = add i64 {i.ref}, {taken.ref}")
+        b.branch(b.compare("slt", Value(following, "i8", 1), self.size), head, done)
+        b.start(done)
+        if self.checked:
+            self.flags.close()
+        b.line("ret void")
+
+    def _places(self) -> tuple[list[str], list[Value], Value]:
+        """Where the loop begins in each operand, how far a chunk takes it, and whether all are used in place."""
+        b = self.b
+        in_place = self.whole
+        first, strides = [], []
+        for k, code in enumerate(self.codes):
+            span = b.const("i8", self.lanes * itemsize(code), 1)
+            usable = self.contiguous[k]
+            if k < len(self.constant):
+                fixed = self.constant[k]
+                usable = b.or_(usable, fixed)
+                span = b.select(fixed, b.like(span, 0), span)
+                first.append(self._pointer(f"select {fixed}, ptr {self.buffers[k]}, ptr {self.bases[k]}", "first"))
+            else:
+                first.append(self.bases[k])
+            strides.append(span)
+            in_place = b.and_(in_place, usable)
+        return first, strides, in_place
+
+    def _staged(self, i: Value, count: Value) -> tuple[list[str], str, Value]:
+        """Fills buffers with a chunk of the operands that are not usable in place, or are used up with it.
+
+        The sources to load from, the target to store to, and whether that is the buffer.
+        """
+        b = self.b
+        out = len(self.codes) - 1
         full = b.and_(b.compare("eq", count, b.const("i8", self.lanes, 1)), self.whole)
-        args = []
+        sources = []
         for k in range(out):
             here = self._at(self.bases[k], b.mul(i, self.steps[k]))
             direct = b.and_(full, self.contiguous[k])
@@ -241,24 +308,11 @@ class _Loop:
                 b.not_(b.or_(direct, self.constant[k])),
                 lambda k=k, here=here: self._stage(k, here, count),
             )
-            pointer = self._pointer(f"select i1 {direct.ref}, ptr {here}, ptr {self.buffers[k]}", "source")
-            args.append(self._load(pointer, self.codes[k]))
-        result = lower(b, self.op, args, self.codes[out])
-        if self.checked:
-            self.flags.collect(self.op, args, result)
+            sources.append(self._pointer(f"select i1 {direct.ref}, ptr {here}, ptr {self.buffers[k]}", "source"))
         here = self._at(self.bases[out], b.mul(i, self.steps[out]))
         direct = b.and_(full, self.contiguous[out])
         target = self._pointer(f"select i1 {direct.ref}, ptr {here}, ptr {self.buffers[out]}", "target")
-        self._store(result, target)
-        self._when(b.not_(direct), lambda: self._unstage(out, here, count))
-        b.jump(latch)
-        b.start(latch)
-        b.line(f"{following} = add i64 {i.ref}, {count.ref}")
-        b.branch(b.compare("slt", Value(following, "i8", 1), self.size), head, done)
-        b.start(done)
-        if self.checked:
-            self.flags.close()
-        b.line("ret void")
+        return sources, target, b.not_(direct)
 
 
 class _Flags:
@@ -271,7 +325,8 @@ class _Flags:
 
     def __init__(self, b: Builder) -> None:
         self.b = b
-        self.seen: dict[str, Value] = {}
+        b.line("%raised = alloca i32")
+        b.line("store i32 0, ptr %raised")
         if _X86:
             b.line("%status.slot = alloca i32")
             b.module.declare("llvm.x86.sse.stmxcsr", "void", ["ptr"])
@@ -284,17 +339,38 @@ class _Flags:
             b.module.declare("feraiseexcept", "i32", ["i32"])
             b.line(f"%status = call i32 @fetestexcept(i32 {_ALL_FLAGS})")
 
-    def open(self, before: str, latch: str, lanes: int) -> None:
-        """What happened so far in each lane, carried around the loop.
-
-        As masks: a scalar would tie each turn's addresses to the turn before through x86's partial registers.
-        """
-        none = self.b.const("b1", False, lanes).ref
-        self.seen = {name: Value(f"%seen.{name}", "b1", lanes) for name in ("invalid", "pole", "overflow")}
-        for mask in self.seen.values():
-            self.b.line(f"{mask.ref} = phi {mask.type} [ {none}, %{before} ], [ {mask.ref}.next, %{latch} ]")
-
     def collect(self, op: str, args: Sequence[AnyValue], result: AnyValue) -> None:
+        """Notes what a chunk raised, if any of its results is not finite.
+
+        The causes are told apart behind a branch: to carry them around the loop, lane by lane, took a quarter
+        of the time of `exp`.
+        """
+        b = self.b
+        parts = [result.re, result.im] if isinstance(result, Complex) else [result]
+        odd = self._not_finite(parts[0])
+        for part in parts[1:]:
+            odd = b.or_(odd, self._not_finite(part))
+        rare, after = b.fresh("rare"), b.fresh("after")
+        b.branch(b.any(odd), rare, after)
+        b.start(rare)
+        raised = b.emit("load i32, ptr %raised", "u4", 1, "raised.before")
+        for flag, mask in self._causes(op, args, result).items():
+            raised = b.or_(raised, b.select(b.any(mask), b.like(raised, flag), b.like(raised, 0)))
+        b.line(f"store {raised}, ptr %raised")
+        b.jump(after)
+        b.start(after)
+
+    def _not_finite(self, part: Value) -> Value:
+        """As integers, which need no second comparison for NaN."""
+        b = self.b
+        infinity = {"f2": 0x7C00, "f4": 0x7F800000, "f8": 0x7FF0000000000000}[part.code]
+        bits = b.bitcast(part, part.code.replace("f", "u"))
+        return b.compare(
+            "uge", b.and_(bits, b.like(bits, (1 << (8 * itemsize(part.code) - 1)) - 1)), b.like(bits, infinity)
+        )
+
+    def _causes(self, op: str, args: Sequence[AnyValue], result: AnyValue) -> dict[int, Value]:
+        """Per flag: the lanes that raise it."""
         b = self.b
         nan, infinite = self._any(isnan, [result]), self._any(isinf, [result])
         limit = b.and_(infinite, b.not_(self._any(isinf, args)))
@@ -304,13 +380,11 @@ class _Flags:
             pole = b.not_(truth(b, args[0]))
         # NumPy's loops of these compare before they compute, which raises the flag for NaN arguments too.
         compares = op.startswith("logaddexp") or (pole_of_zero and isinstance(result, Complex))
-        now = {
-            "invalid": nan if compares else b.and_(nan, b.not_(self._any(isnan, args))),
-            "pole": b.and_(limit, pole),
-            "overflow": b.and_(limit, b.not_(pole)),
+        return {
+            _INVALID: nan if compares else b.and_(nan, b.not_(self._any(isnan, args))),
+            _DIVIDE: b.and_(limit, pole),
+            _OVERFLOW: b.and_(limit, b.not_(pole)),
         }
-        for name, mask in self.seen.items():
-            b.line(f"{mask.ref}.next = or {mask.type} {mask.ref}, {now[name].ref}")
 
     def _any(self, test: Any, values: Sequence[AnyValue]) -> Value:
         """Per lane: is it true of any part of any value."""
@@ -324,10 +398,7 @@ class _Flags:
 
     def close(self) -> None:
         b = self.b
-        end = Value("%status", "u4", 1)
-        for name, flag in (("invalid", _INVALID), ("pole", _DIVIDE), ("overflow", _OVERFLOW)):
-            happened = b.any(Value(f"{self.seen[name].ref}.next", "b1", self.seen[name].lanes))
-            end = b.or_(end, b.select(happened, b.like(end, flag), b.like(end, 0)))
+        end = b.or_(Value("%status", "u4", 1), b.emit("load i32, ptr %raised", "u4", 1, "raised.all"))
         if _X86:
             b.line(f"store {end}, ptr %status.slot")
             b.line("call void @llvm.x86.sse.ldmxcsr(ptr %status.slot)")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from lazyarray_llvm.builder import Builder, Value
 from lazyarray_llvm.vecmath import exponential, hyperbolic, inverse, logarithm, power, trigonometric
-from lazyarray_llvm.vecmath.real import Real, rarely
+from lazyarray_llvm.vecmath.real import Real, mended, rarely
 
 _DOUBLE: dict[str, Callable[..., Real]] = {
     "exp": exponential.exp,
@@ -67,43 +67,30 @@ _SHORT: dict[str, Callable[..., Real]] = {
     "logaddexp": logarithm.logaddexp,
     "logaddexp2": logarithm.logaddexp2,
 }
-# float32 in float32, for hosts with FMA: exhaustively measured to stay within 1 ULP.
-_FUSED: dict[str, Callable[[Real], Real]] = {
-    "exp": exponential.exp_fused,
-    "exp2": exponential.exp2_fused,
-    "log": logarithm.log_fused,
+# float32 in float32, mostly by the formulas of float64, on hosts with FMA.
+_FUSED: dict[str, Callable[..., Real]] = {
+    "exp": exponential.exp,
+    "exp2": exponential.exp2,
+    "expm1": exponential.expm1,
+    "log": logarithm.log,
+    "log2": logarithm.log2,
+    "log10": logarithm.log10,
+    "log1p": logarithm.log1p,
+    "sinh": hyperbolic.sinh,
+    "cosh": hyperbolic.cosh,
+    "tanh": hyperbolic.tanh_fused,
+    "arcsinh": hyperbolic.arcsinh,
+    "arccosh": hyperbolic.arccosh,
+    "arctanh": hyperbolic.arctanh,
+    "arcsin": inverse.arcsin,
+    "arccos": inverse.arccos,
+    "arctan": inverse.arctan,
+    "arctan2": inverse.arctan2,
+    "cbrt": power.cbrt,
 }
 _PERIODIC = frozenset({"sin", "cos", "tan"})
 
 NAMES: frozenset[str] = frozenset(_DOUBLE)
-# In plain vector instructions, from float64 throughput measured with AVX-512.
-COST: dict[str, int] = {
-    "exp": 30,
-    "exp2": 28,
-    "expm1": 40,
-    "log": 38,
-    "log2": 48,
-    "log10": 50,
-    "log1p": 48,
-    "sin": 36,
-    "cos": 36,
-    "tan": 58,
-    "arcsin": 42,
-    "arccos": 42,
-    "arctan": 60,
-    "arctan2": 100,
-    "sinh": 70,
-    "cosh": 55,
-    "tanh": 70,
-    "arcsinh": 135,
-    "arccosh": 130,
-    "arctanh": 80,
-    "power": 170,
-    "cbrt": 62,
-    "hypot": 38,
-    "logaddexp": 165,
-    "logaddexp2": 185,
-}
 
 
 def emit(name: str, b: Builder, args: Sequence[Value]) -> Value:
@@ -112,12 +99,18 @@ def emit(name: str, b: Builder, args: Sequence[Value]) -> Value:
     if args[0].code == "f8":
         return _DOUBLE[name](*reals).v
     if b.has_fma and name in _FUSED:
-        return _FUSED[name](reals[0]).v
+        return _FUSED[name](*reals).v
     if name in _PERIODIC:
         return _periodic_float(name, reals[0]).v
     return _SHORT[name](*(r.widen() for r in reals)).narrow().v
 
 
 def _periodic_float(name: str, x: Real) -> Real:
-    result = _SHORT[name](x.widen()).narrow()
+    if name == "tan" and x.b.has_fma:
+        far = abs(x) > trigonometric.LIMIT_FLOAT
+        # Zero instead, as the polynomial of a remainder that is none would overflow.
+        near = trigonometric.tan_fused(far.pick(0.0, x))
+        result = mended(far, near, lambda kept: far.pick(trigonometric.tan_short(x.widen()).narrow(), kept))
+    else:
+        result = _SHORT[name](x.widen()).narrow()
     return rarely(abs(x) > trigonometric.limit_short(x), result, name, [x])

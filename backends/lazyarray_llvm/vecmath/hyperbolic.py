@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lazyarray_llvm.vecmath import polynomial as poly
-from lazyarray_llvm.vecmath.exponential import exp_pair, exp_short, expm1_half_pair, expm1_short, reduce
-from lazyarray_llvm.vecmath.logarithm import log1p_pair, log1p_short
+from lazyarray_llvm.vecmath.exponential import exp_short, expm1_short, reduce_rounded, reduce_step, step_power
+from lazyarray_llvm.vecmath.logarithm import log1p_short, log_of_sum
 from lazyarray_llvm.vecmath.real import (
     INF,
     Real,
@@ -17,48 +17,83 @@ from lazyarray_llvm.vecmath.real import (
     two_product,
     two_sum,
 )
+from lazyarray_llvm.vecmath.registers import format_of, scaled
 from lazyarray_llvm.vecmath.trigonometric import divide_pairs
 
-# From here on, asinh(x) = acosh(x) = log(2 x) and 1 + x = x to a double's accuracy.
-_LARGE = 2.0**55
 
-
-def _quarter_exponentials(a: Real) -> tuple[Real, Real, Real]:
-    """(head, tail, inverse): exp(a) / 4 = head + tail and exp(-a) / 4, for 0 <= a <= 710.5."""
-    shifted, r, rest = reduce(a)
-    head, tail = exp_pair(r, rest)
-    head, tail = fast_two_sum(head, tail)
-    power = (shifted + (1023.0 - 2.0)).power_of_two()
-    head, tail = head * power, tail * power
-    inverse = 0.0625 / head
-    # 1 / (head + tail) to first order.
-    return head, tail, inverse - (inverse * inverse) * (tail * 16.0)
-
-
-def cosh(x: Real) -> Real:
-    head, tail, inverse = _quarter_exponentials(abs(x).at_most(710.5))
-    total, low = fast_two_sum(head, inverse)
-    return (total + (low + tail)) * 2.0
+def _powers(shifted: Real) -> tuple[tuple[Real, Real], tuple[Real, Real]]:
+    """2**n and 2**-n, both scaled down, each as p (1 + rest), for n = shifted - magic_step."""
+    form = format_of(shifted)
+    opposite = 2.0 * form.magic_step - shifted
+    (up, up_rest), (down, down_rest) = step_power(shifted), step_power(opposite)
+    return (scaled(up, shifted, form.scaled_by), up_rest), (scaled(down, opposite, form.scaled_by), down_rest)
 
 
 def sinh(x: Real) -> Real:
-    a = abs(x)
-    head, tail, inverse = _quarter_exponentials(a.at_most(710.5))
-    total, low = fast_two_sum(head, -inverse)
-    large = (total + (low + tail)) * 2.0
-    u = a * a
-    small = (a * u).fma(polynomial(u, poly.SINH), a)
-    return (a < 1.0).pick(small, large).copysign(x)
+    """sinh(c + r) = sinh(c) cosh(r) + cosh(c) sinh(r), c = n ln 2: exact where c = 0."""
+    form, a = format_of(x), abs(x)
+    shifted, r, rest = reduce_step(a.at_most(form.sinh_limit))
+    (up, up_rest), (down, down_rest) = _powers(shifted)
+    sine, sine_low = fast_two_sum(up, -down)
+    cosine, cosine_low = fast_two_sum(up, down)
+    sine_low = up.fma(up_rest, (-down).fma(down_rest, sine_low))
+    cosine_low = up.fma(up_rest, down.fma(down_rest, cosine_low))
+    u = r * r
+    product, product_low = two_product(cosine, r)
+    total, low = fast_two_sum(sine, product)
+    # What is left is small: the low parts, and a product with each of the polynomials.
+    low = r.fma(cosine_low, cosine.fma(r.fma(rest, rest), low + (sine_low + product_low)))
+    low = (sine * u).fma(polynomial(u, form.cosh), (product * u).fma(polynomial(u, form.sinh), low))
+    return (a < form.tiny).pick(x, ((total + low) * 2.0 ** (-1 - form.scaled_by)).copysign(x))
+
+
+def cosh(x: Real) -> Real:
+    """cosh(c + r) = cosh(c) cosh(r) + sinh(c) sinh(r), c = n ln 2."""
+    form = format_of(x)
+    shifted, r = reduce_rounded(abs(x).at_most(form.sinh_limit))
+    (up, up_rest), (down, down_rest) = _powers(shifted)
+    cosine, low = fast_two_sum(up, down)
+    u = r * r
+    odd = (r * u).fma(polynomial(u, form.sinh), r)
+    low = up.fma(up_rest, down.fma(down_rest, low))
+    low = (cosine * u).fma(polynomial(u, form.cosh), low)
+    return (cosine + (up - down).fma(odd, low)) * 2.0 ** (-1 - form.scaled_by)
 
 
 def tanh(x: Real) -> Real:
-    """expm1(2a) / (expm1(2a) + 2), all of it halved."""
-    a = abs(x).at_most(20.0)
-    head, tail = expm1_half_pair(a + a)
-    head, tail = fast_two_sum(head, tail)
-    under, under_low = two_sum(head, Real(x.b, x.lift(1.0)))
+    """expm1(2a) / (expm1(2a) + 2)."""
+    form, a = format_of(x), abs(x)
+    bounded = a.at_most(20.0)
+    shifted, r, rest = reduce_step(bounded + bounded)
+    power, power_rest = step_power(shifted)
+    power = scaled(power, shifted)
+    base, low = fast_two_sum(power, Real(x.b, x.lift(-1.0)))
+    product, product_low = two_product(power, r)
+    head, more = fast_two_sum(base, product)
+    rest = power_rest + rest
+    low = power.fma(r.fma(rest, rest), low + (more + product_low))
+    low = (product * r).fma(polynomial(r, form.expm1), low)
+    head, tail = fast_two_sum(head, low)
+    under, under_low = two_sum(head, Real(x.b, x.lift(2.0)))
     result = divide_pairs((head, tail), (under, under_low + tail))
-    return (abs(x) < 2.0**-28).pick(x, result.copysign(x))
+    return (a < form.tiny).pick(x, result.copysign(x))
+
+
+def tanh_fused(x: Real) -> Real:
+    """tanh in float32: a polynomial, or 1 - 2 / (exp(2a) + 1), which loses a fifth of an ulp where it serves."""
+    form, a = format_of(x), abs(x)
+    bounded = a.at_most(20.0)
+    shifted, r = reduce_rounded(bounded + bounded)
+    power, rest = step_power(shifted)
+    power = power.times_power_of_two(x.b.binary("ashr", shifted.bits(), x.b.like(shifted.bits(), 4)))
+    grown = (r * r).fma(polynomial(r, form.exp), r + rest)
+    under, low = fast_two_sum(power, Real(x.b, x.lift(1.0)))
+    large = 1.0 - 2.0 / (under + power.fma(grown, low))
+    u = a * a
+    # The first coefficient is added last, as in Horner's scheme: a third of an ulp less.
+    series = polynomial(u, poly.TANH_FLOAT[1:]).fma(u, poly.TANH_FLOAT[0])
+    small = (a * u).fma(series, a)
+    return (a < 0.875).pick(small, large).copysign(x)
 
 
 def _sqrt_pair(head: Real, tail: Real) -> tuple[Real, Real]:
@@ -68,49 +103,41 @@ def _sqrt_pair(head: Real, tail: Real) -> tuple[Real, Real]:
 
 
 def arcsinh(x: Real) -> Real:
-    """log1p(a + a**2 / (1 + sqrt(1 + a**2))), the argument of log1p to twice the precision."""
-    a = abs(x)
-    large = a >= _LARGE
-    c = large.pick(1.0, a)
+    """log(a + sqrt(1 + a**2)), the sum to twice the precision: for small a, what one leaves out of it."""
+    form, a = format_of(x), abs(x)
+    usual = a < form.large
+    c = usual.pick(a, 1.0)
     square, square_low = two_product(c, c)
     total, low = two_sum(square, Real(x.b, x.lift(1.0)))
     root, root_low = _sqrt_pair(total, low + square_low)
-    under = root + 1.0
-    # 1 + sqrt(1 + a**2) lies above 2 and sqrt above 1: the larger one is first.
-    under_low = ((root - under) + 1.0) + root_low
-    quotient = square / under
-    error = residual(square, quotient, under) + (square_low - quotient * under_low)
-    z, rest = two_sum(c, quotient)
-    head, tail = log1p_pair(
-        large.pick(a.at_most(1.7976931348623157e308), z),
-        large.pick(0.0, rest + error / under),
-        large.pick(1.0, 0.0),
-    )
-    result = (a < 2.0**-28).pick(a, a.equals(INF).pick(INF, head + tail))
-    return (x + x).compare("uno", 0.0).pick(x, result.copysign(x))
+    u, u_low = fast_two_sum(root, c)
+    head, tail = log_of_sum(u, u_low + root_low)
+    result = (a < form.tiny).pick(a, head + tail)
+    return mended(~usual, result, lambda kept: usual.pick(kept, _log_twice(a))).copysign(x)
 
 
 def arccosh(x: Real) -> Real:
-    """log1p(t + sqrt(t (t + 2))), t = x - 1, the argument of log1p to twice the precision."""
-    large = x >= _LARGE
-    usual = x >= 1.0
-    c = (usual & (x < _LARGE)).pick(x, 2.0)
-    t = c - 1.0
-    t_low = (c - t) - 1.0
-    # t (t + 2) = t**2 + 2 t, and t_low is not zero only from 2 on, where it counts to first order.
-    square, square_low = two_product(t, t)
-    total, low = two_sum(square, t + t)
-    low = (t + 1.0).fma(t_low + t_low, low + square_low)
+    """log(x + sqrt(x**2 - 1)), the sum to twice the precision."""
+    form = format_of(x)
+    usual = (x >= 1.0) & (x < form.large)
+    c = usual.pick(x, 2.0)
+    square, square_low = two_product(c, c)
+    total, low = fast_two_sum(square, Real(x.b, x.lift(-1.0)))
+    # Next to one the square's last digits are many of the difference's.
+    total, low = fast_two_sum(total, low + square_low)
     positive = total > 0.0
     root, root_low = _sqrt_pair(positive.pick(total, 1.0), low)
-    z, rest = two_sum(root, t)
-    head, tail = log1p_pair(
-        large.pick(x.at_most(1.7976931348623157e308), z),
-        large.pick(0.0, rest + (root_low + t_low)),
-        large.pick(1.0, 0.0),
-    )
+    u, u_low = fast_two_sum(c, root)
+    head, tail = log_of_sum(u, u_low + root_low)
     result = positive.pick(head + tail, 0.0)
-    return mended(~(usual & (x < INF)), result, lambda kept: _below_one(x, kept))
+    return mended(~usual, result, lambda kept: _below_one(x, usual.pick(kept, _log_twice(x))))
+
+
+def _log_twice(a: Real) -> Real:
+    """log(2 a), of numbers that one does not count beside; infinity and nan stay."""
+    finite = (a >= 1.0) & (a < INF)
+    head, tail = log_of_sum(finite.pick(a, 1.0), Real(a.b, a.lift(0.0)), extra=Real(a.b, a.lift(1.0)))
+    return finite.pick(head + tail, a)
 
 
 def _below_one(x: Real, kept: Real) -> Real:
@@ -119,19 +146,19 @@ def _below_one(x: Real, kept: Real) -> Real:
 
 
 def arctanh(x: Real) -> Real:
-    """log1p(2a / (1 - a)) / 2, the quotient to twice the precision."""
-    a = abs(x)
+    """log((1 + a) / (1 - a)) / 2, the quotient to twice the precision."""
+    form, a = format_of(x), abs(x)
     inside = a < 1.0
     c = inside.pick(a, 0.5)
-    under = 1.0 - c
-    under_low = (1.0 - under) - c
-    double = c + c
-    quotient = double / under
-    error = residual(double, quotient, under) - quotient * under_low
-    head, tail = log1p_pair(quotient, error / under)
+    over, over_low = fast_two_sum(1.0, c)
+    under, under_low = fast_two_sum(1.0, -c)
+    inverse = 1.0 / under
+    quotient = over * inverse
+    error = residual(over, quotient, under) + (-quotient).fma(under_low, over_low)
+    head, tail = log_of_sum(quotient, error * inverse)
     result = (head + tail) * 0.5
     result = mended(~inside, result, lambda kept: _at_least_one(a, kept))
-    return (a < 2.0**-28).pick(x, result.copysign(x))
+    return (a < form.tiny).pick(x, result.copysign(x))
 
 
 def _at_least_one(a: Real, kept: Real) -> Real:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from lazyarray_llvm.vecmath import polynomial as poly
-from lazyarray_llvm.vecmath.real import INF, NAN, Mask, Real, fast_two_sum, polynomial, residual
+from lazyarray_llvm.vecmath.formats import Format
+from lazyarray_llvm.vecmath.real import INF, NAN, Mask, Real, fast_two_sum, mended, polynomial, residual
+from lazyarray_llvm.vecmath.registers import format_of, lookup
+from lazyarray_llvm.vecmath.tables import TANGENTS
 
 PI = 3.141592653589793
-PI_REST = 1.2246467991473532e-16
 PI_2 = PI / 2
-PI_2_REST = PI_REST / 2
-PI_4 = PI / 4
-PI_4_REST = PI_REST / 4
-PI_3_4 = 2.356194490192345
-PI_3_4_REST = 9.184850993605148e-17
 
 
 def _octant(small: Real, large: Real) -> tuple[Mask, Real, Real, Real]:
@@ -31,54 +28,63 @@ def _arctan_tail(t: Real, rest: Real) -> Real:
     """arctan(t + rest) - t, |t| <= 1/2."""
     u = t * t
     # 1 - u + 3/4 u**2 is the derivative of arctan to more bits than `rest` needs.
-    return (t * u).fma(polynomial(u, poly.ATAN), rest * u.fma(u.fma(0.75, -1.0), 1.0))
+    return (t * u).fma(polynomial(u, format_of(t).atan), rest * u.fma(u.fma(0.75, -1.0), 1.0))
 
 
 def arctan(x: Real) -> Real:
-    a = abs(x)
-    steep = a > 1.0
-    bounded = a.at_most(2.0**60)
-    mid, n, d, d_low = _octant(steep.pick(1.0, a), steep.pick(bounded, 1.0))
-    inverse = 1.0 / d
-    quotient = n * inverse
-    rest = (residual(n, quotient, d) - quotient * d_low) * inverse
-    tail = _arctan_tail(quotient, rest)
-    # steep: pi/2 - (pi/4 + angle) or pi/2 - angle.
-    base = mid.pick(PI_4, steep.pick(PI_2, 0.0))
-    base_rest = mid.pick(PI_4_REST, steep.pick(PI_2_REST, 0.0))
-    total, low = fast_two_sum(base, steep.pick(-quotient, quotient))
-    result = total + (low + (steep.pick(-tail, tail) + base_rest))
-    return (a < 2.0**-28).pick(x, result.copysign(x))
+    """arctan(c) + arctan((a - c) / (1 + a c)), where a table has c near a = |x|: the quotient is at most 1/8."""
+    b, form = x.b, format_of(x)
+    # The quotient from infinity on, -1/a, is that from 2**60.
+    a = abs(x).at_most(2.0**60)
+    # The half octave that a lies in, or those next to the table's first and last.
+    bits = a.at_most(16.0).at_least(0.09375).bits()
+    place = b.binary("lshr", bits, b.like(bits, form.fraction_bits - 1))
+    tangent = lookup(b, TANGENTS, place)
+    t = (a - tangent) / a.fma(tangent, 1.0)
+    u = t * t
+    total, low = fast_two_sum(lookup(b, form.angles, place), t)
+    tail = (t * u).fma(polynomial(u, form.atan_step), lookup(b, form.angles_rest, place))
+    return (total + (low + tail)).copysign(x)
 
 
 def arctan2(y: Real, x: Real) -> Real:
-    a, c = abs(y), abs(x)
+    form, a, c = format_of(x), abs(y), abs(x)
     steep = a.above(c)
     small, large = steep.pick(c, a), steep.pick(a, c)
-    # Infinite and zero lanes get a quotient of their own: 1 (both infinite) or 0.
-    both = small.equals(INF)
-    none = large.equals(0.0) | (large.equals(INF) & (small < INF))
-    small = both.pick(1.0, none.pick(0.0, small))
-    large = (both | none).pick(1.0, large)
-    # Scaling keeps sums and the quotient's error term in range; a quotient below 2**-300 needs neither.
-    factor = (large < 2.0**-500).pick(2.0**500, (large > 2.0**900).pick(2.0**-600, 1.0))
-    mid, n, d, d_low = _octant(small * factor, large * factor)
-    far = small < large * 2.0**-300
-    quotient = far.pick(small, n) / far.pick(large, d)
-    rest = far.pick(0.0, (residual(n, quotient, d) - quotient * d_low) / d)
+    # Scaling keeps sums and the quotient's error term in range; what it rounds has a quotient of zero.
+    rare = ~((large >= form.small_divisor[0]) & (large <= form.large_divisor[0]))
+    numerator = mended(rare, small, lambda kept: _mend_quotient(small, large, form)[0])
+    divisor = mended(rare, large, lambda kept: _mend_quotient(small, large, form)[1])
+    mid, n, d, d_low = _octant(numerator, divisor)
+    quotient = n / d
+    rest = (-quotient).fma(d_low, residual(n, quotient, d)) * (1.0 / d)
+    if not x.b.has_fma:
+        # The halves of Dekker's product underflow before a fused one does; so small a quotient needs no rest.
+        rest = (abs(n) < d * 2.0**-300).pick(0.0, rest)
     tail = _arctan_tail(quotient, rest)
     left = _negative(x)
-    base = mid.pick(left.pick(PI_3_4, PI_4), steep.pick(PI_2, left.pick(PI, 0.0)))
-    base_rest = mid.pick(left.pick(PI_3_4_REST, PI_4_REST), steep.pick(PI_2_REST, left.pick(PI_REST, 0.0)))
+    parts = (form.pi, form.pi_3_4), (form.pi_rest, form.pi_3_4_rest)
+    base, base_rest = (
+        mid.pick(left.pick(three_quarters, pi / 4, form.code), steep.pick(pi / 2, left.pick(pi, 0.0, form.code)))
+        for pi, three_quarters in parts
+    )
     minus = steep ^ left
     total, low = fast_two_sum(base, minus.pick(-quotient, quotient))
-    result = total + (low + (minus.pick(-tail, tail) + base_rest))
-    return y.compare("uno", x).pick(NAN, result.copysign(y))
+    return (total + (low + (minus.pick(-tail, tail) + base_rest))).copysign(y)
+
+
+def _mend_quotient(small: Real, large: Real, form: Format) -> tuple[Real, Real]:
+    """Numbers with the same quotient that are neither tiny nor huge; 1 and 1 for infinities, 0 and 1 for zeros."""
+    both = small.equals(INF) & large.equals(INF)
+    none = (large.equals(0.0) & small.equals(0.0)) | (large.equals(INF) & (small < INF))
+    down = (large > form.large_divisor[0]).pick(form.large_divisor[1], 1.0, form.code)
+    factor = (large < form.small_divisor[0]).pick(form.small_divisor[1], down)
+    return both.pick(1.0, none.pick(0.0, small * factor)), (both | none).pick(1.0, large * factor)
 
 
 def _negative(x: Real) -> Mask:
     b = x.b
-    return Mask(b, b.compare("slt", x.bits(), b.const("i8", 0, x.v.lanes)))
+    return Mask(b, b.compare("slt", x.bits(), b.const(format_of(x).integer, 0, x.v.lanes)))
 
 
 def _arcsin_parts(x: Real) -> tuple[Mask, Real, Real]:
@@ -91,23 +97,25 @@ def _arcsin_parts(x: Real) -> tuple[Mask, Real, Real]:
     divisor = (w > 0.0).pick(root + root, 1.0)
     rest = far.pick(residual(w, root, root) / divisor, 0.0)
     t = far.pick(root, a)
-    return far, t, (t * u).fma(polynomial(u, poly.ASIN), rest)
+    return far, t, (t * u).fma(polynomial(u, format_of(x).asin), rest)
 
 
 def arcsin(x: Real) -> Real:
+    form = format_of(x)
     far, t, tail = _arcsin_parts(x)
-    base, low = fast_two_sum(PI_2, t * -2.0)
-    distant = base + (low + tail.fma(-2.0, PI_2_REST))
-    return (abs(x) < 2.0**-28).pick(x, far.pick(distant, t + tail).copysign(x))
+    base, low = fast_two_sum(form.pi / 2, t * -2.0)
+    distant = base + (low + tail.fma(-2.0, form.pi_rest / 2))
+    return (abs(x) < form.tiny).pick(x, far.pick(distant, t + tail).copysign(x))
 
 
 def arccos(x: Real) -> Real:
+    form = format_of(x)
     far, t, tail = _arcsin_parts(x)
     left = x < 0.0
     # near: pi/2 - arcsin(x); far right: 2 arcsin(t); far left: pi - 2 arcsin(t).
-    factor = far.pick(left.pick(-2.0, 2.0), left.pick(1.0, -1.0))
-    base = far.pick(left.pick(PI, 0.0), PI_2)
-    base_rest = far.pick(left.pick(PI_REST, 0.0), PI_2_REST)
+    factor = far.pick(left.pick(-2.0, 2.0, form.code), left.pick(1.0, -1.0, form.code))
+    base = far.pick(left.pick(form.pi, 0.0, form.code), form.pi / 2)
+    base_rest = far.pick(left.pick(form.pi_rest, 0.0, form.code), form.pi_rest / 2)
     total, low = fast_two_sum(base, t * factor)
     return total + (low + tail.fma(factor, base_rest))
 
@@ -127,7 +135,7 @@ def arctan2_float(y: Real, x: Real) -> Real:
     a, c = abs(y), abs(x)
     steep = a.above(c)
     small, large = steep.pick(c, a), steep.pick(a, c)
-    both = small.equals(INF)
+    both = small.equals(INF) & large.equals(INF)
     # Added to, as a choice of divisors would let LLVM divide by both, and 0 / 0 raises the invalid flag.
     divisor = both.pick(1.0, large) + large.equals(0.0).pick(1.0, 0.0)
     quotient = both.pick(1.0, small / divisor)

@@ -1,19 +1,17 @@
 """Owns log, log2, log10, log1p, logaddexp, logaddexp2.
 
-x = 2**k m with sqrt(1/2) <= m < sqrt(2); log(m) by the series of log((1+s)/(1-s)), s = f / (2 + f) for
-f = m - 1, in the arrangement of FreeBSD's e_log.c, with the two leading terms kept as a sum of two doubles.
+x = 2**k m, 0.697 < m < 1.395, and a table has a number c of few bits near 1/m, and log(c): log(x) = k log(2) - log(c) +
+log1p(c m - 1), where the subtraction is exact and a short polynomial does (P. T. P. Tang, "Table-driven implementation
+of the logarithm function in IEEE floating-point arithmetic", 1990).
 """
 
 from __future__ import annotations
 
+from lazyarray_llvm.builder import Value
 from lazyarray_llvm.vecmath import polynomial as poly
 from lazyarray_llvm.vecmath.exponential import (
     LN2,
-    LN2_FLOAT,
-    LN2_FLOAT_REST,
-    LN2_HEAD,
     LN2_REST,
-    LN2_TAIL,
     LOG2E,
     exp_fine,
     reduce,
@@ -33,41 +31,53 @@ from lazyarray_llvm.vecmath.real import (
     two_product,
     two_sum,
 )
+from lazyarray_llvm.vecmath.registers import format_of, lookup
+from lazyarray_llvm.vecmath.tables import INVERSES
 
 LOG2E_REST = 2.0355273740931033e-17
 LOG10E = 0.4342944819032518
-LOG10E_REST = 1.098319650216765e-17
-LOG10_2_HEAD = 0.30102999560767785
-LOG10_2_TAIL = 5.630334806675098e-11
-
-_BIAS = MAGIC + 1023.0
-_ONE = 1023 << 52
-_SQRT_HALF = 0x3FE6A09E667F3BCD
-_SQRT_HALF_FLOAT = 0x3F3504F3
-_FRACTION = (1 << 52) - 1
-_EXPONENT_OF_2_52 = 0x433 << 52
 
 
 def split(x: Real) -> tuple[Real, Real]:
     """(k, m) of a positive normal number: x = 2**k m, sqrt(1/2) <= m < sqrt(2)."""
-    b = x.b
-    moved = b.add(x.bits(), b.const("i8", _ONE - _SQRT_HALF, x.v.lanes))
-    # The biased exponent becomes a double under the exponent of 2**52: AVX2 has no conversion from i64.
-    biased = b.or_(b.binary("lshr", moved, b.like(moved, 52)), b.like(moved, _EXPONENT_OF_2_52))
-    k = Real(b, b.bitcast(biased, "f8")) - (2.0**52 + 1023.0)
-    fraction = b.and_(moved, b.like(moved, _FRACTION))
-    return k, Real(b, b.bitcast(b.add(fraction, b.like(moved, _SQRT_HALF)), "f8"))
+    k, m, _ = _split_at(x, format_of(x).sqrt_half)
+    return k, m
 
 
-def mantissa_terms(f: Real) -> tuple[Real, Real, Real, Real]:
-    """(head, tail, rest, s): log(1 + f) = head + (tail + rest), head + tail near f - f**2 / 2."""
-    s = f / (f + 2.0)
-    z = s * s
-    half = f * 0.5
-    square, low = two_product(f, half)
-    head = f - square
-    tail = ((f - head) - square) - low
-    return head, tail, s * z.fma(polynomial(z, poly.LOG), square), s
+def _split_at(x: Real, least: int) -> tuple[Real, Real, Value]:
+    """(k, m, bits of m less those of `least`, under the exponent): x = 2**k m, from the number of these bits on."""
+    b, form = x.b, format_of(x)
+    digits = form.fraction_bits
+    moved = b.add(x.bits(), b.const(form.integer, form.one - least, x.v.lanes))
+    # The biased exponent becomes a number under the exponent of 2**digits: AVX2 has no conversion from i64.
+    biased = b.or_(b.binary("lshr", moved, b.like(moved, digits)), b.like(moved, (form.bias + digits) << digits))
+    k = Real(b, b.bitcast(biased, form.code)) - (2.0**digits + form.bias)
+    fraction = b.and_(moved, b.like(moved, (1 << digits) - 1))
+    return k, Real(b, b.bitcast(b.add(fraction, b.like(moved, least)), form.code)), moved
+
+
+def split_step(x: Real) -> tuple[Real, Real, Real, Value]:
+    """(k, r, inverse, place): x = 2**k (1 + r) / inverse of a positive normal number, r exact, -0.0344 < r < 0.0483.
+
+    `place` is where tables hold the inverse, a number of few bits, and its logarithms.
+    """
+    b, form = x.b, format_of(x)
+    k, m, moved = _split_at(x, form.least)
+    place = b.binary("lshr", moved, b.like(moved, form.fraction_bits - 4))
+    inverse = lookup(b, INVERSES, place)
+    if b.has_fma:
+        return k, m.fma(inverse, -1.0), inverse, place
+    # The bits that the product with an inverse has room for, and the others.
+    high = m.masked(-64)
+    return k, (high * inverse - 1.0) + (m - high) * inverse, inverse, place
+
+
+def log_terms(x: Real) -> tuple[Real, Real, Real]:
+    """(c, c_rest, r): log(x) = c + c_rest + log1p(r), c a multiple of the last place of r."""
+    k, r, _, place = split_step(x)
+    form = format_of(x)
+    high, low = lookup(x.b, form.logs, place), lookup(x.b, form.logs_rest, place)
+    return k.fma(form.ln2_head, high), k.fma(form.ln2_tail, low), r
 
 
 def _mend(x: Real, result: Real, symbol: str = "") -> Real:
@@ -90,60 +100,66 @@ def _mend(x: Real, result: Real, symbol: str = "") -> Real:
 
 
 def log(x: Real) -> Real:
-    k, m = split(x)
-    head, tail, rest, _ = mantissa_terms(m - 1.0)
-    total, low = fast_two_sum(k * LN2_HEAD, head)
-    return _mend(x, total + (low + k.fma(LN2_TAIL, tail + rest)), "log")
-
-
-def _log_in_base(x: Real, factor: float, factor_rest: float) -> tuple[Real, Real, Real]:
-    """(k, head, tail): log(m) * factor = head + tail."""
-    k, m = split(x)
-    head, tail, rest, _ = mantissa_terms(m - 1.0)
-    head, tail = fast_two_sum(head, tail + rest)
-    product, low = two_product(head, factor)
-    return k, product, tail.fma(factor, head.fma(factor_rest, low))
+    base, base_rest, r = log_terms(x)
+    total, low = fast_two_sum(base, r)
+    return _mend(x, total + (r * r).fma(polynomial(r, format_of(x).log), low + base_rest), "log")
 
 
 def log2(x: Real) -> Real:
-    k, head, tail = _log_in_base(x, LOG2E, LOG2E_REST)
-    total, low = fast_two_sum(k, head)
-    return _mend(x, total + (low + tail), "log2")
+    form = format_of(x)
+    k, r, _, place = split_step(x)
+    high, low = lookup(x.b, form.logs2, place), lookup(x.b, form.logs2_rest, place)
+    product, product_low = two_product(r, form.log2e)
+    total, error = fast_two_sum(k + high, product)
+    low = r.fma(form.log2e_rest, (error + low) + product_low)
+    return _mend(x, total + (r * r).fma(polynomial(r, form.log2), low), "log2")
 
 
 def log10(x: Real) -> Real:
-    k, head, tail = _log_in_base(x, LOG10E, LOG10E_REST)
-    total, low = fast_two_sum(k * LOG10_2_HEAD, head)
-    return _mend(x, total + (low + k.fma(LOG10_2_TAIL, tail)), "log10")
+    form = format_of(x)
+    k, r, _, place = split_step(x)
+    high, low = lookup(x.b, form.logs10, place), lookup(x.b, form.logs10_rest, place)
+    product, product_low = two_product(r, form.log10e)
+    total, error = fast_two_sum(k.fma(form.log10_2_head, high), product)
+    low = r.fma(form.log10e_rest, (error + k.fma(form.log10_2_tail, low)) + product_low)
+    return _mend(x, total + (r * r).fma(polynomial(r, form.log10), low), "log10")
 
 
-def log1p_pair(z: Real, rest: Real | None = None, extra: Real | None = None) -> tuple[Real, Real]:
-    """log(1 + z + rest) + extra * ln 2 as an unrounded sum; 0 < 1 + z < inf, |rest| within an ulp of z."""
+def log_of_sum(u: Real, low: Real, *, rest: Real | None = None, extra: Real | None = None) -> tuple[Real, Real]:
+    """log(u + low + rest) + extra * ln 2 as an unrounded sum; u is normal and positive, |low| within an ulp of it.
+
+    With `rest`, what `low` leaves out, the sum is good to more than its dtype's precision.
+    """
+    form = format_of(u)
+    k, r, inverse, place = split_step(u)
+    # The bits below those of u, brought to the scale of r, times the derivative of log1p(r) to a few bits.
+    factor = ((form.magic + form.bias) - k).at_least(form.magic + 1.0).power_of_two() * inverse
+    low = low * factor
+    low = (-r).fma(low, low)
+    high, high_rest = lookup(u.b, form.logs, place), lookup(u.b, form.logs_rest, place)
+    if extra is not None:
+        k = k + extra
+    total, error = fast_two_sum(k.fma(form.ln2_head, high), r)
+    if rest is not None:
+        # For u next to one, all of it is in `low`.
+        total, more = two_sum(total, low)
+        rest = rest * factor
+        low = (-r).fma(rest, rest + more)
+    low = error + k.fma(form.ln2_tail, high_rest + low)
+    return total, (r * r).fma(polynomial(r, form.log), low)
+
+
+def log1p_pair(z: Real, rest: Real | None = None) -> tuple[Real, Real]:
+    """log(1 + z + rest) as an unrounded sum; 0 < 1 + z < inf, |rest| within an ulp of z."""
     u = z + 1.0
     # Knuth's sum, since z may be either side of one.
     part = u - z
-    low = (1.0 - part) + (z - (u - part))
-    k, m = split(u)
-    f = m - 1.0
-    # The bits below those of u, brought to the scale of m.
-    power = (_BIAS - k).at_least(MAGIC + 1.0).power_of_two()
-    low = low * power
-    head, tail, remainder, s = mantissa_terms(f)
-    # low / (1 + f), to a few bits more than it contributes.
-    slope = (s + s).fma(s - 1.0, 1.0)
-    low = low * slope
-    if extra is not None:
-        k = k + extra
-    total, error = fast_two_sum(k * LN2_HEAD, head)
-    if rest is not None:
-        # For z below an ulp of one, all of it is in `low`.
-        total, more = two_sum(total, low)
-        low = (rest * power).fma(slope, more)
-    return total, error + k.fma(LN2_TAIL, (tail + low) + remainder)
+    return log_of_sum(u, (1.0 - part) + (z - (u - part)), rest=rest)
 
 
 def log1p(x: Real) -> Real:
-    head, tail = log1p_pair(x.at_most(1.7976931348623157e308))
+    form = format_of(x)
+    head, tail = log1p_pair(x.at_most(form.largest))
 
     def mend(kept: Real) -> Real:
         edge, below = x.equals(-1.0), x < -1.0
@@ -152,7 +168,7 @@ def log1p(x: Real) -> Real:
 
     result = mended(~((x > -1.0) & (x < INF)), head + tail, mend)
     # The sum would lose the sign of zero.
-    return (abs(x) < 2.0**-54).pick(x, result)
+    return (abs(x) < form.negligible).pick(x, result)
 
 
 def log_short(x: Real) -> Real:
@@ -160,25 +176,6 @@ def log_short(x: Real) -> Real:
     k, m = split(x)
     f = m - 1.0
     return k.fma(LN2, f * polynomial(f, poly.LOG_SHORT))
-
-
-def _split_float(x: Real) -> tuple[Real, Real]:
-    """`split` for f4."""
-    b = x.b
-    moved = b.add(x.bits(), b.const("i4", (127 << 23) - _SQRT_HALF_FLOAT, x.v.lanes))
-    k = Real(b, b.convert("sitofp", b.binary("lshr", moved, b.like(moved, 23)), "f4")) - 127.0
-    fraction = b.and_(moved, b.like(moved, (1 << 23) - 1))
-    return k, Real(b, b.bitcast(b.add(fraction, b.like(moved, _SQRT_HALF_FLOAT)), "f4"))
-
-
-def log_fused(x: Real) -> Real:
-    """log of f4 in f4; needs FMA."""
-    k, m = _split_float(x)
-    f = m - 1.0
-    u = f * f
-    # f - f**2 / 2 + f**3 P(f); k times the first part of ln 2 is exact inside the FMA.
-    low = (u * f).fma(polynomial(f, poly.LOG_FLOAT), k * LN2_FLOAT_REST)
-    return _mend(x, k.fma(LN2_FLOAT, f + u.fma(-0.5, low)), "log")
 
 
 def log_float(x: Real) -> Real:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from lazyarray_llvm.vecmath import polynomial as poly
-from lazyarray_llvm.vecmath.exponential import LN2, LN2_REST, LOG2E, exp2_short, exp_pair, scale
-from lazyarray_llvm.vecmath.logarithm import LOG2E_REST, mantissa_terms, split
+from lazyarray_llvm.vecmath.exponential import exp2_step_short, reduce_step, step_power
+from lazyarray_llvm.vecmath.formats import DOUBLE, Format
+from lazyarray_llvm.vecmath.logarithm import log_terms, split, split_step
 from lazyarray_llvm.vecmath.real import (
     INF,
     MAGIC,
     NAN,
+    Mask,
     Real,
     domain_error,
     fast_two_sum,
@@ -20,51 +22,38 @@ from lazyarray_llvm.vecmath.real import (
     residual,
     two_product,
 )
+from lazyarray_llvm.vecmath.registers import format_of, lookup, scaled
 
-TWO_THIRDS = 0.6666666666666666
-TWO_THIRDS_REST = 3.700743415417188e-17
 _EXPONENT_LIMIT = 2.0**900
 
 
-def _log2_pair(k: Real, m: Real) -> tuple[Real, Real]:
-    """k + log2(m) as a sum of two doubles, to a relative error of about 2**-65."""
-    f = m - 1.0
-    under = m + 1.0
-    inverse = 1.0 / under
-    s = f * inverse
-    # `under` is 2 + f rounded.
-    s_low = (residual(f, s, under) - s * (f - (under - 2.0))) * inverse
-    z, z_low = two_product(s, s)
-    z_low = (s + s).fma(s_low, z_low)
-    # log(m) = 2s + s z (2/3 + z T(z)), all but T to twice the precision.
-    head, tail = fast_two_sum(TWO_THIRDS, z * horner(z, poly.LOG_TAIL))
-    tail = tail + TWO_THIRDS_REST
-    w, w_low = two_product(z, head)
-    w_low = z.fma(tail, z_low.fma(head, w_low))
-    v, v_low = two_product(s, w)
-    v_low = s.fma(w_low, s_low.fma(w, v_low))
-    head, tail = fast_two_sum(s + s, v)
-    tail = tail + (s_low + s_low + v_low)
-    product, low = two_product(head, LOG2E)
-    low = tail.fma(LOG2E, head.fma(LOG2E_REST, low))
-    total, error = fast_two_sum(k, product)
-    return total, error + low
+def _log_pair(x: Real) -> tuple[Real, Real]:
+    """log(x) as a sum of two doubles, to a relative error of about 2**-64."""
+    base, base_rest, r = log_terms(x)
+    head, low = fast_two_sum(base, r)
+    low = low + base_rest
+    # r**2 / 2 to twice the precision, r**3 / 3 and on, which are 2**-11 of the logarithm, to once.
+    square, square_low = two_product(r, r)
+    half = square * 0.5
+    total = head - half
+    low = (low + ((head - total) - half)) - square_low * 0.5
+    low = (r * square).fma(polynomial(r, poly.LOG_STEP_TAIL), low)
+    return fast_two_sum(total, low)
 
 
 def power(x: Real, y: Real) -> Real:
+    """exp(y log(x)), the exponent as a sum of two doubles."""
     a = abs(x)
-    k, m = split(a)
-    log_head, log_tail = _log2_pair(k, m)
+    log_head, log_tail = _log_pair(a)
     head, low = two_product(y, log_head)
     tail = y.fma(log_tail, low)
-    clamped = head.at_most(1024.0).at_least(-1080.0)
+    clamped = head.at_most(710.0).at_least(-746.0)
     tail = clamped.equals(head).pick(tail, 0.0)
-    shifted = clamped + MAGIC
-    part = clamped - (shifted - MAGIC)
-    r, rest = two_product(part, LN2)
-    rest = tail.fma(LN2, part.fma(LN2_REST, rest))
-    one, more = exp_pair(*fast_two_sum(r, rest))
-    result = scale(one + more, shifted, clamped < 0.0)
+    shifted, r, rest = reduce_step(clamped)
+    r = r + (rest + tail)
+    step, step_rest = step_power(shifted)
+    grown = (r * r).fma(polynomial(r, poly.EXP_STEP), r + step_rest)
+    result = scaled(step.fma(grown, step), shifted)
 
     def mend(kept: Real) -> Real:
         subnormal = (a < 2.0**-1022) & (a > 0.0)
@@ -95,12 +84,11 @@ def _special_powers(x: Real, y: Real, a: Real, result: Real) -> Real:
 
 def power_float(x: Real, y: Real) -> Real:
     a = abs(x)
-    k, m = split(a)
-    head, tail, rest, _ = mantissa_terms(m - 1.0)
+    k, r, _, place = split_step(a)
     # Bounded, for infinite exponents of -1.
     bounded = y.at_most(2.0**130).at_least(-(2.0**130))
-    product = bounded * (head + (tail + rest)).fma(LOG2E, k)
-    result = exp2_short(product.at_most(1000.0).at_least(-1000.0))
+    logarithm = (k + lookup(x.b, DOUBLE.logs2, place)) + r * polynomial(r, poly.LOG2_STEP_SHORT)
+    result = exp2_step_short((bounded * logarithm).at_most(1000.0).at_least(-1000.0))
     usual = (x > 0.0) & (x < INF) & (abs(y) < INF)
     return mended(~usual, result, lambda kept: _special_powers(x, y, a, kept))
 
@@ -118,19 +106,32 @@ def _cube_root_start(x: Real, coefficients: tuple[float, ...]) -> tuple[Real, Re
 
 
 def cbrt(x: Real) -> Real:
-    a = abs(x)
-    usual = (a > 0.0) & (a < INF)
-    c = usual.pick(a, 1.0)
-    small = c < 2.0**-1022
-    m, t, power_ = _cube_root_start(small.pick(c * 2.0**54, c), poly.CBRT)
-    # Newton once to a double's precision, then once more with the residual m - t**3 taken exactly.
-    inverse = 1.0 / (t * t * 3.0)
-    t = (m - t * t * t).fma(inverse, t)
-    square, square_low = two_product(t, t)
-    cube = residual(m, square, t) - square_low * t
-    t = cube.fma(inverse, t)
-    result = t * (power_ * small.pick(2.0**-18, 1.0))
-    return usual.pick(result, a).copysign(x)
+    """m s**2 for s near the inverse root, corrected by how far m s**3 is from one: no division."""
+    form, a = format_of(x), abs(x)
+    normal = (a >= form.subnormal) & (a < INF)
+    c = mended(~normal, a, lambda a: _subnormal(a, form).pick(a * 2.0**form.lift, normal.pick(a, 1.0)))
+    k, m = split(c)
+    shifted = k.fma(1.0 / 3.0, form.magic)
+    q = shifted - form.magic
+    left = (-q).fma(3.0, k).integer()
+    # Of m 2**left, 0.35 < m 2**left < 2.83.
+    start = polynomial(m, form.cbrt_inverse) * lookup(x.b, form.thirds, left)
+    m = m.times_power_of_two(left)
+    # Half the bits have an exact square, and of what m times the square is rounded by, a third is left in the root.
+    start = start.masked(-(1 << (form.fraction_bits // 2 + 1)))
+    t = m * (start * start)
+    error = residual(Real(x.b, x.lift(1.0)), t, start)
+    # (1 - error)**(-2/3) = 1 + 2/3 error + 5/9 error**2 + ...
+    series = horner(error, form.cbrt_series)
+    result = (t * error).fma(series, t).times_power_of_two(shifted.bits())
+    result = mended(
+        ~normal, result, lambda kept: _subnormal(a, form).pick(kept * 2.0 ** (-form.lift // 3), normal.pick(kept, a))
+    )
+    return result.copysign(x)
+
+
+def _subnormal(a: Real, form: Format) -> Mask:
+    return (a < form.subnormal) & (a > 0.0)
 
 
 def cbrt_float(x: Real) -> Real:

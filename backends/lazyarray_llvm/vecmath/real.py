@@ -36,7 +36,9 @@ class Mask:
         return Mask(self.b, self.b.xor(self.v, other.v))
 
     def pick(self, a: Operand, otherwise: Operand, code: str = "f8") -> Real:
-        """a in the lanes that are set, `otherwise` in the others."""
+        """a in the lanes that are set, `otherwise` in the others; `code` is the dtype where neither is a register."""
+        for choice in (a, otherwise):
+            code = choice.v.code if isinstance(choice, Real) else code
         first = a.v if isinstance(a, Real) else self.b.const(code, a, self.v.lanes)
         second = otherwise.v if isinstance(otherwise, Real) else self.b.const(code, otherwise, self.v.lanes)
         return Real(self.b, self.b.select(self.v, first, second))
@@ -137,6 +139,21 @@ class Real:
     def bits(self) -> Value:
         return self.b.bitcast(self.v, "i4" if self.v.code == "f4" else "i8")
 
+    def masked(self, mask: int) -> Real:
+        """The bits of self that are set in `mask`, as a number."""
+        bits = self.bits()
+        return Real(self.b, self.b.bitcast(self.b.and_(bits, self.b.like(bits, mask)), self.v.code))
+
+    def integer(self) -> Value:
+        """The low bits of a whole number |self| < 2**51 (f4: 2**22), in two's complement."""
+        return (self + (MAGIC_SHORT if self.v.code == "f4" else MAGIC)).bits()
+
+    def times_power_of_two(self, n: Value) -> Real:
+        """self * 2**n, where self and the result are normal numbers, by the low bits of n."""
+        b = self.b
+        moved = b.binary("shl", n, b.like(n, 23 if self.v.code == "f4" else 52))
+        return Real(b, b.bitcast(b.add(self.bits(), moved), self.v.code))
+
     def flip_sign(self, bits: Value, shift: int) -> Real:
         """Negated where bit `63 - shift` of `bits` is set; f8 only."""
         b = self.b
@@ -177,8 +194,7 @@ def polynomial(u: Real, coefficients: Sequence[float]) -> Real:
         if len(terms) > 1:
             u = u * u
     total = terms[0]
-    assert isinstance(total, Real)
-    return total
+    return total if isinstance(total, Real) else Real(u.b, u.lift(total))
 
 
 def two_sum(a: Real, c: Real) -> tuple[Real, Real]:

@@ -10,6 +10,7 @@ from lazyarray_llvm.builder import Value
 from lazyarray_llvm.vecmath import polynomial as poly
 from lazyarray_llvm.vecmath.real import (
     MAGIC,
+    MAGIC_SHORT,
     Mask,
     Real,
     fast_two_sum,
@@ -31,6 +32,9 @@ LIMIT = 2.6e7
 LIMIT_UNFUSED = 1.6e6
 # Below, float32 arguments leave at least 2**-25 of accuracy: n < 2**27, and pi is taken to 2**-107.
 LIMIT_SHORT = 2.0**28
+# For float32 in float32: 24 bits, 12 bits, which are exact in products with n < 2**12, and the rest.
+PI_2_FLOAT = (1.5707963705062866, -4.371395334601402e-08, 2.5633440682570896e-12)
+LIMIT_FLOAT = 6000.0
 
 
 def reduce(x: Real) -> tuple[Value, Real, Real]:
@@ -92,7 +96,7 @@ def divide_pairs(a: tuple[Real, Real], d: tuple[Real, Real]) -> Real:
     """(a0 + a1) / (d0 + d1), rounded nearly correctly; the pairs are normalised."""
     inverse = 1.0 / d[0]
     quotient = a[0] * inverse
-    error = residual(a[0], quotient, d[0]) + (a[1] - quotient * d[1])
+    error = residual(a[0], quotient, d[0]) + (-quotient).fma(d[1], a[1])
     return error.fma(inverse, quotient)
 
 
@@ -152,3 +156,28 @@ def tan_short(x: Real) -> Real:
     sine, cosine = r * polynomial(u, poly.SIN_SHORT), polynomial(u, poly.COS_SHORT)
     odd = _is_odd(x, shifted.bits())
     return (odd.pick(cosine, sine) / odd.pick(sine, cosine)).flip_sign(shifted.bits(), 63)
+
+
+def tan_fused(x: Real) -> Real:
+    """tan in float32, of |x| <= LIMIT_FLOAT: one polynomial to twice the precision, or minus its inverse."""
+    shifted = x.fma(TWO_OVER_PI, MAGIC_SHORT)
+    n = shifted - MAGIC_SHORT
+    # Exact: a multiple of 2**-23 that is less than one.
+    first, product = (-n).fma(PI_2_FLOAT[0], x), n * PI_2_FLOAT[1]
+    r = first - product
+    rest = (-n).fma(PI_2_FLOAT[2], (first - r) - product)
+    u = r * r
+    # The first coefficient is added last, as in Horner's scheme: a third of an ulp less.
+    series = polynomial(u, poly.TAN_FLOAT[1:]).fma(u, poly.TAN_FLOAT[0])
+    # 1 + u + u**2 is the derivative of tan to more bits than `rest` needs.
+    rest = rest.fma(u.fma(u, u), rest)
+    # What rounding takes from u counts near pi/4, where the derivative by u is some 0.6 r.
+    rest = (residual(u, r, r) * r).fma(-0.6, rest)
+    tail = (r * u).fma(series, rest)
+    head, tail = fast_two_sum(r, tail)
+    odd = _is_odd(x, shifted.bits())
+    under = odd.pick(head, 1.0)
+    inverse = 1.0 / under
+    error = (-inverse).fma(tail, residual(Real(x.b, x.lift(1.0)), inverse, under))
+    result = odd.pick(-error.fma(inverse, inverse), head + tail)
+    return x.equals(0.0).pick(x, result)

@@ -1,0 +1,125 @@
+"""Owns what AVX-512 does in one instruction and other CPUs in several: looking numbers up, scaling by powers of two.
+
+A table has 16 numbers.  float64s are two registers, of which `vpermi2pd` looks eight up at once; float32s one, of
+which `vpermps` looks sixteen up.  Elsewhere they lie in memory.  Both ways give the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from lazyarray_llvm.builder import Builder, Value, itemsize, literal, llvm_type
+from lazyarray_llvm.vecmath.formats import FORMATS, Format
+from lazyarray_llvm.vecmath.real import Real
+
+_REGISTER_BYTES = 64
+
+
+def format_of(x: Real) -> Format:
+    return FORMATS[x.v.code]
+
+
+def lookup(b: Builder, table: Sequence[float], index: Value) -> Real:
+    """The numbers of `table`, 16 of them, at the four low bits of the integers `index` of the same size."""
+    if not b.has_avx512:
+        place = b.and_(index, b.like(index, len(table) - 1))
+        return Real(b, _gather(b, table, place))
+    code = index.code.replace("i", "f")
+    if code == "f8":
+        low, high = b.vector(code, table[:8]), b.vector(code, table[8:])
+        name = "llvm.x86.avx512.vpermi2var.pd.512"
+        b.module.declare(name, low.type, [low.type, llvm_type("i8", 8), low.type])
+        return Real(b, _by_registers(b, lambda part: b.call(name, code, 8, [low, part, high], "found"), index))
+    whole = b.vector(code, table)
+    name = "llvm.x86.avx512.permvar.sf.512"
+    b.module.declare(name, whole.type, [whole.type, llvm_type("i4", 16)])
+    return Real(b, _by_registers(b, lambda part: b.call(name, code, 16, [whole, part], "found"), index))
+
+
+def scaled(y: Real, shifted: Real, by: int = 0) -> Real:
+    """y * 2**k, rounded once: k = floor(shifted - magic_step) + by, 1/2 < |y| < 4.
+
+    -1088 <= k <= 1025 for float64, -158 <= k <= 129 for float32.
+    """
+    b, form = y.b, format_of(y)
+    n = shifted - (form.magic_step - by)
+    if b.has_avx512:
+        return _scalef(y, n)
+    # Two factors, both of them normal numbers, also where the result is subnormal or 2**n would overflow alone.
+    negative = n < 0.0
+    up = 64 if form.code == "f8" else 32
+    bits = (shifted + negative.pick(float(by + form.bias + up), float(by + form.bias - 1), form.code)).bits()
+    exponent = b.and_(
+        b.binary("shl", bits, b.like(bits, form.fraction_bits - 4)), b.like(bits, -(1 << form.fraction_bits))
+    )
+    return y * Real(b, b.bitcast(exponent, form.code)) * negative.pick(2.0**-up, 2.0, form.code)
+
+
+def _scalef(y: Real, n: Real) -> Real:
+    b, code = y.b, y.v.code
+    lanes = _REGISTER_BYTES // itemsize(code)
+    vector = llvm_type(code, lanes)
+    name, mask = (
+        ("llvm.x86.avx512.mask.scalef.pd.512", "i1") if code == "f8" else ("llvm.x86.avx512.mask.scalef.ps.512", "i2")
+    )
+    b.module.declare(name, vector, [vector, vector, vector, llvm_type(mask, 1), "i32"])
+
+    def scale(part: Value, exponent: Value) -> Value:
+        current_rounding = Value("4", "i4", 1)
+        rest = [Value("poison", code, lanes), Value("-1", mask, 1), current_rounding]
+        return b.call(name, code, lanes, [part, exponent, *rest], "scaled")
+
+    return Real(b, _by_registers(b, scale, y.v, n.v))
+
+
+def _by_registers(b: Builder, call: Callable[..., Value], *arguments: Value) -> Value:
+    """`call` on whole registers, whatever the number of lanes."""
+    lanes, whole = arguments[0].lanes, _REGISTER_BYTES // itemsize(arguments[0].code)
+    if lanes == whole:
+        return call(*arguments)
+    if lanes < whole:
+        return _narrowed(b, call(*(_widened(b, a, whole) for a in arguments)), lanes)
+    parts = []
+    for start in range(0, lanes, whole):
+        parts.append(call(*(b.shuffle(a, None, range(start, start + whole)) for a in arguments)))
+    while len(parts) > 1:
+        both = range(2 * parts[0].lanes)
+        parts = [b.shuffle(first, second, both) for first, second in zip(parts[::2], parts[1::2], strict=True)]
+    return parts[0]
+
+
+def _widened(b: Builder, a: Value, lanes: int) -> Value:
+    """The lanes over and over: what is computed of the others must raise nothing of its own."""
+    return b.splat(a, lanes) if a.lanes == 1 else b.shuffle(a, None, [i % a.lanes for i in range(lanes)])
+
+
+def _narrowed(b: Builder, a: Value, lanes: int) -> Value:
+    return b.extract(a, 0) if lanes == 1 else b.shuffle(a, None, range(lanes))
+
+
+def _gather(b: Builder, table: Sequence[float], place: Value) -> Value:
+    lanes, code = place.lanes, place.code.replace("i", "f")
+    element, symbol = llvm_type(code, 1), _in_memory(b, table, code)
+    at = "%" + b.fresh("table_entry")
+    if lanes == 1:
+        b.line(f"{at} = getelementptr {element}, ptr @{symbol}, {place}")
+        return b.emit(f"load {element}, ptr {at}", code, 1, "found")
+    vector = llvm_type(code, lanes)
+    size = itemsize(code)
+    name = f"llvm.masked.gather.v{lanes}f{8 * size}.v{lanes}p0"
+    b.module.declare(name, vector, [f"<{lanes} x ptr>", "i32", llvm_type("b1", lanes), vector])
+    b.line(f"{at} = getelementptr {element}, ptr @{symbol}, {place}")
+    everywhere = b.const("b1", True, lanes)
+    arguments = f"<{lanes} x ptr> {at}, i32 {size}, {everywhere}, {vector} poison"
+    return b.emit(f"call {vector} @{name}({arguments})", code, lanes, "found")
+
+
+def _in_memory(b: Builder, table: Sequence[float], code: str) -> str:
+    """The symbol of the table, defined once in the module."""
+    words = [literal(code, number) for number in table]
+    name = f"table.{code}.{words[1].removeprefix('0x')}.{words[3].removeprefix('0x')}"
+    numbers = ", ".join(f"{llvm_type(code, 1)} {word}" for word in words)
+    b.module.define(
+        name, f"@{name} = private unnamed_addr constant [{len(table)} x {llvm_type(code, 1)}] [{numbers}], align 64"
+    )
+    return name
