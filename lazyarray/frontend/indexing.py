@@ -61,6 +61,7 @@ from lazyarray.ir import index_map
 from lazyarray.ir.index_map import IndexMap, size_of
 from lazyarray.ir.node import Key, Node, Shape, Spec
 from lazyarray.native.primitives import frame_here  # cimport
+from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.ledger import find_site, ledger
 
 _nparray: Final = np.ndarray
@@ -290,14 +291,20 @@ def _put_quickly(array: ndarray, key: Any, new: Any) -> bool:
     else:
         return False
     update = update_key(spec, region)
-    if update is not None:
-        fresh = record_node(update, (root, fresh), site)
-    elif type(fresh) is not Node:
+    if update is None and type(fresh) is not Node:
         return False
-    if array._node is not None:
-        array._node = fresh
-    else:
-        array._base.node = fresh
+    with boundary.lock:  # other threads may write other parts meanwhile
+        root = array._node
+        if root is None:
+            root = array._base.node
+            if root is None:
+                return False
+        if update is not None:
+            fresh = record_node(update, (root, fresh), site)
+        if array._node is not None:
+            array._node = fresh
+        else:
+            array._base.node = fresh
     return True
 
 

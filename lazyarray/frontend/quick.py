@@ -460,8 +460,13 @@ def in_place(op: Op, self: Fields, other: Any) -> Any:
             if base is None:
                 self._node = node
                 return self
-            if region is not None and left is not base.node:
-                node = record_node(known.update_key(base.spec, region), (base.node, node), site)
-            base.node = node
-            return self
+            if region is None or left is base.node:
+                base.node = node
+                return self
+            # Other threads may write other parts meanwhile.
+            with boundary.lock:
+                root = base.node
+                if root is not None:
+                    base.node = record_node(known.update_key(base.spec, region), (root, node), site)
+                    return self
     return op.in_place(self, other)

@@ -514,12 +514,26 @@ def test_bit_generators_are_seeded_by_arrays(name: str) -> None:
 # ---- threads
 
 
-def test_threads_write_parts_of_one_array() -> None:
+def augment(whole: Any, place: int) -> None:
+    whole[place] += 1.0
+
+
+def assign(whole: Any, place: int) -> None:
+    whole[place, :] = whole[place] + 1.0
+
+
+def assign_through_a_view(whole: Any, place: int) -> None:
+    part = whole[place]
+    part += whole[place] * 0.0 + 1.0
+
+
+@pytest.mark.parametrize("step", [augment, assign, assign_through_a_view])
+def test_threads_write_parts_of_one_array(step: Any) -> None:
     whole = lazyarray.zeros((8, 5000))
 
     def add(place: int) -> None:
         for _ in range(20):
-            whole[place] += 1.0
+            step(whole, place)
 
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
