@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyarray.config import config
-from lazyarray.frontend.array import BUILTIN, as_array, ndarray, plain, read_only, wrap
+from lazyarray.frontend.array import BUILTIN, as_array, ndarray, read_only, wrap
 from lazyarray.frontend.callables import UfuncCall
 from lazyarray.frontend.elementwise import call_numpy, eager, elementwise, export, overrides, written_through
 from lazyarray.frontend.keywords import call
@@ -194,14 +193,6 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
         return call_numpy(f"{self.__name__}.reduceat", run, (array, indices), options)
 
     def outer(self, *args: Any, **options: Any) -> Any:
-        if len(args) == 2 and not options and type(args[0]) is type(args[1]) is ndarray:
-            x: Any = args[0]._np
-            y: Any = args[1]._np
-            quick = x is not None and y is not None and self._op is not None and self._op.own is None
-            if quick and x.size * y.size < config.eager_below:
-                found = self._np.outer(x, y)
-                return plain(found) if type(found) is np.ndarray else found
-            del x, y
         from lazyarray.frontend import reduce_methods
 
         if len(args) != 2 or self.nin != 2:
