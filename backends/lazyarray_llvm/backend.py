@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
+from collections.abc import Iterable
 from operator import or_
 
 import numpy as np
@@ -14,7 +15,7 @@ from lazyarray.runtime.dump import show
 from lazyarray.runtime.ledger import ledger
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_llvm import engine, threads
-from lazyarray_llvm.launch import IDLE_BYTES, IDLE_EXTENTS, Launch, Launcher, keep, numpy_bits
+from lazyarray_llvm.launch import IDLE_BYTES, IDLE_EXTENTS, Launch, Launcher, form_of, keep, numpy_bits
 from lazyarray_llvm.lower.facts import watchable
 from lazyarray_llvm.lower.geometry import Geometry
 from lazyarray_llvm.lower.kernel import Form, cutter, functions_of, normalise
@@ -50,8 +51,7 @@ class Program:
         """The functions of one form of the kernel, compiled when first asked for."""
         found = self._addresses.get(form)
         if found is None:
-            spelled = f"{emitter_version()}|{form}|{self.kernel!r}"
-            key = name_of(spelled)
+            key = self._key(form)
             start = time.perf_counter()
             module = engine.load(key, "kernel")
             if module is None:
@@ -66,6 +66,19 @@ class Program:
             found = [module.address(name) for name in functions_of(self.kernel, form)]
             self._addresses[form] = found
         return found
+
+    def _key(self, form: Form) -> str:
+        return name_of(f"{emitter_version()}|{form}|{self.kernel!r}")
+
+    def is_missing(self, extents: tuple[int, ...]) -> bool:
+        """Whether a launch at these extents would have to compile."""
+        form = form_of(self._geometry(extents))
+        return form not in self._addresses and engine.load(self._key(form), "kernel") is None
+
+    def expect(self, extents: tuple[int, ...], threads: int) -> None:
+        """Begin to compile, on other threads, what a launch at these extents runs."""
+        form = form_of(self._geometry(extents))
+        engine.expect(self._text(form), "kernel", self._key(form), threads)
 
     def _text(self, form: Form) -> str:
         text = self._sources.get(form)
@@ -190,6 +203,22 @@ class Backend:
         if program is None:
             program = self._programs[kernel] = Program(kernel)
         return program
+
+    def foresee(self, kernels: Iterable[tuple[Kernel, tuple[int, ...]]]) -> None:
+        """Begins to compile kernels that are going to be run at these extents, if they are new and several."""
+        threads_beside = threads.get_pool().nthreads - 1
+        if threads_beside < 1:
+            return
+        missing: dict[Program, tuple[int, ...]] = {}
+        for kernel, extents in kernels:
+            program = self.compile(kernel)
+            if program not in missing and program.is_missing(extents or (1,)):
+                missing[program] = extents or (1,)
+        if len(missing) > 1:
+            start = time.perf_counter()
+            for program, extents in missing.items():
+                program.expect(extents, threads_beside)
+            ledger.emitted(time.perf_counter() - start, start)
 
     def eager_ufunc(self, op: str) -> np.ufunc | None:
         """A ufunc with the bits of compiled kernels, for the transcendental ops; for others NumPy's own has them."""

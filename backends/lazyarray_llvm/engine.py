@@ -15,7 +15,6 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,6 +22,8 @@ from lazyarray.ir.installed import HALVES_KEEP_ZERO
 from lazyarray.records import NamedTuple
 from lazyarray.runtime.cache import KernelCache
 from lazyarray_llvm import hosts, image
+from lazyarray_llvm.background import Background
+from lazyarray_llvm.codegen import EngineError, Generator, ObjectCode
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +38,7 @@ __all__ = [
     "compile_ir",
     "counters",
     "engine",
+    "expect",
     "find_symbol",
     "host",
     "load",
@@ -61,10 +63,6 @@ _COMPILER_RT = (
     "__truncdfhf2 __truncsfhf2 __extendhfsf2 __extendhfdf2 __gnu_h2f_ieee __gnu_f2h_ieee "
     "__udivti3 __divti3 __umodti3 __modti3 __multi3"
 )
-
-
-class EngineError(RuntimeError):
-    """IR that does not parse or verify, or that names a symbol nobody provides."""
 
 
 class Host(NamedTuple):
@@ -200,8 +198,8 @@ class Engine:
         self._modules: dict[str, JitModule] = {}
         self._kept: list[Any] = image.outlive([])
         self._binding: Any = None
-        self._target: Any = None
-        self._machines: dict[int, Any] = {}  # by level of code generation; used under the lock
+        self._generator: Generator | None = None
+        self._background: Background | None = None
 
     @property
     def host(self) -> Host:
@@ -247,22 +245,15 @@ class Engine:
             self._binding = binding
         return self._binding
 
-    def _start(self) -> None:
-        """Loads LLVM, for code that is not in the cache."""
-        if self._target is not None:
-            return
-        with self._lock:
-            if self._target is None:
-                self._target = self._load_binding().Target.from_triple(self.host.triple)
-
-    def _target_machine(self, level: int = 2) -> Any:
-        # The large code model that "jitdefault" means on 64 bits: the sections of a module may lie further
-        # apart than 2 GiB in a process that maps large arrays, and the small model would then link to wrong
-        # addresses. It costs nothing that could be measured in a loop with 60 vector constants.
-        at = self.host
-        return self._target.create_target_machine(
-            cpu=at.cpu, features=at.features, opt=level, codemodel="jitdefault", jit=True
-        )
+    @property
+    def generator(self) -> Generator:
+        """The code generator; loads LLVM, for code that is not in the cache."""
+        if self._generator is None:
+            with self._lock:
+                if self._generator is None:
+                    at = self.host
+                    self._generator = Generator(self._load_binding(), at)
+        return self._generator
 
     def load(self, key: str, name: str = "kernel") -> JitModule | None:
         """The module compiled under a key by this process, or by any process that shares the disk cache."""
@@ -276,8 +267,7 @@ class Engine:
         size = int.from_bytes(payload[1:5], "little")
         externals, code = payload[5 : 5 + size].decode().split(), payload[5 + size :]
         if payload[:1] == _OF_OBJECT:
-            self._start()
-            if self._unresolved(externals):
+            if self.generator.unresolved(externals):
                 return None
         elif not image.runs_here() or not all(map(find_symbol, externals)):
             return None
@@ -299,13 +289,13 @@ class Engine:
             found = self.load(key, name)
             if found is not None:
                 return found
-        self._start()
         with self._lock:
             if key is not None and key in self._modules:  # by another thread, since the look above
                 self.counters.memory_hits += 1
                 return self._modules[key]
             started = time.perf_counter()
-            code, externals = self._generate(ir_text, name, passes, level)
+            made = self._background.take(key) if self._background is not None and key is not None else None
+            code, externals = made or self._generate(ir_text, name, passes, level)
             self.counters.compiles += 1
             self.counters.compile_seconds += time.perf_counter() - started
             kind, code = _prepare(code)
@@ -317,59 +307,33 @@ class Engine:
         self.cache.store(key, kind + len(listed).to_bytes(4, "little") + listed + code)
         return module
 
+    def expect(self, ir_text: str, name: str, key: str, threads: int) -> None:
+        """Begin to compile on one of so many other threads what `compile_ir` is going to be asked for."""
+        if self._background is None:
+            with self._lock:
+                if self._background is None:
+                    self._background = Background()
+        parsed = self.generator.parse(ir_text, name)
+        self._background.submit(key, lambda: self.generator.generate(parsed), threads)
+
+    def _generate(self, ir_text: str, name: str, passes: bool = False, level: int = 2) -> ObjectCode:
+        return self.generator.generate(self.generator.parse(ir_text, name), passes, level)
+
+    def pause(self) -> None:
+        """Waits until nobody compiles; nobody begins before `resume`."""
+        self._lock.acquire()
+        if self._generator is not None:
+            self._generator.pause()
+
+    def resume(self) -> None:
+        """Ends a pause."""
+        if self._generator is not None:
+            self._generator.resume()
+        self._lock.release()
+
     def assembly(self, ir_text: str, passes: bool = False) -> str:
         """The assembler text that IR compiles to (for dumps; nothing is linked or kept)."""
-        self._start()
-        with self._lock, self._parsed(ir_text, "assembly") as module:
-            machine = self._target_machine()
-            if passes:
-                self._optimise(module, machine)
-            return str(machine.emit_assembly(module))
-
-    @contextlib.contextmanager
-    def _parsed(self, ir_text: str, name: str) -> Iterator[Any]:
-        # A context of its own: types and constants of a shared one stay for the life of the process. The
-        # module must be gone before the context is.
-        with self._binding.create_context() as context:
-            try:
-                module = self._binding.parse_assembly(ir_text, context)
-            except RuntimeError as error:
-                raise EngineError(f"module {name!r}: {error}") from None
-            with module:
-                try:
-                    module.verify()
-                except RuntimeError as error:
-                    raise EngineError(f"module {name!r}: {error}") from None
-                module.triple = self.host.triple
-                yield module
-
-    def _generate(self, ir_text: str, name: str, passes: bool, level: int = 2) -> tuple[bytes, list[str]]:
-        with self._parsed(ir_text, name) as module:
-            externals = [
-                value.name
-                for value in (*module.functions, *module.global_variables)
-                if value.is_declaration and not value.name.startswith("llvm.")
-            ]
-            missing = self._unresolved(externals)
-            if missing:  # LLVM ends the process at an unresolved symbol
-                raise EngineError(f"module {name!r} names unknown symbols: {', '.join(missing)}")
-            machine = self._machines.get(level)
-            if machine is None:
-                machine = self._machines[level] = self._target_machine(level)
-            if passes:
-                self._optimise(module, machine)
-            code: bytes = machine.emit_object(module)
-        return code, externals
-
-    def _unresolved(self, names: list[str]) -> list[str]:
-        return [name for name in names if not self._binding.address_of_symbol(name)]
-
-    def _optimise(self, module: Any, machine: Any) -> None:
-        tuning = self._binding.create_pipeline_tuning_options(speed_level=2)
-        tuning.loop_vectorization = False
-        tuning.slp_vectorization = False
-        builder = self._binding.create_pass_builder(machine, tuning)
-        builder.getModulePassManager().run(module, builder)
+        return self.generator.assembly(ir_text, passes)
 
     def _put(self, kind: bytes, code: bytes, name: str, from_disk: bool) -> JitModule:
         """Puts an image or an object file into this process."""
@@ -383,7 +347,7 @@ class Engine:
 
     def _link(self, code: bytes) -> Any:
         binding = self._binding
-        execution = binding.create_mcjit_compiler(binding.parse_assembly(""), self._target_machine())
+        execution = binding.create_mcjit_compiler(binding.parse_assembly(""), self.generator.target_machine())
         execution.add_object_file(binding.ObjectFileRef.from_data(code))
         execution.finalize_object()
         return execution
@@ -415,8 +379,7 @@ def engine() -> Engine:
             if _engine is None:
                 made = Engine()
                 if hasattr(os, "register_at_fork"):  # a child must not inherit LLVM in the middle of a compile
-                    release = made._lock.release
-                    os.register_at_fork(before=made._lock.acquire, after_in_parent=release, after_in_child=release)
+                    os.register_at_fork(before=made.pause, after_in_parent=made.resume, after_in_child=made.resume)
                 _engine = made
     return _engine
 
@@ -439,6 +402,11 @@ def load(key: str, name: str = "kernel") -> JitModule | None:
 def compile_ir(ir_text: str, name: str, key: str | None = None, passes: bool = False, level: int = 2) -> JitModule:
     """Compile IR text with the process's engine, or find what its key was compiled to."""
     return engine().compile_ir(ir_text, name, key, passes, level)
+
+
+def expect(ir_text: str, name: str, key: str, threads: int) -> None:
+    """Begin to compile with the process's engine, on other threads, what `compile_ir` is going to be asked for."""
+    engine().expect(ir_text, name, key, threads)
 
 
 def add_symbol(name: str, address: int) -> None:
@@ -468,5 +436,5 @@ def _start_engine() -> None:
 
 def warm() -> None:
     """Start loading LLVM on another thread, so that the first compile finds it done."""
-    if engine()._target is None and "llvmlite.binding" not in sys.modules:
+    if engine()._generator is None and "llvmlite.binding" not in sys.modules:
         threading.Thread(target=_start_engine, name="lazyarray-llvm-start", daemon=True).start()

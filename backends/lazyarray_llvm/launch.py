@@ -31,6 +31,13 @@ IDLE_EXTENTS: Final = 64
 SLICE_WORK: Final = 1 << 28  # elements times work of a launch's first slice: some 5 to 100 ms
 
 
+def form_of(geometry: Geometry, watched: bool = False) -> Form:
+    """The form of a kernel that a launch of this geometry runs."""
+    if watched:
+        return "split watched" if geometry.split else "whole watched"
+    return "split" if geometry.split else "whole"
+
+
 class Launch:
     """A program bound to extents and memory, ready to run any number of times; `pointers` may be rewritten between."""
 
@@ -72,11 +79,8 @@ class Launch:
         self._slots = slots
         self._doubles = memoryview(self._block).cast("B").cast("d")
         self._first, self._raised, self._stream = first, raised, signature.slots["stream"]
-        form: Form = "split" if geometry.split else "whole"
-        if watched:
-            form = "split watched" if geometry.split else "whole watched"
         self._steps: list[tuple[Callable[..., None] | None, int, int]] = []
-        addresses = program.addresses(form)
+        addresses = program.addresses(form_of(geometry, watched))
         work = work_of(program.kernel)
         for phase in geometry.phases:
             call: Callable[..., None] | None = None

@@ -59,7 +59,10 @@ class Launcher(Protocol):
 
 
 class Backend(Protocol):
-    """What turns kernel records into programs, and holds memory."""
+    """What turns kernel records into programs, and holds memory.
+
+    One that has `foresee(kernels)` is told, before a plan's first run, of its kernels and their extents.
+    """
 
     name: str
 

@@ -19,6 +19,7 @@ cdef class Ready:
 cdef class Layout:
     cdef public tuple dtypes, frees, nbytes, origins, shapes, steps
     cdef public list readies
+    cdef public bint foreseen
 
 cpdef Layout layout_of(plan)
 

@@ -83,7 +83,7 @@ class Ready:
 class Layout:
     """A plan with all that does not change from run to run."""
 
-    __slots__ = ("dtypes", "frees", "nbytes", "origins", "readies", "shapes", "steps")
+    __slots__ = ("dtypes", "foreseen", "frees", "nbytes", "origins", "readies", "shapes", "steps")
 
     def __init__(self, plan: Plan) -> None:
         self.steps, self.frees, self.origins = plan.steps, plan.frees, plan.origins
@@ -91,6 +91,14 @@ class Layout:
         self.dtypes = tuple([dtype_of(code) for code in plan.codes])
         self.nbytes = tuple([plan.nbytes(slot) for slot in range(len(plan.shapes))])
         self.readies: list[Ready | None] = [None] * len(plan.steps)
+        self.foreseen = False  # whether the backend was told of the kernels
+
+    def foresee(self, backend: Backend) -> None:
+        """Tells the backend of all kernels before the first of them runs, if it wants to know."""
+        self.foreseen = True
+        tell: Any = getattr(backend, "foresee", None)
+        if tell is not None:
+            tell([(step.kernel, step.extents) for step in self.steps if type(step) is KernelStep])
 
 
 def layout_of(plan: Plan) -> Layout:
@@ -118,6 +126,8 @@ class Run(AnyRun):
         """All steps in order. What is asked for is in `memory` afterwards."""
         layout = self.layout
         steps, frees = layout.steps, layout.frees
+        if not layout.foreseen:
+            layout.foresee(self.backend)
         for place in range(len(steps)):
             step: Any = steps[place]
             if type(step) is KernelStep:

@@ -306,6 +306,12 @@ class Ledger:
             runs.compiles += 1
             runs.compiled.append(Compile(seconds, start, False))
 
+    def emitted(self, seconds: float, start: float) -> None:
+        """Kernels were emitted, to be compiled on other threads until they run."""
+        self.compile_seconds += seconds
+        for runs in self._open:
+            runs.compiled.append(Compile(seconds, start, False))
+
     def disk_hit(self, seconds: float = 0.0, start: float = 0.0) -> None:
         """A kernel was loaded from the cache on disk."""
         self.disk_hits += 1

@@ -37,9 +37,7 @@ WRITABLE = "@seen = global i64 0\ndefine void @f() {\n  store i64 1, ptr @seen\n
 
 
 def compile_object(engine: Engine, ir_text: str) -> bytes:
-    engine._start()
-    code, _ = engine._generate(ir_text, "test", passes=False)
-    return code
+    return engine.generator.generate(engine.generator.parse(ir_text, "test")).code
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import numpy
 import pytest
 
 import lazyarray
+from lazyarray.runtime import evaluate
 from lazyarray_llvm import threads
 from tests.ecosystem.arrays import run_python
 
@@ -28,14 +29,18 @@ def expensive(x: Any) -> Any:
 
 @contextmanager
 def interrupted(after: float) -> Iterator[None]:
-    """Sends Ctrl-C so many seconds after the block begins, which it must end."""
-    sent = threading.Event()
+    """Sends Ctrl-C so many seconds after an evaluation of the block begins to run its plan, which it must end."""
+    sent, ended = threading.Event(), threading.Event()
 
     def send() -> None:
+        while not evaluate._running.depth:
+            if ended.wait(0.001):
+                return
+        time.sleep(after)
         sent.set()
         os.kill(os.getpid(), signal.SIGINT)
 
-    sender = threading.Timer(after, send)
+    sender = threading.Thread(target=send)
     sender.start()
     notes: list[str] = []
     try:
@@ -43,7 +48,7 @@ def interrupted(after: float) -> Iterator[None]:
     except KeyboardInterrupt as error:
         notes += error.__notes__
     finally:
-        sender.cancel()
+        ended.set()
         sender.join()
     assert sent.is_set()
     assert "lazyarray was evaluating what was recorded at" in notes[0]
@@ -71,7 +76,7 @@ def test_ctrl_c_ends_a_long_kernel_and_nothing_is_lost(end: Any) -> None:
     x = lazyarray.array(values)
     end(expensive(x[:200_000])).evaluate()  # compiles
     y = end(expensive(x))
-    with interrupted(0.2):
+    with interrupted(0.02):
         y.evaluate()
     del y
     assert numpy.array_equal(x, values)
