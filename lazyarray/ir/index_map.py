@@ -199,6 +199,7 @@ def compose(outer: IndexMap, inner: IndexMap, middle_shape: Shape) -> IndexMap |
 Form = tuple[int, tuple[int, ...]]  # constant, and coefficient of each loop axis: one axis' index
 
 
+@lru_cache(1 << 14)
 def split(offset: int, strides: tuple[int, ...], extents: Shape, shape: Shape) -> tuple[Form, ...] | None:
     """The flat position offset + sum(strides * loop index) as an index per axis of a C-ordered array of `shape`.
 

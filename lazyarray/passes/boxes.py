@@ -60,7 +60,7 @@ def join_writes(before: Rewritten) -> Rewritten:
     for position, (entry, origin) in enumerate(zip(before.expression.entries, before.origins, strict=True)):
         chain = chains.get(position)
         if chain is None:
-            moved.append(build.add(*entry._replace(args=tuple(moved[a] for a in entry.args)), origin=origin))
+            moved.append(build.add(*entry[:4], tuple([moved[a] for a in entry.args]), origin=origin))
         else:
             moved.append(Pieces(build, before, moved, chain).write(entry, origin))
     outputs = tuple(moved[o] for o in before.expression.outputs)

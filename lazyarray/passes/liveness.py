@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lazyarray.ir.expression import Entry, Expression
-from lazyarray.passes.rewrite import Rewritten
+from lazyarray.passes.rewrite import Rewritten, with_args
 
 
 def drop_dead(before: Rewritten) -> Rewritten:
@@ -22,6 +22,6 @@ def drop_dead(before: Rewritten) -> Rewritten:
     for position, entry in enumerate(entries):
         if needed[position]:
             moved[position] = len(kept)
-            kept.append(entry._replace(args=tuple(moved[a] for a in entry.args)))
+            kept.append(with_args(entry, tuple([moved[a] for a in entry.args])))
             origins.append(before.origins[position])
     return Rewritten(Expression(tuple(kept), tuple(moved[o] for o in outputs)), tuple(origins))

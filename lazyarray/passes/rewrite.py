@@ -46,6 +46,11 @@ def unchanged(expression: Expression) -> Rewritten:
     return Rewritten(expression, tuple(range(len(expression.entries))))
 
 
+def with_args(entry: Entry, args: tuple[int, ...]) -> Entry:
+    """The entry, with other arguments."""
+    return entry if args == entry.args else Entry(entry.kind, entry.attr, entry.shape, entry.code, args)
+
+
 Rule = Callable[[Rebuild, Entry, "int | None"], int]
 
 
@@ -54,7 +59,6 @@ def rebuild(before: Rewritten, rule: Rule) -> Rewritten:
     build = Rebuild()
     moved: list[int] = []
     for entry, origin in zip(before.expression.entries, before.origins, strict=True):
-        renumbered = entry._replace(args=tuple(moved[a] for a in entry.args))
-        moved.append(rule(build, renumbered, origin))
+        moved.append(rule(build, with_args(entry, tuple([moved[a] for a in entry.args])), origin))
     outputs = tuple(moved[o] for o in before.expression.outputs)
     return Rewritten(Expression(tuple(build.entries), outputs), tuple(build.origins))

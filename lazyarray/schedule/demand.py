@@ -8,6 +8,7 @@ the point the loop is at).  Views compose into the forms, so slices, transposes 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from lazyarray.ir.expression import Entry
@@ -28,6 +29,17 @@ SCATTERED: Final = "it is read at places that depend on data"
 COUNTED: Final = "elements under a mask are counted in order, which one nest does for one mask"
 
 
+# The nests of a plan want much the same: what is worked out of forms and shapes alone is worked out once.
+remembered: Final = lru_cache(1 << 14)
+
+
+@remembered
+def axes_of(shape: Shape) -> Forms:
+    """For each axis the form "the loop index of this axis"."""
+    width = range(len(shape))
+    return tuple([(0, tuple([1 if a == axis and shape[a] != 1 else 0 for a in width])) for axis in width])
+
+
 class Domain(NamedTuple):
     """The loops of a group: extents in logical order, and which axes are reduced."""
 
@@ -40,11 +52,11 @@ class Domain(NamedTuple):
 
     def whole(self) -> Forms:
         """Forms of an entry whose axes are the domain's."""
-        return tuple(self.axis(a) for a in range(len(self.shape)))
+        return axes_of(self.shape)
 
     def axis(self, axis: int) -> Form:
         """The form "the loop index of this axis"."""
-        return 0, tuple(1 if a == axis and self.shape[a] != 1 else 0 for a in range(len(self.shape)))
+        return axes_of(self.shape)[axis]
 
     def row(self, shape: Shape) -> Forms | None:
         """Forms of an entry of `shape` that has the kept axes, with or without 1s for the reduced ones."""
@@ -127,7 +139,8 @@ class Puller:
     def run(self) -> None:
         """Follows demands down to memory. Consumers come after producers, so one backward sweep sees each once."""
         for position in range(max(self.demands, default=-1), -1, -1):
-            for forms in tuple(self.demands.get(position, ())):
+            demanded = self.demands.get(position)
+            for forms in tuple(demanded) if demanded else ():
                 self.expand(position, forms)
         if self.breaks:
             rolls = [p for p in self.demands if self.entries[p].kind == "roll"]
@@ -137,7 +150,7 @@ class Puller:
         """Turns a demand on an entry into demands on its arguments."""
         entry = self.entries[position]
         if entry.kind == "map":
-            if self.repeats(forms) > 1:
+            if repeats(forms, self.domain, self.order) > 1:
                 raise Materialise(position, REPEATED)
             for arg in entry.args:
                 self.want(arg, self.broadcast(forms, self.entries[arg].shape))
@@ -216,21 +229,30 @@ class Puller:
 
     def broadcast(self, forms: Forms, shape: Shape) -> Forms:
         """Forms of an argument of `shape` that is broadcast against an entry at `forms`."""
-        none: Form = (0, (0,) * len(self.domain.shape))
-        tail = forms[len(forms) - len(shape) :] if shape else ()
-        return tuple(none if n == 1 else f for f, n in zip(tail, shape, strict=True))
-
-    def repeats(self, forms: Forms) -> int:
-        """How often the nest would compute the same element: loops outside the innermost loop that the value needs
-        but that it does not itself depend on."""
-        used = {j for _, coefficients in forms for j, c in enumerate(coefficients) if c}
-        loops = self.order
-        if not used.intersection(self.domain.reduced):
-            loops = tuple(a for a in loops if a not in self.domain.reduced)
-        depth = max((k for k, axis in enumerate(loops) if axis in used), default=-1)
-        return size_of(tuple(self.domain.shape[a] for a in loops[: depth + 1] if a not in used))
+        return broadcast(forms, shape, len(self.domain.shape))
 
 
+@remembered
+def broadcast(forms: Forms, shape: Shape, width: int) -> Forms:
+    """Forms of an argument of `shape` that is broadcast against an entry at `forms`."""
+    none: Form = (0, (0,) * width)
+    tail = forms[len(forms) - len(shape) :] if shape else ()
+    return tuple(none if n == 1 else f for f, n in zip(tail, shape, strict=True))
+
+
+@remembered
+def repeats(forms: Forms, domain: Domain, order: tuple[int, ...]) -> int:
+    """How often the nest would compute the same element: loops outside the innermost loop that the value needs
+    but that it does not itself depend on."""
+    used = {j for _, coefficients in forms for j, c in enumerate(coefficients) if c}
+    loops = order
+    if not used.intersection(domain.reduced):
+        loops = tuple(a for a in loops if a not in domain.reduced)
+    depth = max((k for k, axis in enumerate(loops) if axis in used), default=-1)
+    return size_of(tuple(domain.shape[a] for a in loops[: depth + 1] if a not in used))
+
+
+@remembered
 def flatten(forms: Forms, shape: Shape, width: int) -> Flat:
     """Forms over the axes of a C-ordered array as one position in its memory."""
     strides = c_strides(shape)
@@ -239,6 +261,7 @@ def flatten(forms: Forms, shape: Shape, width: int) -> Flat:
     return offset, coefficients
 
 
+@remembered
 def through(offset: int, strides: tuple[int, ...], forms: Forms, width: int) -> Flat:
     """The memory position in a view's base of the view's element at `forms`."""
     flat = offset + sum(f[0] * s for f, s in zip(forms, strides, strict=True))

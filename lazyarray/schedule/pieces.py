@@ -10,7 +10,7 @@ from itertools import pairwise, product
 
 from lazyarray.ir.expression import Entry, Expression
 from lazyarray.ir.index_map import Shape, c_strides
-from lazyarray.passes.rewrite import Rebuild, Rewritten
+from lazyarray.passes.rewrite import Rebuild, Rewritten, with_args
 
 Piece = tuple[tuple[int, ...], Shape]  # first index and extents
 
@@ -20,7 +20,7 @@ def cut_into_pieces(before: Rewritten, cuts: dict[int, dict[int, set[int]]]) -> 
     build = Rebuild()
     moved: list[int] = []
     for position, (entry, origin) in enumerate(zip(before.expression.entries, before.origins, strict=True)):
-        renumbered = entry._replace(args=tuple(moved[a] for a in entry.args))
+        renumbered = with_args(entry, tuple([moved[a] for a in entry.args]))
         if position in cuts:
             moved.append(write_pieces(build, renumbered, origin, cuts[position]))
         else:
