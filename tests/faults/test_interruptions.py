@@ -14,7 +14,6 @@ import numpy
 import pytest
 
 import lazyarray
-from lazyarray.runtime import evaluate
 from lazyarray_llvm import threads
 from tests.ecosystem.arrays import run_python
 
@@ -31,9 +30,10 @@ def expensive(x: Any) -> Any:
 def interrupted(after: float) -> Iterator[None]:
     """Sends Ctrl-C so many seconds after an evaluation of the block begins to run its plan, which it must end."""
     sent, ended = threading.Event(), threading.Event()
+    before = lazyarray.counters()["evaluations"]
 
     def send() -> None:
-        while not evaluate._running.depth:
+        while lazyarray.counters()["evaluations"] == before:
             if ended.wait(0.001):
                 return
         time.sleep(after)
