@@ -13,7 +13,7 @@ from lazyarray.ir.node import Site
 from lazyarray.runtime.device_run import AN_INPUT
 from lazyarray.runtime.evaluate import AT_ONCE
 from lazyarray.runtime.warned import BEGINS, ENDS
-from lazyarray.schedule import demand, fusion
+from lazyarray.schedule import demand, overlap
 
 _ERRSTATE: Final = "use np.errstate in its place for floating-point errors"
 _ASKED: Final = "asked for"
@@ -40,11 +40,11 @@ _EDITS: Final[dict[str, str]] = {
     demand.RESHAPED: "reshape what it is computed from, before computing",
     demand.ROLLED: "roll what it is computed from, before computing",
     demand.WRAPS: "np.concatenate of two slices in the place of np.roll",
-    fusion.OVERWRITTEN: "write into a second array and swap the two names: a, b = b, a",
+    overlap.OVERWRITTEN: "write into a second array and swap the two names: a, b = b, a",
 }
 
 # Edits of assignments to items: there is none where the program calls a function that assigns, or adds in place.
-_OF_ASSIGNMENTS: Final = frozenset({INTO_MEMORY, fusion.OVERWRITTEN})
+_OF_ASSIGNMENTS: Final = frozenset({INTO_MEMORY, overlap.OVERWRITTEN})
 
 _ROWS: Final = "write it with array operations (np.where for branches): each row or element is a call of Python now"
 _IN_PLACE_OF: Final = {

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from lazyarray.ir.expression import Expression
 from lazyarray.passes.boxes import join_writes
+from lazyarray.passes.forwarding import forward_writes
 from lazyarray.passes.liveness import drop_dead
 from lazyarray.passes.numbering import share_common
 from lazyarray.passes.rewrite import Rewritten, unchanged
@@ -17,6 +18,7 @@ PIPELINE: tuple[tuple[str, Callable[[Rewritten], Rewritten]], ...] = (
     ("share_common", share_common),
     ("select_last", select_last),
     ("choose_masked", choose_masked),
+    ("forward_writes", forward_writes),
     ("join_writes", join_writes),
     ("push_reshapes", push_reshapes),
     ("share_common", share_common),

@@ -17,8 +17,8 @@ from lazyarray.ir.index_map import c_strides, size_of, split
 from lazyarray.ir.ops import EXPENSIVE, OPS, REDUCTIONS
 from lazyarray.passes.views import is_whole_reshape
 from lazyarray.schedule.demand import Domain, Forms, Materialise, Misaligned, Puller, Straddles
-from lazyarray.schedule.meeting import disjoint
 from lazyarray.schedule.order import inner_run, memory_order, nest_order
+from lazyarray.schedule.overlap import must_copy, reads_what_it_writes
 
 # Kinds that no other root joins.
 ALONE: Final = frozenset({"call", "scatter", "empty", "update", "scan", "compress", "expand"})
@@ -43,7 +43,6 @@ SERIAL: Final = "a running sum or product runs on one core along its axis"
 NOT_YET: Final = "something that it reads must be in memory first"
 DEAR: Final = "several nests would compute it again"
 WRAPPED: Final = "the nest that reads it crosses where it wraps around"
-OVERWRITTEN: Final = "the write would change elements that it still reads"
 LONG_ROWS: Final = f"a row of it would not stay in cache (more than {LONGEST_ROW} elements), or the rows are too few"
 TOO_LONG: Final = "the nest would become too long to compile fast"
 NOUNS: Final = {
@@ -186,40 +185,13 @@ class Fusion:
             try:
                 group.puller = self.pull(group, len(self.groups))
             except Straddles as straddles:
-                if reshaped or not can_be_cut(entry):
+                if reshaped or not can_be_cut(entry) or reads_what_it_writes(self.entries, self.roots, entry):
                     raise Materialise(straddles.entry, WRAPPED) from None
                 raise
         if entry.kind in ("update", "scatter"):
-            self.check_overlap(entry, group)
+            assert group.puller is not None
+            group.copies = must_copy(self.entries, self.roots, entry, group.puller)
         return group
-
-    def check_overlap(self, entry: Entry, group: Group) -> None:
-        """Keeps an update or a scatter from reading what it has already overwritten.
-
-        New values that read the written memory anywhere but at the written element are materialised first (raises
-        Materialise); where they are that memory's old value itself, a copy is written.
-        """
-        assert group.puller is not None
-        owner = self.owner(entry.args[0])
-        clash = any(self.owner(slot) == owner for slot in group.puller.gathered)
-        read = [flat for slot, flat in group.puller.loads if self.owner(slot) == owner]
-        if entry.kind == "scatter":
-            clash = clash or bool(read)
-        else:
-            offset, shape, strides, _ = entry.attr
-            written = (offset, tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True)))
-            clash = clash or any(flat != written and not disjoint(flat, written, shape) for flat in read)
-        if clash:
-            for arg in entry.args[1:]:
-                if arg not in self.roots and self.entries[arg].kind not in ("leaf", "scalar"):
-                    raise Materialise(arg, OVERWRITTEN)
-            group.copies = True
-
-    def owner(self, slot: int) -> int:
-        """The slot whose memory this one may have taken over through updates."""
-        while self.entries[slot].kind in ("update", "scatter"):
-            slot = self.entries[slot].args[0]
-        return slot
 
     def join(self, root: int, number: int) -> str | None:
         """Adds the root to the group if loops, alignment and order of running allow it; else says why not."""
