@@ -16,6 +16,7 @@ from lazyarray.ir.index_map import is_identity
 from lazyarray.ir.node import Key, Node, next_sequence  # cimport
 from lazyarray.native.primitives import create, same_shape, site_here, size_of_memory, weak  # cimport
 from lazyarray.native.recycled import quicken, quicken_below, recycle, reused  # cimport
+from lazyarray.runtime import budget
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.floating import LAST, error_state
 
@@ -27,7 +28,7 @@ _ZERO: Final = np.float64(0.0)
 _SHORT_POWERS: Final = frozenset({-1, 0, 0.5, 1, 2})
 _last: Final = LAST
 _tape: Final = node_module.TAPE
-_TAPE_LIMIT: Final = boundary.TAPE_LIMIT
+_TAPE_LIMIT: Final = budget.TAPE_LIMIT
 
 
 class Limits:
@@ -154,7 +155,7 @@ def record_node(key: Key, args: tuple[Any, ...], site: Any) -> Node:
         if state is not _last.waits:
             known.note_errors(node)
     if len(_tape) >= _TAPE_LIMIT:
-        boundary.flush()
+        budget.flush_if_due()
     return node
 
 

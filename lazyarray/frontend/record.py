@@ -36,6 +36,7 @@ from lazyarray.ir.installed import SUMS_IN_BUFFERS
 from lazyarray.ir.node import PINNED, TAPE, Key, Library, Node, Shape, Spec, record, spec_of
 from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
 from lazyarray.native.primitives import frame_here  # cimport
+from lazyarray.runtime import budget
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.floating import LAST, error_state, must_run_now
 from lazyarray.runtime.ledger import find_site
@@ -50,8 +51,8 @@ class Named(Protocol):
 
 def flush_if_long() -> None:
     """Evaluates what is pending when the recording has become long (contract C9)."""
-    if len(TAPE) >= boundary.TAPE_LIMIT or PINNED.over:
-        boundary.flush()
+    if len(TAPE) >= budget.TAPE_LIMIT or PINNED.over:
+        budget.flush_if_due()
 
 
 def note_errors(node: Node) -> None:
@@ -69,8 +70,8 @@ def _emit(key: Key, args: tuple[Any, ...]) -> Node:
     node = record(key, args, find_site(frame_here(2)))
     if key.raises:
         note_errors(node)
-    if len(TAPE) >= boundary.TAPE_LIMIT or PINNED.over:
-        boundary.flush()
+    if len(TAPE) >= budget.TAPE_LIMIT or PINNED.over:
+        budget.flush_if_due()
     return node
 
 

@@ -34,6 +34,7 @@ MODULES: Final = (
     "lazyarray.runtime.run",
     "lazyarray.runtime.execute",
     "lazyarray.runtime.evaluate",
+    "lazyarray.runtime.budget",
     "lazyarray.runtime.floating",
     "lazyarray.runtime.device_run",
     "lazyarray.runtime.device_graphs",

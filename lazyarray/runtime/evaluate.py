@@ -36,7 +36,6 @@ from lazyarray.ir.expression import capture, next_pass, pending_closure  # cimpo
 if TYPE_CHECKING:
     from lazyarray.schedule.plan import Plan
 
-TAPE_LIMIT: Final = 256  # recorded nodes after which everything pending is evaluated (contract C9)
 PLANS_LIMIT: Final = 2048
 ASKED: Final = "evaluate() was called"
 AT_ONCE: Final = "the error state is to be obeyed at once"
@@ -47,8 +46,6 @@ SMALL_RESULT: Final = 4096  # elements up to which a pending result may be compu
 # How many of an evaluation's outputs are asked for; and with those that are small and computed along; and with those
 # that read what is written over; and with those that release memory. The rest is kept because the program names it.
 Wanted: TypeAlias = tuple[int, int, int, int]
-
-WRITES: Final = frozenset({"update", "scatter"})
 
 _plans: dict[Signature, Plan] = {}
 _exact_plans: dict[str, dict[Signature, Plan]] = {}  # those of numerics="numpy", by backend
@@ -534,19 +531,6 @@ def releasing(closure: list[Node], outside: list[Node]) -> list[Node]:
         if nbytes > node.key.spec.nbytes and all(n.key.kind != "call" for n in needs):
             found.append(node)
     return [node for node in found if node.key.kind != "view"]
-
-
-def flush(reason: str = BUDGET) -> None:
-    """Evaluates pending nodes that are still named, so that the tape is short again.
-
-    Updates first: a loop that writes arrays is cut at its writes, whatever the phase, and expressions that are being
-    put together at this moment stay whole.  If that is not enough, everything named is evaluated.
-    """
-    with lock:
-        evaluate_unasked(unused(pending(), WRITES), reason)
-        if len(TAPE) >= TAPE_LIMIT // 2 or PINNED.over:
-            evaluate_unasked(unused(pending()), reason)
-        PINNED.clear()
 
 
 def pending() -> list[Node]:

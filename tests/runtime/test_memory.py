@@ -11,10 +11,11 @@ import pytest
 
 import lazyarray as la
 from lazyarray.runtime import evaluate, execute, pool
-from lazyarray.runtime.evaluate import TAPE_LIMIT
+from lazyarray.runtime.budget import TAPE_LIMIT
 
 COUNT = 1 << 18
 BLOCK = 8 * COUNT
+SMALL = np.linspace(0.0, 1.0 / COUNT, COUNT).reshape(512, 512)
 
 
 @pytest.fixture
@@ -41,16 +42,36 @@ def test_a_loop_that_is_evaluated_step_by_step_holds_two_buffers(memory: pool.Me
     assert stats.allocations - stats.reuses == 2
 
 
-def test_a_loop_that_is_only_recorded_holds_what_lives_at_a_cut(memory: pool.MemoryPool) -> None:
-    # A cut falls anywhere in the step: `x` and the operand that is being put together are named there, and the plan
-    # keeps its input (after an error everything must still be computable) and one value between its kernels.
+@pytest.mark.parametrize("step", [lambda x: x + 1.0, lambda x: x * x * 0.1 + x * 0.2 - 0.3])
+def test_a_loop_that_is_only_recorded_holds_two_buffers(step: Callable[[Any], Any], memory: pool.MemoryPool) -> None:
     x = la.evaluate(la.linspace(0.0, 1.0, COUNT))
     for _ in range(1000):
-        x = la.sqrt(x * 0.5 + 0.25)
+        x = step(x)
     la.evaluate(x)
-    stats = memory.stats()
-    assert stats.bytes_peak <= 4 * BLOCK
-    assert stats.bytes_in_use == BLOCK
+    assert memory.stats().bytes_peak == 2 * BLOCK
+    assert memory.stats().bytes_in_use == BLOCK
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda x: la.sqrt(x * 0.5 + 0.25),
+        lambda x: la.sin(x) + 0.1,
+        lambda x: 0.5 * (la.roll(x, 1) + la.roll(x, -1)),
+        lambda x: x / (1.0 + x.sum()),
+        lambda x: (x.reshape(512, 512) @ SMALL).reshape(-1),
+    ],
+)
+def test_one_whose_pieces_take_several_kernels_holds_one_more(
+    step: Callable[[Any], Any], memory: pool.MemoryPool
+) -> None:
+    # The plan keeps its input, since after an error everything must still be computable, and a value between kernels.
+    x = la.evaluate(la.linspace(0.0, 1.0, COUNT))
+    for _ in range(1000):
+        x = step(x)
+    la.evaluate(x)
+    assert memory.stats().bytes_peak <= 3 * BLOCK
+    assert memory.stats().bytes_in_use == BLOCK
 
 
 def test_a_stencil_that_writes_its_array_holds_it_and_one_more(memory: pool.MemoryPool) -> None:
