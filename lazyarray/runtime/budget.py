@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from lazyarray.ir.node import PINNED, TAPE, Key, Node  # cimport
+from lazyarray.ir.node import PINNED, TAPE, Key, Node
 from lazyarray.native.primitives import referent  # cimport
 from lazyarray.runtime.evaluate import BUDGET, evaluate_unasked, lock, pending, unused
 
 TAPE_LIMIT: Final = 256  # recorded nodes after which what is pending is evaluated
 TAPE_MOST: Final = TAPE_LIMIT + TAPE_LIMIT // 2  # and after which it is, wherever that is
 PHASE: Final = 32  # operations that tell one place of a loop from another
-
-WRITES: Final = frozenset({"update", "scatter"})
 
 _before: list[Key | None] = []  # the operations before the last cut, oldest first; None: nobody names it any more
 
@@ -36,16 +34,16 @@ def _operations(count: int) -> list[Key | None]:
 
 
 def flush(reason: str = BUDGET) -> None:
-    """Evaluates pending nodes that are still named, so that the tape is short again.
-
-    Updates first: a loop that writes arrays is cut at its writes, whatever the phase. If that is not enough, everything
-    named is evaluated that was recorded before the present turn: what a turn is putting together stays whole.
-    """
+    """Evaluates pending nodes that are still named, so that the tape is short again."""
     with lock:
-        evaluate_unasked(unused(pending(), WRITES), reason)
-        if len(TAPE) >= TAPE_LIMIT // 2 or PINNED.over:
-            evaluate_unasked(unused(before_this_turn(pending())), reason)
+        evaluate_unasked(_due(), reason)
         PINNED.clear()
+
+
+def _due() -> list[Node]:
+    """What is to be evaluated. What the present turn of a loop puts together stays whole, unless memory ends."""
+    nodes = pending()
+    return unused(nodes if PINNED.over else before_this_turn(nodes))
 
 
 def before_this_turn(nodes: list[Node]) -> list[Node]:
@@ -62,9 +60,9 @@ def before_this_turn(nodes: list[Node]) -> list[Node]:
 def _follows(earlier: Node, later: Node) -> bool:
     """True where the later node comes further down in the code that recorded the earlier one.
 
-    An operation records the views that it reads where it stands itself.
+    What one call records stands at one place: there the same operation again is another turn.
     """
     a, b = earlier.site, later.site
     if a is None or b is None or a[0] is not b[0]:
         return False
-    return a[1] < b[1] or (a[1] == b[1] and earlier.key.kind == "view")
+    return a[1] < b[1] or (a[1] == b[1] and earlier.key is not later.key)

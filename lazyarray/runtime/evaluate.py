@@ -543,8 +543,8 @@ def pending() -> list[Node]:
     return found
 
 
-def unused(nodes: list[Node], kinds: frozenset[str] | None = None) -> list[Node]:
-    """Those of the nodes (of the given kinds) that no other one of them needs, be it through nodes of other kinds.
+def unused(nodes: list[Node]) -> list[Node]:
+    """Those of the nodes that no other one of them needs.
 
     `nodes`: in the order they were recorded, and none missing in between.
     """
@@ -553,8 +553,6 @@ def unused(nodes: list[Node], kinds: frozenset[str] | None = None) -> list[Node]
     for place in range(len(nodes) - 1, -1, -1):
         node = nodes[place]
         if node.mark != mark:
-            if kinds is not None and node.key.kind not in kinds:
-                continue
             found.append(node)
         for arg in node.args:
             if type(arg) is Node:

@@ -23,6 +23,7 @@ def oscillate(space: Any, x: Any, v: Any) -> tuple[Any, Any]:
 def relax(space: Any, x: Any, v: Any) -> tuple[Any, Any]:
     y = x.copy()
     y[1:-1] += 0.1 * (x[2:] - 2.0 * x[1:-1] + x[:-2])
+    v = v * 0.9 + 0.1 * y
     return y, v
 
 
