@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from lazyarray_llvm.builder import Builder, Value
-from lazyarray_llvm.vecmath import exponential, hyperbolic, inverse, logarithm, power, trigonometric
+from lazyarray_llvm.vecmath import exponential, fused, hyperbolic, inverse, logarithm, power, roots, trigonometric
 from lazyarray_llvm.vecmath.real import Real, mended, rarely
 
 _DOUBLE: dict[str, Callable[..., Real]] = {
@@ -35,8 +35,8 @@ _DOUBLE: dict[str, Callable[..., Real]] = {
     "arccosh": hyperbolic.arccosh,
     "arctanh": hyperbolic.arctanh,
     "power": power.power,
-    "cbrt": power.cbrt,
-    "hypot": power.hypot,
+    "cbrt": roots.cbrt,
+    "hypot": roots.hypot,
     "logaddexp": logarithm.logaddexp,
     "logaddexp2": logarithm.logaddexp2,
 }
@@ -62,18 +62,16 @@ _SHORT: dict[str, Callable[..., Real]] = {
     "arccosh": hyperbolic.arccosh_float,
     "arctanh": hyperbolic.arctanh_float,
     "power": power.power_float,
-    "cbrt": power.cbrt_float,
-    "hypot": power.hypot_float,
+    "cbrt": roots.cbrt_float,
+    "hypot": roots.hypot_float,
     "logaddexp": logarithm.logaddexp,
     "logaddexp2": logarithm.logaddexp2,
 }
-# float32 in float32 on hosts with FMA: by the formulas of float64, but for `tanh`.
+# float32 in float32 on hosts with FMA: by the formulas of float64, or shorter ones of their own.
 _FUSED: dict[str, Callable[..., Real]] = {
     name: _DOUBLE[name]
-    for name in (
-        "exp exp2 expm1 log log2 log10 log1p sinh cosh arcsinh arccosh arctanh arcsin arccos arctan arctan2 cbrt"
-    ).split()
-} | {"tanh": hyperbolic.tanh_fused}
+    for name in "exp exp2 log log2 log10 log1p arcsinh arccosh arctanh arcsin arccos arctan arctan2 cbrt".split()
+} | {"expm1": fused.expm1, "sinh": fused.sinh, "cosh": fused.cosh, "tanh": fused.tanh}
 _PERIODIC = frozenset({"sin", "cos", "tan"})
 
 NAMES: frozenset[str] = frozenset(_DOUBLE)

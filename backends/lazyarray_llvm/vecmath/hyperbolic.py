@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lazyarray_llvm.vecmath import polynomial as poly
 from lazyarray_llvm.vecmath.exponential import exp_short, expm1_short, reduce_rounded, reduce_step, step_power
 from lazyarray_llvm.vecmath.logarithm import log1p_short, log_of_sum
 from lazyarray_llvm.vecmath.real import (
@@ -77,23 +76,6 @@ def tanh(x: Real) -> Real:
     under, under_low = two_sum(head, Real(x.b, x.lift(2.0)))
     result = divide_pairs((head, tail), (under, under_low + tail))
     return (a < form.tiny).pick(x, result.copysign(x))
-
-
-def tanh_fused(x: Real) -> Real:
-    """tanh in float32: a polynomial, or 1 - 2 / (exp(2a) + 1), which loses a fifth of an ulp where it serves."""
-    form, a = format_of(x), abs(x)
-    bounded = a.at_most(20.0)
-    shifted, r = reduce_rounded(bounded + bounded)
-    power, rest = step_power(shifted)
-    power = power.times_power_of_two(x.b.binary("ashr", shifted.bits(), x.b.like(shifted.bits(), 4)))
-    grown = (r * r).fma(polynomial(r, form.exp), r + rest)
-    under, low = fast_two_sum(power, Real(x.b, x.lift(1.0)))
-    large = 1.0 - 2.0 / (under + power.fma(grown, low))
-    u = a * a
-    # The first coefficient is added last, as in Horner's scheme: a third of an ulp less.
-    series = polynomial(u, poly.TANH_FLOAT[1:]).fma(u, poly.TANH_FLOAT[0])
-    small = (a * u).fma(series, a)
-    return (a < 0.875).pick(small, large).copysign(x)
 
 
 def _sqrt_pair(head: Real, tail: Real) -> tuple[Real, Real]:

@@ -227,6 +227,16 @@ def two_product(a: Real, c: Real | float) -> tuple[Real, Real]:
     return product, ((ah * ch - product) + ah * cl + al * ch) + al * cl
 
 
+def product_and_sum(a: Real, c: Real, term: Real) -> tuple[Real, Real]:
+    """a * c + term and its rounding error; the error is exact if |term| >= |a * c|, both positive."""
+    if a.b.has_fma:
+        total = a.fma(c, term)
+        return total, a.fma(c, term - total)
+    product, low = two_product(a, c)
+    total, error = fast_two_sum(term, product)
+    return total, error + low
+
+
 def residual(c: Real, a: Real, d: Real) -> Real:
     """c - a * d, where the caller knows that a * d is near c: one rounding at most."""
     if a.b.has_fma:
