@@ -1,6 +1,6 @@
 """Owns float32 functions in float32, for CPUs with FMA, where shorter formulas than those of float64 suffice.
 
-What makes them short: the part of a result that is computed with rounding errors is a fraction of the part that is exact.
+What makes them short: the part of a result that has rounding errors is a fraction of the part that is exact.
 """
 
 from __future__ import annotations

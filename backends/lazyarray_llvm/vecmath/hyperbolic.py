@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lazyarray_llvm.vecmath.exponential import exp_short, expm1_short, reduce_rounded, reduce_step, step_power
-from lazyarray_llvm.vecmath.logarithm import log1p_short, log_of_sum
+from lazyarray_llvm.vecmath.logarithm import halves, inverse_by_bits, log1p_short, log_of_sum
 from lazyarray_llvm.vecmath.real import (
     INF,
     Real,
@@ -16,7 +16,7 @@ from lazyarray_llvm.vecmath.real import (
     two_product,
     two_sum,
 )
-from lazyarray_llvm.vecmath.registers import format_of, scaled
+from lazyarray_llvm.vecmath.registers import format_of, lookup, not_positive, scaled
 from lazyarray_llvm.vecmath.trigonometric import divide_pairs
 
 
@@ -128,19 +128,25 @@ def _below_one(x: Real, kept: Real) -> Real:
 
 
 def arctanh(x: Real) -> Real:
-    """log((1 + a) / (1 - a)) / 2, the quotient to twice the precision."""
-    form, a = format_of(x), abs(x)
-    inside = a < 1.0
-    c = inside.pick(a, 0.5)
-    over, over_low = fast_two_sum(1.0, c)
-    under, under_low = fast_two_sum(1.0, -c)
-    inverse = 1.0 / under
-    quotient = over * inverse
-    error = residual(over, quotient, under) + (-quotient).fma(under_low, over_low)
-    head, tail = log_of_sum(quotient, error * inverse)
-    result = (head + tail) * 0.5
-    result = mended(~inside, result, lambda kept: _at_least_one(a, kept))
-    return (a < form.tiny).pick(x, result.copysign(x))
+    """log(q) / 2, q = (1 + a) / (1 - a), as atanh(w) - log(s) / 2, w = (s q - 1) / (s q + 1).
+
+    The table of logarithms has s near 1 / q; which one, the difference of the bits of 1 + a and 1 - a tells, which is
+    the logarithm of q to 0.086.  Below 1/8, where sums would have several roundings, s is 1 and w is a.
+    """
+    b, form, a = x.b, format_of(x), abs(x)
+    over, under = 1.0 + a, 1.0 - a
+    apart = b.sub(over.bits(), under.bits())
+    apart = b.select((a < 0.125).v, b.like(apart, 0), apart)
+    k, place, s = inverse_by_bits(b, b.add(apart, b.like(apart, form.one)), form)
+    # 1 - a is exact from 1/2 on, and s + 1, s - 1 are below.
+    near = a < 0.5
+    w = residual(near.pick(s - 1.0, s + s), near.pick(-a, under), s + 1.0) / s.fma(over, under)
+    high, low = lookup(b, halves(form.logs), place), lookup(b, halves(form.logs_rest), place)
+    total, error = fast_two_sum(k.fma(form.ln2_head / 2, high), w)
+    u = w * w
+    tail = (w * u).fma(polynomial(u, form.atanh), k.fma(form.ln2_tail / 2, error + low))
+    result = (total + tail).copysign(x)
+    return mended(not_positive(under), result, lambda kept: _at_least_one(a, kept).copysign(x))
 
 
 def _at_least_one(a: Real, kept: Real) -> Real:

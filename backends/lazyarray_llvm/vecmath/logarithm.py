@@ -7,7 +7,9 @@ of the logarithm function in IEEE floating-point arithmetic", 1990).
 
 from __future__ import annotations
 
-from lazyarray_llvm.builder import Value
+import functools
+
+from lazyarray_llvm.builder import Builder, Value
 from lazyarray_llvm.vecmath import polynomial as poly
 from lazyarray_llvm.vecmath.exponential import (
     LN2,
@@ -17,6 +19,7 @@ from lazyarray_llvm.vecmath.exponential import (
     reduce,
     scale,
 )
+from lazyarray_llvm.vecmath.formats import Format
 from lazyarray_llvm.vecmath.real import (
     INF,
     MAGIC,
@@ -49,11 +52,17 @@ def _split_at(x: Real, least: int) -> tuple[Real, Real, Value]:
     b, form = x.b, format_of(x)
     digits = form.fraction_bits
     moved = b.add(x.bits(), b.const(form.integer, form.one - least, x.v.lanes))
-    # The biased exponent becomes a number under the exponent of 2**digits: AVX2 has no conversion from i64.
-    biased = b.or_(b.binary("lshr", moved, b.like(moved, digits)), b.like(moved, (form.bias + digits) << digits))
-    k = Real(b, b.bitcast(biased, form.code)) - (2.0**digits + form.bias)
+    k = _exponent(b, moved, form)
     fraction = b.and_(moved, b.like(moved, (1 << digits) - 1))
     return k, Real(b, b.bitcast(b.add(fraction, b.like(moved, least)), form.code)), moved
+
+
+def _exponent(b: Builder, moved: Value, form: Format) -> Real:
+    """The biased exponent in integers of a float's layout, less the bias."""
+    digits = form.fraction_bits
+    # It becomes a number under the exponent of 2**digits: AVX2 has no conversion from i64.
+    biased = b.or_(b.binary("lshr", moved, b.like(moved, digits)), b.like(moved, (form.bias + digits) << digits))
+    return Real(b, b.bitcast(biased, form.code)) - (2.0**digits + form.bias)
 
 
 def split_step(x: Real) -> tuple[Real, Real, Real, Value]:
@@ -70,6 +79,27 @@ def split_step(x: Real) -> tuple[Real, Real, Real, Value]:
     # The bits that the product with an inverse has room for, and the others.
     high = m.masked(-64)
     return k, (high * inverse - 1.0) + (m - high) * inverse, inverse, place
+
+
+def inverse_by_bits(b: Builder, bits: Value, form: Format) -> tuple[Real, Value, Real]:
+    """(k, place, s) for the bits of an x >= 1: s = c / 2**k is near 1 / x, and tables have -log(c) at `place`."""
+    digits = form.fraction_bits
+    moved = b.add(bits, b.like(bits, form.one - form.least))
+    k = _exponent(b, moved, form)
+    place = b.binary("lshr", moved, b.like(moved, digits - 4))
+    # 2**bias c, whose exponent takes the biased one of x.
+    lifted = lookup(b, _lifted_inverses(form.bias), place).bits()
+    return k, place, Real(b, b.bitcast(b.sub(lifted, b.and_(moved, b.like(moved, -1 << digits))), form.code))
+
+
+@functools.cache
+def halves(table: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(number / 2.0 for number in table)
+
+
+@functools.cache
+def _lifted_inverses(by: int) -> tuple[float, ...]:
+    return tuple(c * 2.0**by for c in INVERSES)
 
 
 def log_terms(x: Real) -> tuple[Real, Real, Real]:

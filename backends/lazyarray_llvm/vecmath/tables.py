@@ -404,8 +404,8 @@ ANGLES_REST_FLOAT = (
     -1.5334932212951458e-09,
     -5.611025244434131e-08,
 )
-# For tanh of float32: a point in each interval of a whose 1 + a share an exponent and two more bits, 0 in the first two,
-# with a tanh that is a float32 to 1/2000 of its last place (from 7 on: to 1/3); it; and 1 less its square.
+# For tanh of float32: a point in each interval of a whose 1 + a share an exponent and two more bits, 0 in the first
+# two, with a tanh that is a float32 to 1/2000 of its last place (from 7 on: to 1/3); it; and 1 less its square.
 TANH_POINTS = (
     1.2497118711471558,
     1.7497650384902954,
