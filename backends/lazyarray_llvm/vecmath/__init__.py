@@ -92,9 +92,9 @@ def emit(name: str, b: Builder, args: Sequence[Value]) -> Value:
 def _periodic_float(name: str, x: Real) -> Real:
     if name == "tan" and x.b.has_fma:
         far = abs(x) > trigonometric.LIMIT_FLOAT
-        # Zero instead, as the polynomial of a remainder that is none would overflow.
-        near = trigonometric.tan_fused(far.pick(0.0, x))
-        result = mended(far, near, lambda kept: far.pick(trigonometric.tan_short(x.widen()).narrow(), kept))
-    else:
-        result = _SHORT[name](x.widen()).narrow()
-    return rarely(abs(x) > trigonometric.limit_short(x), result, name, [x])
+        return mended(far, trigonometric.tan_fused(x, far), lambda kept: far.pick(_periodic_wide(name, x), kept))
+    return _periodic_wide(name, x)
+
+
+def _periodic_wide(name: str, x: Real) -> Real:
+    return rarely(abs(x) > trigonometric.limit_short(x), _SHORT[name](x.widen()).narrow(), name, [x])

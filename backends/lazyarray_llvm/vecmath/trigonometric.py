@@ -19,6 +19,7 @@ from lazyarray_llvm.vecmath.real import (
     rarely,
     residual,
 )
+from lazyarray_llvm.vecmath.registers import rough_inverse
 
 TWO_OVER_PI = 0.6366197723675814
 ONE_OVER_PI = 0.3183098861837907
@@ -158,26 +159,29 @@ def tan_short(x: Real) -> Real:
     return (odd.pick(cosine, sine) / odd.pick(sine, cosine)).flip_sign(shifted.bits(), 63)
 
 
-def tan_fused(x: Real) -> Real:
-    """tan in float32, of |x| <= LIMIT_FLOAT: one polynomial to twice the precision, or minus its inverse."""
-    shifted = x.fma(TWO_OVER_PI, MAGIC_SHORT)
+def tan_fused(x: Real, far: Mask) -> Real:
+    """tan in float32, of |x| <= LIMIT_FLOAT, r / g or, in odd quadrants, -g / r, with g = r cot(r)."""
+    # Zero where |x| is beyond, as the polynomial of a remainder that is none would overflow.
+    b, a = x.b, far.pick(0.0, abs(x))
+    shifted = a.fma(TWO_OVER_PI, MAGIC_SHORT)
     n = shifted - MAGIC_SHORT
     # Exact: a multiple of 2**-23 that is less than one.
-    first, product = (-n).fma(PI_2_FLOAT[0], x), n * PI_2_FLOAT[1]
-    r = first - product
-    rest = (-n).fma(PI_2_FLOAT[2], (first - r) - product)
+    first = (-n).fma(PI_2_FLOAT[0], a)
+    head = (-n).fma(PI_2_FLOAT[1], first)
+    # What the last part counts, where the first two leave little.
+    r, rest = fast_two_sum(head, (-n).fma(PI_2_FLOAT[2], (-n).fma(PI_2_FLOAT[1], first - head)))
     u = r * r
-    # The first coefficient is added last, as in Horner's scheme: a third of an ulp less.
-    series = polynomial(u, poly.TAN_FLOAT[1:]).fma(u, poly.TAN_FLOAT[0])
-    # 1 + u + u**2 is the derivative of tan to more bits than `rest` needs.
-    rest = rest.fma(u.fma(u, u), rest)
-    # What rounding takes from u counts near pi/4, where the derivative by u is some 0.6 r.
-    rest = (residual(u, r, r) * r).fma(-0.6, rest)
-    tail = (r * u).fma(series, rest)
-    head, tail = fast_two_sum(r, tail)
+    series = horner(u, poly.COT_FLOAT)
+    g = (-u).fma(series, 1.0)
+    # What u leaves out of (r + rest)**2 counts a third, and somewhat more next to pi/4.
+    u_rest = (r + r).fma(rest, r.fma(r, -u))
+    g_rest = u_rest.fma(-0.37, (-u).fma(series, 1.0 - g))
     odd = _is_odd(x, shifted.bits())
-    under = odd.pick(head, 1.0)
-    inverse = 1.0 / under
-    error = (-inverse).fma(tail, residual(Real(x.b, x.lift(1.0)), inverse, under))
-    result = odd.pick(-error.fma(inverse, inverse), head + tail)
-    return x.equals(0.0).pick(x, result)
+    top, under = odd.pick(g, r), odd.pick(r, g)
+    top_rest, under_rest = odd.pick(g_rest, rest), odd.pick(rest, g_rest)
+    quotient = top / under
+    error = residual(top, quotient, under) + (-quotient).fma(under_rest, top_rest)
+    result = error.fma(rough_inverse(under), quotient)
+    negative = b.xor(b.binary("shl", shifted.bits(), b.like(shifted.bits(), 31)), x.bits())
+    sign = b.and_(negative, b.like(negative, -1 << 31))
+    return Real(b, b.bitcast(b.xor(result.bits(), sign), "f4"))
