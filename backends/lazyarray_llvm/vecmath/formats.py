@@ -79,6 +79,11 @@ class Format:
         return self.bias << self.fraction_bits
 
     @property
+    def packed(self) -> str:
+        """What `struct` calls it."""
+        return "<f" if self.code == "f4" else "<d"
+
+    @property
     def infinity(self) -> int:
         """The bits of infinity."""
         return (2 * self.bias + 1) << self.fraction_bits

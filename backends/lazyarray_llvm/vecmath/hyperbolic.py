@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lazyarray_llvm.vecmath.exponential import exp_short, expm1_short, reduce_rounded, reduce_step, step_power
-from lazyarray_llvm.vecmath.logarithm import halves, inverse_by_bits, log1p_short, log_of_sum
+from lazyarray_llvm.vecmath.logarithm import halves, inverse_by_bits, log1p_short, log_above_one, log_of_sum
 from lazyarray_llvm.vecmath.real import (
     INF,
     Real,
@@ -12,11 +12,12 @@ from lazyarray_llvm.vecmath.real import (
     mended,
     pole,
     polynomial,
+    product_and_sum,
     residual,
     two_product,
     two_sum,
 )
-from lazyarray_llvm.vecmath.registers import format_of, lookup, not_positive, scaled
+from lazyarray_llvm.vecmath.registers import between, format_of, lookup, not_positive, rough_inverse, scaled
 from lazyarray_llvm.vecmath.trigonometric import divide_pairs
 
 
@@ -78,12 +79,6 @@ def tanh(x: Real) -> Real:
     return (a < form.tiny).pick(x, result.copysign(x))
 
 
-def _sqrt_pair(head: Real, tail: Real) -> tuple[Real, Real]:
-    """sqrt(head + tail) as root and correction; head > 0."""
-    root = head.sqrt()
-    return root, (residual(head, root, root) + tail) / (root + root)
-
-
 def arcsinh(x: Real) -> Real:
     """log(a + sqrt(1 + a**2)), the sum to twice the precision: for small a, what one leaves out of it."""
     form, a = format_of(x), abs(x)
@@ -91,27 +86,23 @@ def arcsinh(x: Real) -> Real:
     c = usual.pick(a, 1.0)
     square, square_low = two_product(c, c)
     total, low = two_sum(square, Real(x.b, x.lift(1.0)))
-    root, root_low = _sqrt_pair(total, low + square_low)
+    root = total.sqrt()
     u, u_low = fast_two_sum(root, c)
-    head, tail = log_of_sum(u, u_low + root_low)
+    head, tail = log_of_sum(u, u_low + (residual(total, root, root) + (low + square_low)) / (root + root))
     result = (a < form.tiny).pick(a, head + tail)
     return mended(~usual, result, lambda kept: usual.pick(kept, _log_twice(a))).copysign(x)
 
 
 def arccosh(x: Real) -> Real:
-    """log(x + sqrt(x**2 - 1)), the sum to twice the precision."""
+    """log1p(t + sqrt(t**2 + 2 t)), t = x - 1, the sum to twice the precision."""
     form = format_of(x)
-    usual = (x >= 1.0) & (x < form.large)
-    c = usual.pick(x, 2.0)
-    square, square_low = two_product(c, c)
-    total, low = fast_two_sum(square, Real(x.b, x.lift(-1.0)))
-    # Next to one the square's last digits are many of the difference's.
-    total, low = fast_two_sum(total, low + square_low)
-    positive = total > 0.0
-    root, root_low = _sqrt_pair(positive.pick(total, 1.0), low)
-    u, u_low = fast_two_sum(c, root)
-    head, tail = log_of_sum(u, u_low + root_low)
-    result = positive.pick(head + tail, 0.0)
+    usual = between(x, 1.0, form.large)
+    t = usual.pick(x, 2.0) - 1.0
+    square, square_low = product_and_sum(t, t, t + t)
+    root = square.sqrt()
+    root_low = (residual(square, root, root) + square_low) * rough_inverse(root, halvings=1)
+    z, z_low = fast_two_sum(root, t)
+    result = log_above_one(z, z_low + root_low)
     return mended(~usual, result, lambda kept: _below_one(x, usual.pick(kept, _log_twice(x))))
 
 

@@ -31,6 +31,7 @@ from lazyarray_llvm.vecmath.real import (
     pole,
     polynomial,
     rarely,
+    residual,
     two_product,
     two_sum,
 )
@@ -177,6 +178,19 @@ def log_of_sum(u: Real, low: Real, *, rest: Real | None = None, extra: Real | No
         low = (-r).fma(rest, rest + more)
     low = error + k.fma(form.ln2_tail, high_rest + low)
     return total, (r * r).fma(polynomial(r, form.log), low)
+
+
+def log_above_one(z: Real, rest: Real) -> Real:
+    """log(1 + z + rest), z >= 0 finite, |rest| within an ulp of z."""
+    form = format_of(z)
+    k, place, s = inverse_by_bits(z.b, (z + 1.0).bits(), form)
+    # What 1 + z is rounded by does not count: s is near its inverse, that is all.
+    r = residual(s - 1.0, -s, z)
+    rest = s * rest
+    rest = (-r).fma(rest, rest)
+    high, low = lookup(z.b, form.logs, place), lookup(z.b, form.logs_rest, place)
+    total, error = fast_two_sum(k.fma(form.ln2_head, high), r)
+    return total + (r * r).fma(polynomial(r, form.log), (error + rest) + k.fma(form.ln2_tail, low))
 
 
 def log1p_pair(z: Real, rest: Real | None = None) -> tuple[Real, Real]:

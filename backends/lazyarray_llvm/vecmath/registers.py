@@ -6,6 +6,7 @@ which `vpermps` looks sixteen up.  Elsewhere they lie in memory.  Both ways give
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 
 from lazyarray_llvm.builder import Builder, Value, itemsize, literal, llvm_type
@@ -52,6 +53,13 @@ def not_positive(x: Real) -> Mask:
     if x.b.has_avx512:
         return _of_kinds(x, 0xFF)
     return _bits_outside(x, x.bits())
+
+
+def between(x: Real, low: float, high: float) -> Mask:
+    """low <= x < high, for positive numbers, by bits: one comparison."""
+    b, bits, form = x.b, x.bits(), format_of(x)
+    first, end = (int.from_bytes(struct.pack(form.packed, number), "little") for number in (low, high))
+    return Mask(b, b.compare("ult", b.sub(bits, b.like(bits, first)), b.like(bits, end - first)))
 
 
 def not_finite(x: Real) -> Mask:
