@@ -28,6 +28,9 @@ class Format:
     tiny: float  # below, x is nearer to odd functions than a tenth of an ulp
     large: float  # from here on, asinh(x) = acosh(x) = log(2 x) and 1 + x = x to this accuracy
     negligible: float  # below, x is expm1(x) and log1p(x)
+    log1p_range: tuple[
+        float, float
+    ]  # how much less than 1 may be added for a sum that is positive, and below what it is
     exp_range: tuple[float, float]  # beyond, the result is the same as there
     exp2_range: tuple[float, float]
     sinh_limit: float
@@ -109,6 +112,7 @@ DOUBLE = Format(
     tiny=2.0**-28,
     large=2.0**55,
     negligible=2.0**-54,
+    log1p_range=(1.0 - 2.0**-40, 2.0**900),
     exp_range=(-746.0, 710.0),
     exp2_range=(-1080.0, 1024.0),
     sinh_limit=710.5,
@@ -169,6 +173,7 @@ FLOAT = Format(
     tiny=2.0**-14,
     large=2.0**26,
     negligible=2.0**-25,
+    log1p_range=(1.0 - 2.0**-16, 2.0**100),
     exp_range=(-104.0, 89.0),
     exp2_range=(-151.0, 128.0),
     sinh_limit=89.5,

@@ -227,8 +227,8 @@ def two_product(a: Real, c: Real | float) -> tuple[Real, Real]:
     return product, ((ah * ch - product) + ah * cl + al * ch) + al * cl
 
 
-def product_and_sum(a: Real, c: Real, term: Real) -> tuple[Real, Real]:
-    """a * c + term and its rounding error; the error is exact if |term| >= |a * c|, both positive."""
+def product_and_sum(a: Real, c: Real | float, term: Real) -> tuple[Real, Real]:
+    """a * c + term and its rounding error; exact where term = 0, or the sum is no less than half of it."""
     if a.b.has_fma:
         total = a.fma(c, term)
         return total, a.fma(c, term - total)
