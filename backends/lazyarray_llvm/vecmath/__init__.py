@@ -92,7 +92,7 @@ def emit(name: str, b: Builder, args: Sequence[Value]) -> Value:
 def _periodic_float(name: str, x: Real) -> Real:
     if name == "tan" and x.b.has_fma:
         far = abs(x) > trigonometric.LIMIT_FLOAT
-        return mended(far, trigonometric.tan_fused(x, far), lambda kept: far.pick(_periodic_wide(name, x), kept))
+        return mended(far, trigonometric.tan_fused(x), lambda kept: far.pick(_periodic_wide(name, x), kept))
     return _periodic_wide(name, x)
 
 

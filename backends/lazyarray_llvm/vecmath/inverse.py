@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lazyarray_llvm.vecmath import polynomial as poly
 from lazyarray_llvm.vecmath.formats import Format
-from lazyarray_llvm.vecmath.real import INF, NAN, Mask, Real, fast_two_sum, mended, polynomial, residual
+from lazyarray_llvm.vecmath.real import INF, NAN, Mask, Real, fast_two_sum, mended_all, polynomial, residual
 from lazyarray_llvm.vecmath.registers import between, format_of, lookup, rough_inverse
 from lazyarray_llvm.vecmath.tables import TANGENTS
 
@@ -53,8 +53,7 @@ def arctan2(y: Real, x: Real) -> Real:
     small, large = steep.pick(c, a), steep.pick(a, c)
     # Scaling keeps sums and the quotient's error term in range; what it rounds has a quotient of zero.
     rare = ~between(large, form.small_divisor[0], form.large_divisor[0])
-    numerator = mended(rare, small, lambda kept: _mend_quotient(small, large, form)[0])
-    divisor = mended(rare, large, lambda kept: _mend_quotient(small, large, form)[1])
+    numerator, divisor = mended_all(rare, (small, large), lambda: _mend_quotient(small, large, form))
     mid, n, d, d_low = _octant(numerator, divisor)
     quotient = n / d
     rest = (-quotient).fma(d_low, residual(n, quotient, d)) * rough_inverse(d)

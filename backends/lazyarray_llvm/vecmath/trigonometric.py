@@ -19,7 +19,6 @@ from lazyarray_llvm.vecmath.real import (
     rarely,
     residual,
 )
-from lazyarray_llvm.vecmath.registers import rough_inverse
 
 TWO_OVER_PI = 0.6366197723675814
 ONE_OVER_PI = 0.3183098861837907
@@ -159,19 +158,20 @@ def tan_short(x: Real) -> Real:
     return (odd.pick(cosine, sine) / odd.pick(sine, cosine)).flip_sign(shifted.bits(), 63)
 
 
-def tan_fused(x: Real, far: Mask) -> Real:
+def tan_fused(x: Real) -> Real:
     """tan in float32, of |x| <= LIMIT_FLOAT, r / g or, in odd quadrants, -g / r, with g = r cot(r)."""
-    # Zero where |x| is beyond, as the polynomial of a remainder that is none would overflow.
-    b, a = x.b, far.pick(0.0, abs(x))
+    # Bounded, as the polynomial of a remainder that is none would overflow.
+    b, a = x.b, abs(x).at_most(LIMIT_FLOAT)
     shifted = a.fma(TWO_OVER_PI, MAGIC_SHORT)
     n = shifted - MAGIC_SHORT
     # Exact: a multiple of 2**-23 that is less than one.
     first = (-n).fma(PI_2_FLOAT[0], a)
     head = (-n).fma(PI_2_FLOAT[1], first)
-    # What the last part counts, where the first two leave little.
-    r, rest = fast_two_sum(head, (-n).fma(PI_2_FLOAT[2], (-n).fma(PI_2_FLOAT[1], first - head)))
+    r = (-n).fma(PI_2_FLOAT[2], head)
+    # The last part counts where the others leave little, and their rounding errors where they leave much.
+    rest = (-n).fma(PI_2_FLOAT[1], first - head) + (-n).fma(PI_2_FLOAT[2], head - r)
     u = r * r
-    series = horner(u, poly.COT_FLOAT)
+    series = polynomial(u, poly.COT_FLOAT)
     g = (-u).fma(series, 1.0)
     # What u leaves out of (r + rest)**2 counts a third, and somewhat more next to pi/4.
     u_rest = (r + r).fma(rest, r.fma(r, -u))
@@ -179,9 +179,10 @@ def tan_fused(x: Real, far: Mask) -> Real:
     odd = _is_odd(x, shifted.bits())
     top, under = odd.pick(g, r), odd.pick(r, g)
     top_rest, under_rest = odd.pick(g_rest, rest), odd.pick(rest, g_rest)
-    quotient = top / under
-    error = residual(top, quotient, under) + (-quotient).fma(under_rest, top_rest)
-    result = error.fma(rough_inverse(under), quotient)
+    inverse = 1.0 / under
+    quotient = top * inverse
+    error = (-quotient).fma(under_rest, residual(top, quotient, under) + top_rest)
+    result = error.fma(inverse, quotient)
     negative = b.xor(b.binary("shl", shifted.bits(), b.like(shifted.bits(), 31)), x.bits())
     sign = b.and_(negative, b.like(negative, -1 << 31))
     return Real(b, b.bitcast(b.xor(result.bits(), sign), "f4"))
