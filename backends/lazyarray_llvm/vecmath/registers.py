@@ -1,7 +1,8 @@
 """Owns what AVX-512 does in one instruction and other CPUs in several: looking up, telling kinds of numbers, scaling.
 
 A table has 16 numbers.  float64s are two registers, of which `vpermi2pd` looks eight up at once; float32s one, of
-which `vpermps` looks sixteen up.  Elsewhere they lie in memory.  Both ways give the same bits.
+which `vpermps` looks sixteen up, or with AVX2 two, of which it looks eight up each.  Elsewhere they lie in memory.
+All ways give the same bits.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ def format_of(x: Real) -> Format:
 
 def lookup(b: Builder, table: Sequence[float], index: Value) -> Real:
     """The numbers of `table`, 16 of them, at the four low bits of the integers `index` of the same size."""
+    if b.has_avx2 and not b.has_avx512 and index.code == "i4" and index.lanes >= 4:
+        return Real(b, _by_halves(b, table, index))
     if not b.has_avx512:
         place = b.and_(index, b.like(index, len(table) - 1))
         return Real(b, _gather(b, table, place))
@@ -130,9 +133,10 @@ def _scalef(y: Real, n: Real) -> Real:
     return Real(b, _by_registers(b, scale, y.v, n.v))
 
 
-def _by_registers(b: Builder, call: Callable[..., Value], *arguments: Value) -> Value:
-    """`call` on whole registers, whatever the number of lanes."""
-    lanes, whole = arguments[0].lanes, _REGISTER_BYTES // itemsize(arguments[0].code)
+def _by_registers(b: Builder, call: Callable[..., Value], *arguments: Value, lanes: int = 0) -> Value:
+    """`call` on whole registers (of so many lanes), whatever the number of lanes."""
+    whole = lanes or _REGISTER_BYTES // itemsize(arguments[0].code)
+    lanes = arguments[0].lanes
     if lanes == whole:
         return call(*arguments)
     if lanes < whole:
@@ -153,6 +157,22 @@ def _widened(b: Builder, a: Value, lanes: int) -> Value:
 
 def _narrowed(b: Builder, a: Value, lanes: int) -> Value:
     return b.extract(a, 0) if lanes == 1 else b.shuffle(a, None, range(lanes))
+
+
+def _by_halves(b: Builder, table: Sequence[float], index: Value) -> Value:
+    """A table of 16 float32 in two registers of AVX2, each of which `vpermps` looks eight up in."""
+    lanes, name = 8, "llvm.x86.avx2.permps"
+    b.module.declare(name, llvm_type("f4", lanes), [llvm_type("f4", lanes), llvm_type("i4", lanes)])
+
+    def find(part: Value) -> Value:
+        low, high = (
+            b.call(name, "f4", lanes, [b.vector("f4", half), part], "found") for half in (table[:8], table[8:])
+        )
+        # The fourth bit of the index as the sign, which is what the instruction that chooses looks at.
+        sign = b.binary("shl", part, b.like(part, 28))
+        return b.select(b.compare("slt", sign, b.like(sign, 0)), high, low)
+
+    return _by_registers(b, find, index, lanes=lanes)
 
 
 def _gather(b: Builder, table: Sequence[float], place: Value) -> Value:
