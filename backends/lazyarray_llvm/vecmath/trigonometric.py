@@ -19,6 +19,7 @@ from lazyarray_llvm.vecmath.real import (
     rarely,
     residual,
 )
+from lazyarray_llvm.vecmath.registers import rough_inverse
 
 TWO_OVER_PI = 0.6366197723675814
 ONE_OVER_PI = 0.3183098861837907
@@ -171,7 +172,7 @@ def tan_fused(x: Real) -> Real:
     # The last part counts where the others leave little, and their rounding errors where they leave much.
     rest = (-n).fma(PI_2_FLOAT[1], first - head) + (-n).fma(PI_2_FLOAT[2], head - r)
     u = r * r
-    series = polynomial(u, poly.COT_FLOAT)
+    series = horner(u, poly.COT_FLOAT)
     g = (-u).fma(series, 1.0)
     # What u leaves out of (r + rest)**2 counts a third, and somewhat more next to pi/4.
     u_rest = (r + r).fma(rest, r.fma(r, -u))
@@ -179,10 +180,9 @@ def tan_fused(x: Real) -> Real:
     odd = _is_odd(x, shifted.bits())
     top, under = odd.pick(g, r), odd.pick(r, g)
     top_rest, under_rest = odd.pick(g_rest, rest), odd.pick(rest, g_rest)
-    inverse = 1.0 / under
-    quotient = top * inverse
+    quotient = top / under
     error = (-quotient).fma(under_rest, residual(top, quotient, under) + top_rest)
-    result = error.fma(inverse, quotient)
+    result = error.fma(rough_inverse(under), quotient)
     negative = b.xor(b.binary("shl", shifted.bits(), b.like(shifted.bits(), 31)), x.bits())
     sign = b.and_(negative, b.like(negative, -1 << 31))
     return Real(b, b.bitcast(b.xor(result.bits(), sign), "f4"))
