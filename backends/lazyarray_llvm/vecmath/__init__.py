@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from lazyarray_llvm.builder import Builder, Value
 from lazyarray_llvm.vecmath import exponential, fused, hyperbolic, inverse, logarithm, power, roots, trigonometric
-from lazyarray_llvm.vecmath.real import Real, mended, rarely
+from lazyarray_llvm.vecmath.real import Mask, Real, mended, rarely
 
 _DOUBLE: dict[str, Callable[..., Real]] = {
     "exp": exponential.exp,
@@ -72,7 +72,12 @@ _FUSED: dict[str, Callable[..., Real]] = {
     name: _DOUBLE[name]
     for name in "exp exp2 log log2 log10 log1p arcsinh arccosh arctanh arcsin arccos arctan arctan2 cbrt".split()
 } | {"expm1": fused.expm1, "sinh": fused.sinh, "cosh": fused.cosh, "tanh": fused.tanh}
-_PERIODIC = frozenset({"sin", "cos", "tan"})
+# float32 in float32 on hosts with FMA, of arguments that are not large.
+_PERIODIC: dict[str, Callable[[Real, Mask], Real]] = {
+    "sin": trigonometric.sin_fused,
+    "cos": trigonometric.cos_fused,
+    "tan": trigonometric.tan_fused,
+}
 
 NAMES: frozenset[str] = frozenset(_DOUBLE)
 
@@ -90,10 +95,10 @@ def emit(name: str, b: Builder, args: Sequence[Value]) -> Value:
 
 
 def _periodic_float(name: str, x: Real) -> Real:
-    if name == "tan" and x.b.has_fma:
-        far = abs(x) > trigonometric.LIMIT_FLOAT
-        return mended(far, trigonometric.tan_fused(x), lambda kept: far.pick(_periodic_wide(name, x), kept))
-    return _periodic_wide(name, x)
+    if not x.b.has_fma:
+        return _periodic_wide(name, x)
+    far = abs(x) > trigonometric.LIMIT_FLOAT
+    return mended(far, _PERIODIC[name](x, far), lambda kept: far.pick(_periodic_wide(name, x), kept))
 
 
 def _periodic_wide(name: str, x: Real) -> Real:
