@@ -141,9 +141,12 @@ class Module:
 class Builder:
     """Appends instructions to one function body; every method returns the register that it defines."""
 
-    def __init__(self, module: Module, *, has_fma: bool = True, has_avx512: bool = False) -> None:
+    def __init__(
+        self, module: Module, *, has_fma: bool = True, has_avx2: bool = False, has_avx512: bool = False
+    ) -> None:
         self.module = module
         self.has_fma = has_fma
+        self.has_avx2 = has_avx2
         self.has_avx512 = has_avx512
         self.lines: list[str] = []
         self.block = "entry"

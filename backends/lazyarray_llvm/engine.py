@@ -75,6 +75,10 @@ class Host(NamedTuple):
     has_fma: bool
 
     @property
+    def has_avx2(self) -> bool:
+        return self.vector_bytes >= 32 and self.triple.startswith(("x86", "amd64", "i686"))
+
+    @property
     def has_avx512(self) -> bool:
         """Whether code may use AVX-512's F, VL and DQ, without which vectors are narrower."""
         return self.vector_bytes == 64

@@ -29,6 +29,9 @@ from .eager import symbol_of
 from .elementwise import lower
 from .elementwise.casts import truth
 from .elementwise.comparison import isinf, isnan
+from .vecmath.formats import FORMATS
+from .vecmath.real import Real
+from .vecmath.registers import not_finite
 
 _X86: Final = platform.machine().lower() in ("x86_64", "amd64", "i686")
 # FE_INVALID, FE_DIVBYZERO, FE_OVERFLOW of the C library, which on x86 are also the bits of MXCSR.
@@ -75,7 +78,7 @@ class _Loop:
         # Two vectors of a long chain of instructions overlap in more of their latencies than the CPU's window sees.
         vectors = 2 if self.checked and codes[-1] in ("f4", "f8") else 1
         self.lanes = lanes or max(vectors * at.vector_bytes // widest, 1)
-        self.b = Builder(module, has_fma=at.has_fma, has_avx512=at.has_avx512)
+        self.b = Builder(module, has_fma=at.has_fma, has_avx2=at.has_avx2, has_avx512=at.has_avx512)
 
     def text(self, symbol: str) -> str:
         self._entry()
@@ -361,13 +364,12 @@ class _Flags:
         b.start(after)
 
     def _not_finite(self, part: Value) -> Value:
-        """As integers, which need no second comparison for NaN."""
+        """As bits, which need no second comparison for NaN."""
         b = self.b
-        infinity = {"f2": 0x7C00, "f4": 0x7F800000, "f8": 0x7FF0000000000000}[part.code]
-        bits = b.bitcast(part, part.code.replace("f", "u"))
-        return b.compare(
-            "uge", b.and_(bits, b.like(bits, (1 << (8 * itemsize(part.code) - 1)) - 1)), b.like(bits, infinity)
-        )
+        if part.code in FORMATS:
+            return not_finite(Real(b, part)).v
+        bits = b.bitcast(part, "u2")
+        return b.compare("uge", b.and_(bits, b.like(bits, 0x7FFF)), b.like(bits, 0x7C00))
 
     def _causes(self, op: str, args: Sequence[AnyValue], result: AnyValue) -> dict[int, Value]:
         """Per flag: the lanes that raise it."""

@@ -16,6 +16,8 @@ from lazyarray_llvm import engine as engines
 from lazyarray_llvm import vecmath
 from lazyarray_llvm.builder import Builder, Module, itemsize, llvm_type
 from lazyarray_llvm.vecmath.formats import FORMATS, Format
+from lazyarray_llvm.vecmath.real import Real
+from lazyarray_llvm.vecmath.registers import abnormal, not_finite, not_positive
 from lazyarray_llvm.vecmath.tables import INVERSES
 
 BINARY = frozenset({"arctan2", "hypot", "logaddexp", "logaddexp2", "power"})
@@ -26,7 +28,7 @@ HAS_EXTENDED = np.finfo(np.longdouble).nmant >= 63
 needs_extended = pytest.mark.skipif(not HAS_EXTENDED, reason="long double is no wider than double here")
 # Both infinite and normal results come out near these, of one or other dtype.
 CRITICAL = (
-    *(0.0, 0.25, 0.5, 2**-0.5, 1.0, 2**0.5, 2.0, 2.0**-27, 2.0**-28, 2.0**-54, 20.0, 22.0, 2.0**55),
+    *(0.0, 0.125, 0.25, 0.5, 2**-0.5, 0.875, 1.0, 2**0.5, 2.0, 2.0**-27, 2.0**-28, 2.0**-54, 20.0, 22.0, 2.0**55),
     *(0.34657359027997264, 1.0397207708399179, 0.4142135623730951, 2.414213562373095),
     *(709.782712893384, 710.4758600739439, -708.3964185322641, -745.1332191019411, 1024.0, -1022.0, -1074.5),
     *(88.72283905206835, 89.41598629223294, -87.33654475, -103.97207708, 128.0, -126.0, -149.5),
@@ -45,7 +47,7 @@ def compiled(name: str, code: str, lanes: int, host: str = "") -> Callable[..., 
     target = {"": engines.engine(), "avx2": narrowed(32), "baseline": narrowed(16)}[host]
     arity = 2 if name in BINARY else 1
     module = Module()
-    b = Builder(module, has_fma=target.host.has_fma, has_avx512=target.host.has_avx512)
+    b = Builder(module, has_fma=target.host.has_fma, has_avx2=target.host.has_avx2, has_avx512=target.host.has_avx512)
     vector = llvm_type(code, lanes)
     b.jump("loop")
     b.start("loop")
@@ -208,13 +210,59 @@ def test_float32_strided_over_every_pattern(name: str) -> None:
     assert error.max() <= 1.0, float(x[int(np.argmax(error))])
 
 
-@pytest.mark.parametrize("name", ["tan", "tanh"])
+LARGEST_ERRORS = {
+    "tan": ((0.75, 0.8), (2.34, 2.37), (3.91, 3.93)),  # next to pi/4 times 1, 3, 5
+    "tanh": ((0.49, 0.52), (0.74, 0.78)),  # where the table's first intervals meet
+    "sinh": ((0.86, 0.89),),  # where the formula changes
+    "expm1": ((0.12, 0.16), (-0.16, -0.12)),
+    "arctanh": ((0.12, 0.14),),
+    "arccosh": ((1.0, 1.01),),
+    "log1p": ((-0.055, -0.05), (-0.99999, -0.9999)),
+    "cbrt": ((7.4, 7.6),),
+}
+
+
+@pytest.mark.parametrize("name", LARGEST_ERRORS)
 def test_float32_where_the_error_is_largest(name: str) -> None:
-    """A number and a fifth of it are added: every float32 next to pi/4 times 1, 3, 5, or where tanh changes formula."""
-    for low, high in ((0.75, 0.8), (2.34, 2.37), (3.91, 3.93)) if name == "tan" else ((0.84, 0.94),):
-        bits = np.array([low, high], np.float32).view(np.int32)
+    """Every float32 of the places where what is rounded is largest beside what is exact."""
+    for ends in LARGEST_ERRORS[name]:
+        bits = np.sort(np.array(ends, np.float32).view(np.int32))
         x = np.arange(*bits, dtype=np.int32).view(np.float32)
         assert ulps(compiled(name, "f4", 16)(x), exact(name, "f4", (x,))).max() <= 1.0
+
+
+def test_tan_of_float32_next_to_its_poles() -> None:
+    """Where the parts of pi/2 cancel the argument but for its last digits."""
+    x = (np.arange(-3800, 3800) * (np.pi / 2)).astype(np.float32)
+    x = np.concatenate([np.nextafter(x, np.float32(side)) for side in (-1e9, 1e9)] + [x])
+    assert ulps(compiled("tan", "f4", 16)(x), exact("tan", "f4", (x,))).max() <= 1.0
+
+
+@pytest.mark.parametrize("host", ["", "avx2"])
+@pytest.mark.parametrize("code", ["f4", "f8"])
+def test_kinds_of_numbers_are_told_alike_on_every_host(code: str, host: str) -> None:
+    largest, tiny = np.finfo(DTYPES[code]).max, np.finfo(DTYPES[code]).tiny
+    x = np.array([0.0, tiny / 2, tiny, 1.0, largest, np.inf, np.nan], DTYPES[code])
+    x = np.concatenate([x, -x, np.ones(2, x.dtype)])
+    kinds: dict[str, Any] = {
+        "abnormal": (abnormal, ~np.isfinite(x) | (np.abs(x) < tiny)),
+        "not_positive": (not_positive, ~(np.isfinite(x) & (x >= tiny))),
+        "not_finite": (not_finite, ~np.isfinite(x)),
+    }
+    target = engines.engine() if not host else narrowed(32)
+    for name, (test, wanted) in kinds.items():
+        module = Module()
+        b = Builder(
+            module, has_fma=target.host.has_fma, has_avx2=target.host.has_avx2, has_avx512=target.host.has_avx512
+        )
+        loaded = b.emit(f"load {llvm_type(code, 16)}, ptr %x, align 1", code, 16, "loaded")
+        found = b.convert("zext", test(Real(b, loaded)).v, "u1")
+        b.line(f"store {found}, ptr %out, align 1")
+        module.define("run", "define void @run(ptr %x, ptr %out) {\nentry:\n" + "\n".join(b.lines) + "\n  ret void\n}")
+        address = target.compile_ir(module.text(), f"kinds-{name}-{code}").address("run")
+        out = np.empty(16, np.uint8)
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)(x.ctypes.data, out.ctypes.data)
+        np.testing.assert_array_equal(out.astype(bool), wanted, err_msg=name)
 
 
 @pytest.mark.parametrize("code", ["f4", "f8"])

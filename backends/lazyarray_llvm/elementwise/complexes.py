@@ -113,7 +113,7 @@ def _define_power(b: Builder, code: str) -> str:
     name = f"npy_cpow.{code}"
     if b.module.has(name):
         return name
-    f = Builder(b.module, has_fma=b.has_fma, has_avx512=b.has_avx512)
+    f = Builder(b.module, has_fma=b.has_fma, has_avx2=b.has_avx2, has_avx512=b.has_avx512)
     x = Complex(Value("%ar", code, 1), Value("%ai", code, 1))
     y = Complex(Value("%br", code, 1), Value("%bi", code, 1))
     zero, one = f.const(code, 0.0, 1), f.const(code, 1.0, 1)

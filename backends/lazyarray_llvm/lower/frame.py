@@ -47,7 +47,7 @@ class Frame:
         self.kernel = kernel
         self.signature = signature
         self.host = host
-        self.b = Builder(module, has_fma=host.has_fma, has_avx512=host.has_avx512)
+        self.b = Builder(module, has_fma=host.has_fma, has_avx2=host.has_avx2, has_avx512=host.has_avx512)
         for taken in ("args", "begin", "end", "worker", "entry", "start", "status", "fence", "fenced"):
             self.b.fresh(taken)
         self.entry = Scope([])

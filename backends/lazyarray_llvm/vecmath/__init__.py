@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from lazyarray_llvm.builder import Builder, Value
-from lazyarray_llvm.vecmath import exponential, hyperbolic, inverse, logarithm, power, trigonometric
-from lazyarray_llvm.vecmath.real import Real, mended, rarely
+from lazyarray_llvm.vecmath import exponential, fused, hyperbolic, inverse, logarithm, power, roots, trigonometric
+from lazyarray_llvm.vecmath.real import Mask, Real, mended, rarely
 
 _DOUBLE: dict[str, Callable[..., Real]] = {
     "exp": exponential.exp,
@@ -35,8 +35,8 @@ _DOUBLE: dict[str, Callable[..., Real]] = {
     "arccosh": hyperbolic.arccosh,
     "arctanh": hyperbolic.arctanh,
     "power": power.power,
-    "cbrt": power.cbrt,
-    "hypot": power.hypot,
+    "cbrt": roots.cbrt,
+    "hypot": roots.hypot,
     "logaddexp": logarithm.logaddexp,
     "logaddexp2": logarithm.logaddexp2,
 }
@@ -62,19 +62,22 @@ _SHORT: dict[str, Callable[..., Real]] = {
     "arccosh": hyperbolic.arccosh_float,
     "arctanh": hyperbolic.arctanh_float,
     "power": power.power_float,
-    "cbrt": power.cbrt_float,
-    "hypot": power.hypot_float,
+    "cbrt": roots.cbrt_float,
+    "hypot": roots.hypot_float,
     "logaddexp": logarithm.logaddexp,
     "logaddexp2": logarithm.logaddexp2,
 }
-# float32 in float32 on hosts with FMA: by the formulas of float64, but for `tanh`.
+# float32 in float32 on hosts with FMA: by the formulas of float64, or shorter ones of their own.
 _FUSED: dict[str, Callable[..., Real]] = {
     name: _DOUBLE[name]
-    for name in (
-        "exp exp2 expm1 log log2 log10 log1p sinh cosh arcsinh arccosh arctanh arcsin arccos arctan arctan2 cbrt"
-    ).split()
-} | {"tanh": hyperbolic.tanh_fused}
-_PERIODIC = frozenset({"sin", "cos", "tan"})
+    for name in "exp exp2 log log2 log10 log1p arcsinh arccosh arctanh arcsin arccos arctan arctan2 cbrt".split()
+} | {"expm1": fused.expm1, "sinh": fused.sinh, "cosh": fused.cosh, "tanh": fused.tanh}
+# float32 in float32 on hosts with FMA, of arguments that are not large.
+_PERIODIC: dict[str, Callable[[Real, Mask], Real]] = {
+    "sin": trigonometric.sin_fused,
+    "cos": trigonometric.cos_fused,
+    "tan": trigonometric.tan_fused,
+}
 
 NAMES: frozenset[str] = frozenset(_DOUBLE)
 
@@ -92,11 +95,11 @@ def emit(name: str, b: Builder, args: Sequence[Value]) -> Value:
 
 
 def _periodic_float(name: str, x: Real) -> Real:
-    if name == "tan" and x.b.has_fma:
-        far = abs(x) > trigonometric.LIMIT_FLOAT
-        # Zero instead, as the polynomial of a remainder that is none would overflow.
-        near = trigonometric.tan_fused(far.pick(0.0, x))
-        result = mended(far, near, lambda kept: far.pick(trigonometric.tan_short(x.widen()).narrow(), kept))
-    else:
-        result = _SHORT[name](x.widen()).narrow()
-    return rarely(abs(x) > trigonometric.limit_short(x), result, name, [x])
+    if not x.b.has_fma:
+        return _periodic_wide(name, x)
+    far = abs(x) > trigonometric.LIMIT_FLOAT
+    return mended(far, _PERIODIC[name](x, far), lambda kept: far.pick(_periodic_wide(name, x), kept))
+
+
+def _periodic_wide(name: str, x: Real) -> Real:
+    return rarely(abs(x) > trigonometric.limit_short(x), _SHORT[name](x.widen()).narrow(), name, [x])

@@ -28,6 +28,9 @@ class Format:
     tiny: float  # below, x is nearer to odd functions than a tenth of an ulp
     large: float  # from here on, asinh(x) = acosh(x) = log(2 x) and 1 + x = x to this accuracy
     negligible: float  # below, x is expm1(x) and log1p(x)
+    log1p_range: tuple[
+        float, float
+    ]  # how much less than 1 may be added for a sum that is positive, and below what it is
     exp_range: tuple[float, float]  # beyond, the result is the same as there
     exp2_range: tuple[float, float]
     sinh_limit: float
@@ -56,7 +59,6 @@ class Format:
     logs2_rest: Row
     logs10: Row
     logs10_rest: Row
-    thirds: Row
     angles: Row
     angles_rest: Row
     exp: Row
@@ -68,15 +70,31 @@ class Format:
     log2: Row
     log10: Row
     asin: Row
+    atanh: Row
     atan: Row
     atan_step: Row
-    cbrt_inverse: Row
-    cbrt_series: Row  # of ((1 - e)**(-2/3) - 1) / e
+    cbrt_start: Row
+    cbrt_series: Row
 
     @property
     def one(self) -> int:
         """The bits of 1."""
         return self.bias << self.fraction_bits
+
+    @property
+    def packed(self) -> str:
+        """What `struct` calls it."""
+        return "<f" if self.code == "f4" else "<d"
+
+    @property
+    def infinity(self) -> int:
+        """The bits of infinity."""
+        return (2 * self.bias + 1) << self.fraction_bits
+
+    @property
+    def magnitude(self) -> int:
+        """All bits but the sign."""
+        return self.infinity | ((1 << self.fraction_bits) - 1)
 
 
 DOUBLE = Format(
@@ -94,6 +112,7 @@ DOUBLE = Format(
     tiny=2.0**-28,
     large=2.0**55,
     negligible=2.0**-54,
+    log1p_range=(1.0 - 2.0**-40, 2.0**900),
     exp_range=(-746.0, 710.0),
     exp2_range=(-1080.0, 1024.0),
     sinh_limit=710.5,
@@ -122,7 +141,6 @@ DOUBLE = Format(
     logs2_rest=tables.LOGS2_REST,
     logs10=tables.LOGS10,
     logs10_rest=tables.LOGS10_REST,
-    thirds=tables.THIRDS,
     angles=tables.ANGLES,
     angles_rest=tables.ANGLES_REST,
     exp=poly.EXP_STEP,
@@ -134,10 +152,11 @@ DOUBLE = Format(
     log2=poly.LOG2_STEP,
     log10=poly.LOG10_STEP,
     asin=poly.ASIN,
+    atanh=poly.ATANH,
     atan=poly.ATAN,
     atan_step=poly.ATAN_STEP,
-    cbrt_inverse=poly.CBRT_INVERSE,
-    cbrt_series=(2.0 / 3.0, 5.0 / 9.0, 40.0 / 81.0),
+    cbrt_start=poly.CBRT_START,
+    cbrt_series=poly.CBRT_SERIES,
 )
 FLOAT = Format(
     code="f4",
@@ -154,6 +173,7 @@ FLOAT = Format(
     tiny=2.0**-14,
     large=2.0**26,
     negligible=2.0**-25,
+    log1p_range=(1.0 - 2.0**-16, 2.0**100),
     exp_range=(-104.0, 89.0),
     exp2_range=(-151.0, 128.0),
     sinh_limit=89.5,
@@ -182,7 +202,6 @@ FLOAT = Format(
     logs2_rest=tables.LOGS2_REST_FLOAT,
     logs10=tables.LOGS10_FLOAT,
     logs10_rest=tables.LOGS10_REST_FLOAT,
-    thirds=tables.THIRDS_FLOAT,
     angles=tables.ANGLES_FLOAT,
     angles_rest=tables.ANGLES_REST_FLOAT,
     exp=poly.EXP_STEP_FLOAT,
@@ -194,9 +213,10 @@ FLOAT = Format(
     log2=poly.LOG2_STEP_FLOAT,
     log10=poly.LOG10_STEP_FLOAT,
     asin=poly.ASIN_FLOAT,
+    atanh=poly.ATANH_FLOAT,
     atan=poly.ATAN_FLOAT,
     atan_step=poly.ATAN_STEP_FLOAT,
-    cbrt_inverse=poly.CBRT_INVERSE_FLOAT,
-    cbrt_series=(2.0 / 3.0, 5.0 / 9.0),
+    cbrt_start=(),
+    cbrt_series=poly.CBRT_SERIES_FLOAT,
 )
 FORMATS = {"f4": FLOAT, "f8": DOUBLE}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from lazyarray_llvm.vecmath import polynomial as poly
 from lazyarray_llvm.vecmath.exponential import exp_short, expm1_short, reduce_rounded, reduce_step, step_power
-from lazyarray_llvm.vecmath.logarithm import log1p_short, log_of_sum
+from lazyarray_llvm.vecmath.logarithm import halves, inverse_by_bits, log1p_short, log_above_one, log_of_sum
 from lazyarray_llvm.vecmath.real import (
     INF,
     Real,
@@ -13,11 +12,12 @@ from lazyarray_llvm.vecmath.real import (
     mended,
     pole,
     polynomial,
+    product_and_sum,
     residual,
     two_product,
     two_sum,
 )
-from lazyarray_llvm.vecmath.registers import format_of, scaled
+from lazyarray_llvm.vecmath.registers import between, format_of, lookup, not_positive, rough_inverse, scaled
 from lazyarray_llvm.vecmath.trigonometric import divide_pairs
 
 
@@ -79,29 +79,6 @@ def tanh(x: Real) -> Real:
     return (a < form.tiny).pick(x, result.copysign(x))
 
 
-def tanh_fused(x: Real) -> Real:
-    """tanh in float32: a polynomial, or 1 - 2 / (exp(2a) + 1), which loses a fifth of an ulp where it serves."""
-    form, a = format_of(x), abs(x)
-    bounded = a.at_most(20.0)
-    shifted, r = reduce_rounded(bounded + bounded)
-    power, rest = step_power(shifted)
-    power = power.times_power_of_two(x.b.binary("ashr", shifted.bits(), x.b.like(shifted.bits(), 4)))
-    grown = (r * r).fma(polynomial(r, form.exp), r + rest)
-    under, low = fast_two_sum(power, Real(x.b, x.lift(1.0)))
-    large = 1.0 - 2.0 / (under + power.fma(grown, low))
-    u = a * a
-    # The first coefficient is added last, as in Horner's scheme: a third of an ulp less.
-    series = polynomial(u, poly.TANH_FLOAT[1:]).fma(u, poly.TANH_FLOAT[0])
-    small = (a * u).fma(series, a)
-    return (a < 0.875).pick(small, large).copysign(x)
-
-
-def _sqrt_pair(head: Real, tail: Real) -> tuple[Real, Real]:
-    """sqrt(head + tail) as root and correction; head > 0."""
-    root = head.sqrt()
-    return root, (residual(head, root, root) + tail) / (root + root)
-
-
 def arcsinh(x: Real) -> Real:
     """log(a + sqrt(1 + a**2)), the sum to twice the precision: for small a, what one leaves out of it."""
     form, a = format_of(x), abs(x)
@@ -109,27 +86,23 @@ def arcsinh(x: Real) -> Real:
     c = usual.pick(a, 1.0)
     square, square_low = two_product(c, c)
     total, low = two_sum(square, Real(x.b, x.lift(1.0)))
-    root, root_low = _sqrt_pair(total, low + square_low)
+    root = total.sqrt()
     u, u_low = fast_two_sum(root, c)
-    head, tail = log_of_sum(u, u_low + root_low)
+    head, tail = log_of_sum(u, u_low + (residual(total, root, root) + (low + square_low)) / (root + root))
     result = (a < form.tiny).pick(a, head + tail)
     return mended(~usual, result, lambda kept: usual.pick(kept, _log_twice(a))).copysign(x)
 
 
 def arccosh(x: Real) -> Real:
-    """log(x + sqrt(x**2 - 1)), the sum to twice the precision."""
+    """log1p(t + sqrt(t**2 + 2 t)), t = x - 1, the sum to twice the precision."""
     form = format_of(x)
-    usual = (x >= 1.0) & (x < form.large)
-    c = usual.pick(x, 2.0)
-    square, square_low = two_product(c, c)
-    total, low = fast_two_sum(square, Real(x.b, x.lift(-1.0)))
-    # Next to one the square's last digits are many of the difference's.
-    total, low = fast_two_sum(total, low + square_low)
-    positive = total > 0.0
-    root, root_low = _sqrt_pair(positive.pick(total, 1.0), low)
-    u, u_low = fast_two_sum(c, root)
-    head, tail = log_of_sum(u, u_low + root_low)
-    result = positive.pick(head + tail, 0.0)
+    usual = between(x, 1.0, form.large)
+    t = usual.pick(x, 2.0) - 1.0
+    square, square_low = product_and_sum(t, t, t + t)
+    root = square.sqrt()
+    root_low = (residual(square, root, root) + square_low) * rough_inverse(root, halvings=1)
+    z, z_low = fast_two_sum(root, t)
+    result = log_above_one(z, z_low + root_low)
     return mended(~usual, result, lambda kept: _below_one(x, usual.pick(kept, _log_twice(x))))
 
 
@@ -146,19 +119,25 @@ def _below_one(x: Real, kept: Real) -> Real:
 
 
 def arctanh(x: Real) -> Real:
-    """log((1 + a) / (1 - a)) / 2, the quotient to twice the precision."""
-    form, a = format_of(x), abs(x)
-    inside = a < 1.0
-    c = inside.pick(a, 0.5)
-    over, over_low = fast_two_sum(1.0, c)
-    under, under_low = fast_two_sum(1.0, -c)
-    inverse = 1.0 / under
-    quotient = over * inverse
-    error = residual(over, quotient, under) + (-quotient).fma(under_low, over_low)
-    head, tail = log_of_sum(quotient, error * inverse)
-    result = (head + tail) * 0.5
-    result = mended(~inside, result, lambda kept: _at_least_one(a, kept))
-    return (a < form.tiny).pick(x, result.copysign(x))
+    """log(q) / 2, q = (1 + a) / (1 - a), as atanh(w) - log(s) / 2, w = (s q - 1) / (s q + 1).
+
+    The table of logarithms has s near 1 / q; which one, the difference of the bits of 1 + a and 1 - a tells, which is
+    the logarithm of q to 0.086.  Below 1/8, where sums would have several roundings, s is 1 and w is a.
+    """
+    b, form, a = x.b, format_of(x), abs(x)
+    over, under = 1.0 + a, 1.0 - a
+    apart = b.sub(over.bits(), under.bits())
+    apart = b.select((a < 0.125).v, b.like(apart, 0), apart)
+    k, place, s = inverse_by_bits(b, b.add(apart, b.like(apart, form.one)), form)
+    # 1 - a is exact from 1/2 on, and s + 1, s - 1 are below.
+    near = a < 0.5
+    w = residual(near.pick(s - 1.0, s + s), near.pick(-a, under), s + 1.0) / s.fma(over, under)
+    high, low = lookup(b, halves(form.logs), place), lookup(b, halves(form.logs_rest), place)
+    total, error = fast_two_sum(k.fma(form.ln2_head / 2, high), w)
+    u = w * w
+    tail = (w * u).fma(polynomial(u, form.atanh), k.fma(form.ln2_tail / 2, error + low))
+    result = (total + tail).copysign(x)
+    return mended(not_positive(under), result, lambda kept: _at_least_one(a, kept).copysign(x))
 
 
 def _at_least_one(a: Real, kept: Real) -> Real:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from lazyarray_llvm.vecmath import polynomial as poly
 from lazyarray_llvm.vecmath.formats import Format
-from lazyarray_llvm.vecmath.real import INF, NAN, Mask, Real, fast_two_sum, mended, polynomial, residual
-from lazyarray_llvm.vecmath.registers import format_of, lookup
+from lazyarray_llvm.vecmath.real import INF, NAN, Mask, Real, fast_two_sum, mended_all, polynomial, residual
+from lazyarray_llvm.vecmath.registers import between, format_of, lookup, rough_inverse
 from lazyarray_llvm.vecmath.tables import TANGENTS
 
 PI = 3.141592653589793
@@ -52,12 +52,11 @@ def arctan2(y: Real, x: Real) -> Real:
     steep = a.above(c)
     small, large = steep.pick(c, a), steep.pick(a, c)
     # Scaling keeps sums and the quotient's error term in range; what it rounds has a quotient of zero.
-    rare = ~((large >= form.small_divisor[0]) & (large <= form.large_divisor[0]))
-    numerator = mended(rare, small, lambda kept: _mend_quotient(small, large, form)[0])
-    divisor = mended(rare, large, lambda kept: _mend_quotient(small, large, form)[1])
+    rare = ~between(large, form.small_divisor[0], form.large_divisor[0])
+    numerator, divisor = mended_all(rare, (small, large), lambda: _mend_quotient(small, large, form))
     mid, n, d, d_low = _octant(numerator, divisor)
     quotient = n / d
-    rest = (-quotient).fma(d_low, residual(n, quotient, d)) * (1.0 / d)
+    rest = (-quotient).fma(d_low, residual(n, quotient, d)) * rough_inverse(d)
     if not x.b.has_fma:
         # The halves of Dekker's product underflow before a fused one does; so small a quotient needs no rest.
         rest = (abs(n) < d * 2.0**-300).pick(0.0, rest)
@@ -94,8 +93,7 @@ def _arcsin_parts(x: Real) -> tuple[Mask, Real, Real]:
     w = (1.0 - a) * 0.5
     u = far.pick(w, a * a)
     root = w.sqrt()
-    divisor = (w > 0.0).pick(root + root, 1.0)
-    rest = far.pick(residual(w, root, root) / divisor, 0.0)
+    rest = far.pick(residual(w, root, root) * rough_inverse(root, halvings=1), 0.0)
     t = far.pick(root, a)
     return far, t, (t * u).fma(polynomial(u, format_of(x).asin), rest)
 

@@ -7,7 +7,9 @@ of the logarithm function in IEEE floating-point arithmetic", 1990).
 
 from __future__ import annotations
 
-from lazyarray_llvm.builder import Value
+import functools
+
+from lazyarray_llvm.builder import Builder, Value
 from lazyarray_llvm.vecmath import polynomial as poly
 from lazyarray_llvm.vecmath.exponential import (
     LN2,
@@ -17,6 +19,7 @@ from lazyarray_llvm.vecmath.exponential import (
     reduce,
     scale,
 )
+from lazyarray_llvm.vecmath.formats import Format
 from lazyarray_llvm.vecmath.real import (
     INF,
     MAGIC,
@@ -24,14 +27,17 @@ from lazyarray_llvm.vecmath.real import (
     Real,
     domain_error,
     fast_two_sum,
+    horner,
     mended,
     pole,
     polynomial,
+    product_and_sum,
     rarely,
+    residual,
     two_product,
     two_sum,
 )
-from lazyarray_llvm.vecmath.registers import format_of, lookup
+from lazyarray_llvm.vecmath.registers import between, format_of, lookup, not_positive
 from lazyarray_llvm.vecmath.tables import INVERSES
 
 LOG2E_REST = 2.0355273740931033e-17
@@ -45,15 +51,28 @@ def split(x: Real) -> tuple[Real, Real]:
 
 
 def _split_at(x: Real, least: int) -> tuple[Real, Real, Value]:
-    """(k, m, bits of m less those of `least`, under the exponent): x = 2**k m, from the number of these bits on."""
+    """(k, m, bits whose low ones are those of m less `least`): x = 2**k m, m from the number of these bits on."""
     b, form = x.b, format_of(x)
-    digits = form.fraction_bits
-    moved = b.add(x.bits(), b.const(form.integer, form.one - least, x.v.lanes))
-    # The biased exponent becomes a number under the exponent of 2**digits: AVX2 has no conversion from i64.
-    biased = b.or_(b.binary("lshr", moved, b.like(moved, digits)), b.like(moved, (form.bias + digits) << digits))
-    k = Real(b, b.bitcast(biased, form.code)) - (2.0**digits + form.bias)
-    fraction = b.and_(moved, b.like(moved, (1 << digits) - 1))
+    k, moved = _moved(b, x.bits(), least, form)
+    fraction = b.and_(moved, b.like(moved, (1 << form.fraction_bits) - 1))
     return k, Real(b, b.bitcast(b.add(fraction, b.like(moved, least)), form.code)), moved
+
+
+def _moved(b: Builder, bits: Value, least: int, form: Format) -> tuple[Real, Value]:
+    """(k, moved): k counts the octaves from `least` on; the low bits of `moved` are those less the ones of `least`."""
+    digits = form.fraction_bits
+    if _converts(b, form):
+        moved = b.sub(bits, b.like(bits, least))
+        return Real(b, b.convert("sitofp", b.binary("ashr", moved, b.like(moved, digits)), form.code)), moved
+    moved = b.add(bits, b.like(bits, form.one - least))
+    # The biased exponent becomes a number under the exponent of 2**digits.
+    biased = b.or_(b.binary("lshr", moved, b.like(moved, digits)), b.like(moved, (form.bias + digits) << digits))
+    return Real(b, b.bitcast(biased, form.code)) - (2.0**digits + form.bias), moved
+
+
+def _converts(b: Builder, form: Format) -> bool:
+    """Whether integers are converted in one instruction: AVX2 has none for i64."""
+    return form.code == "f4" or b.has_avx512
 
 
 def split_step(x: Real) -> tuple[Real, Real, Real, Value]:
@@ -70,6 +89,26 @@ def split_step(x: Real) -> tuple[Real, Real, Real, Value]:
     # The bits that the product with an inverse has room for, and the others.
     high = m.masked(-64)
     return k, (high * inverse - 1.0) + (m - high) * inverse, inverse, place
+
+
+def inverse_by_bits(b: Builder, bits: Value, form: Format) -> tuple[Real, Value, Real]:
+    """(k, place, s) for the bits of an x > 2**-60: s = c / 2**k is near 1 / x, and tables have -log(c) at `place`."""
+    digits = form.fraction_bits
+    k, moved = _moved(b, bits, form.least, form)
+    place = b.binary("lshr", moved, b.like(moved, digits - 4))
+    # Biased exponents are taken from numbers that are 2**bias times as large.
+    lifted = lookup(b, INVERSES if _converts(b, form) else _lifted_inverses(form.bias), place).bits()
+    return k, place, Real(b, b.bitcast(b.sub(lifted, b.and_(moved, b.like(moved, -1 << digits))), form.code))
+
+
+@functools.cache
+def halves(table: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(number / 2.0 for number in table)
+
+
+@functools.cache
+def _lifted_inverses(by: int) -> tuple[float, ...]:
+    return tuple(c * 2.0**by for c in INVERSES)
 
 
 def log_terms(x: Real) -> tuple[Real, Real, Real]:
@@ -95,8 +134,7 @@ def _mend(x: Real, result: Real, symbol: str = "") -> Real:
         value = negative.pick(domain_error(negative, x), value, code)
         return rarely((x > 0.0) & (x < least), value, symbol, [x]) if symbol else value
 
-    above = x >= least if symbol else x > 0.0
-    return mended(~(above & (x < INF)), result, mend)
+    return mended(not_positive(x), result, mend)
 
 
 def log(x: Real) -> Real:
@@ -109,20 +147,22 @@ def log2(x: Real) -> Real:
     form = format_of(x)
     k, r, _, place = split_step(x)
     high, low = lookup(x.b, form.logs2, place), lookup(x.b, form.logs2_rest, place)
-    product, product_low = two_product(r, form.log2e)
-    total, error = fast_two_sum(k + high, product)
-    low = r.fma(form.log2e_rest, (error + low) + product_low)
-    return _mend(x, total + (r * r).fma(polynomial(r, form.log2), low), "log2")
+    total, error = product_and_sum(r, form.log2e, k + high)
+    return _mend(x, total + r.fma(_with_rest(r, form.log2e_rest, form.log2), error + low), "log2")
 
 
 def log10(x: Real) -> Real:
     form = format_of(x)
     k, r, _, place = split_step(x)
     high, low = lookup(x.b, form.logs10, place), lookup(x.b, form.logs10_rest, place)
-    product, product_low = two_product(r, form.log10e)
-    total, error = fast_two_sum(k.fma(form.log10_2_head, high), product)
-    low = r.fma(form.log10e_rest, (error + k.fma(form.log10_2_tail, low)) + product_low)
-    return _mend(x, total + (r * r).fma(polynomial(r, form.log10), low), "log10")
+    total, error = product_and_sum(r, form.log10e, k.fma(form.log10_2_head, high))
+    low = k.fma(form.log10_2_tail, error + low)
+    return _mend(x, total + r.fma(_with_rest(r, form.log10e_rest, form.log10), low), "log10")
+
+
+def _with_rest(r: Real, rest: float, coefficients: tuple[float, ...]) -> Real:
+    """rest + r polynomial(r); of few coefficients, the scheme with the fewest instructions."""
+    return horner(r, (rest, *coefficients)) if len(coefficients) < 5 else r.fma(polynomial(r, coefficients), rest)
 
 
 def log_of_sum(u: Real, low: Real, *, rest: Real | None = None, extra: Real | None = None) -> tuple[Real, Real]:
@@ -149,6 +189,20 @@ def log_of_sum(u: Real, low: Real, *, rest: Real | None = None, extra: Real | No
     return total, (r * r).fma(polynomial(r, form.log), low)
 
 
+def log_above_one(z: Real, rest: Real | None) -> Real:
+    """log(1 + z + rest), `log1p_range` of z, |rest| within an ulp of z."""
+    form = format_of(z)
+    k, place, s = inverse_by_bits(z.b, (z + 1.0).bits(), form)
+    # What 1 + z is rounded by does not count: s is near its inverse, that is all.
+    r = residual(s - 1.0, -s, z)
+    high, low = lookup(z.b, form.logs, place), lookup(z.b, form.logs_rest, place)
+    total, error = fast_two_sum(k.fma(form.ln2_head, high), r)
+    if rest is not None:
+        rest = s * rest
+        error = error + (-r).fma(rest, rest)
+    return total + (r * r).fma(polynomial(r, form.log), k.fma(form.ln2_tail, error + low))
+
+
 def log1p_pair(z: Real, rest: Real | None = None) -> tuple[Real, Real]:
     """log(1 + z + rest) as an unrounded sum; 0 < 1 + z < inf, |rest| within an ulp of z."""
     u = z + 1.0
@@ -159,16 +213,19 @@ def log1p_pair(z: Real, rest: Real | None = None) -> tuple[Real, Real]:
 
 def log1p(x: Real) -> Real:
     form = format_of(x)
-    head, tail = log1p_pair(x.at_most(form.largest))
+    usual = between(x + form.log1p_range[0], form.subnormal, form.log1p_range[1])
+    result = log_above_one(usual.pick(x, 0.0), None)
 
     def mend(kept: Real) -> Real:
-        edge, below = x.equals(-1.0), x < -1.0
-        value = edge.pick(-pole(edge, x + 1.0), (x > -1.0).pick((x < INF).pick(kept, x), x))
+        # Next to -1, where the sum is exact, and above where one counts.
+        u, edge, below = x + 1.0, x.equals(-1.0), x < -1.0
+        finite = (u > 0.0) & (u < INF)
+        head, tail = log_of_sum((finite & ~usual).pick(u, 1.0), Real(x.b, x.lift(0.0)))
+        value = usual.pick(kept, finite.pick(head + tail, edge.pick(-pole(edge, u), x)))
         return below.pick(domain_error(below, x), value)
 
-    result = mended(~((x > -1.0) & (x < INF)), head + tail, mend)
-    # The sum would lose the sign of zero.
-    return (abs(x) < form.negligible).pick(x, result)
+    # The sign of zero would be lost.
+    return mended(~usual, result.copysign(x), mend)
 
 
 def log_short(x: Real) -> Real:

@@ -227,6 +227,16 @@ def two_product(a: Real, c: Real | float) -> tuple[Real, Real]:
     return product, ((ah * ch - product) + ah * cl + al * ch) + al * cl
 
 
+def product_and_sum(a: Real, c: Real | float, term: Real) -> tuple[Real, Real]:
+    """a * c + term and its rounding error; exact where term = 0, or the sum is no less than half of it."""
+    if a.b.has_fma:
+        total = a.fma(c, term)
+        return total, a.fma(c, term - total)
+    product, low = two_product(a, c)
+    total, error = fast_two_sum(term, product)
+    return total, error + low
+
+
 def residual(c: Real, a: Real, d: Real) -> Real:
     """c - a * d, where the caller knows that a * d is near c: one rounding at most."""
     if a.b.has_fma:
@@ -248,15 +258,22 @@ def pole(mask: Mask, zero: Real) -> Real:
 
 def mended(mask: Mask, fast: Real, mend: Callable[[Real], Real]) -> Real:
     """`fast`, or what `mend` makes of it if any lane is set; `mend` keeps the other lanes."""
-    b = fast.b
+    (result,) = mended_all(mask, (fast,), lambda: (mend(fast),))
+    return result
+
+
+def mended_all(mask: Mask, fast: Sequence[Real], mend: Callable[[], Sequence[Real]]) -> list[Real]:
+    """`fast`, or what `mend` gives instead of them if any lane is set."""
+    b = mask.b
     slow, join, before = b.fresh("rare"), b.fresh("joined"), b.block
     b.branch(b.any(mask.v), slow, join)
     b.start(slow)
-    repaired = mend(fast).v
+    repaired = [real.v for real in mend()]
     end = b.block
     b.jump(join)
     b.start(join)
-    return Real(b, b.phi(fast.v.code, fast.v.lanes, [(fast.v, before), (repaired, end)]))
+    pairs = zip(fast, repaired, strict=True)
+    return [Real(b, b.phi(a.v.code, a.v.lanes, [(a.v, before), (other, end)])) for a, other in pairs]
 
 
 def rarely(mask: Mask, fast: Real, symbol: str, arguments: Sequence[Real]) -> Real:

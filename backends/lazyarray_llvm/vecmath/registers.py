@@ -1,16 +1,18 @@
-"""Owns what AVX-512 does in one instruction and other CPUs in several: looking numbers up, scaling by powers of two.
+"""Owns what AVX-512 does in one instruction and other CPUs in several: looking up, telling kinds of numbers, scaling.
 
 A table has 16 numbers.  float64s are two registers, of which `vpermi2pd` looks eight up at once; float32s one, of
-which `vpermps` looks sixteen up.  Elsewhere they lie in memory.  Both ways give the same bits.
+which `vpermps` looks sixteen up, or with AVX2 two, of which it looks eight up each.  Elsewhere they lie in memory.
+All ways give the same bits.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 
 from lazyarray_llvm.builder import Builder, Value, itemsize, literal, llvm_type
 from lazyarray_llvm.vecmath.formats import FORMATS, Format
-from lazyarray_llvm.vecmath.real import Real
+from lazyarray_llvm.vecmath.real import Mask, Real
 
 _REGISTER_BYTES = 64
 
@@ -21,6 +23,8 @@ def format_of(x: Real) -> Format:
 
 def lookup(b: Builder, table: Sequence[float], index: Value) -> Real:
     """The numbers of `table`, 16 of them, at the four low bits of the integers `index` of the same size."""
+    if b.has_avx2 and not b.has_avx512 and index.code == "i4" and index.lanes >= 4:
+        return Real(b, _by_halves(b, table, index))
     if not b.has_avx512:
         place = b.and_(index, b.like(index, len(table) - 1))
         return Real(b, _gather(b, table, place))
@@ -34,6 +38,63 @@ def lookup(b: Builder, table: Sequence[float], index: Value) -> Real:
     name = "llvm.x86.avx512.permvar.sf.512"
     b.module.declare(name, whole.type, [whole.type, llvm_type("i4", 16)])
     return Real(b, _by_registers(b, lambda part: b.call(name, code, 16, [whole, part], "found"), index))
+
+
+# Kinds of numbers, as the bits of the instruction that tells them.
+_NANS, _ZEROS, _INFINITIES, _SUBNORMAL, _NEGATIVE = 0x81, 0x06, 0x18, 0x20, 0x40
+
+
+def abnormal(x: Real) -> Mask:
+    """Zero, subnormal, infinite or nan."""
+    if x.b.has_avx512:
+        return _of_kinds(x, _NANS | _ZEROS | _INFINITIES | _SUBNORMAL)
+    return _bits_outside(x, x.b.and_(x.bits(), x.b.like(x.bits(), format_of(x).magnitude)))
+
+
+def not_positive(x: Real) -> Mask:
+    """Not a positive normal number."""
+    if x.b.has_avx512:
+        return _of_kinds(x, 0xFF)
+    return _bits_outside(x, x.bits())
+
+
+def between(x: Real, low: float, high: float) -> Mask:
+    """low <= x < high, for positive numbers, by bits: one comparison."""
+    b, bits, form = x.b, x.bits(), format_of(x)
+    first, end = (int.from_bytes(struct.pack(form.packed, number), "little") for number in (low, high))
+    return Mask(b, b.compare("ult", b.sub(bits, b.like(bits, first)), b.like(bits, end - first)))
+
+
+def not_finite(x: Real) -> Mask:
+    """Infinite or nan."""
+    if x.b.has_avx512:
+        return _of_kinds(x, _NANS | _INFINITIES)
+    b, bits = x.b, x.bits()
+    magnitude = b.and_(bits, b.like(bits, format_of(x).magnitude))
+    return Mask(b, b.compare("uge", magnitude, b.like(bits, format_of(x).infinity)))
+
+
+def _bits_outside(x: Real, bits: Value) -> Mask:
+    """Whether they are not the bits of a positive normal number."""
+    b, form = x.b, format_of(x)
+    above = b.sub(bits, b.like(bits, 1 << form.fraction_bits))
+    return Mask(b, b.compare("uge", above, b.like(bits, form.infinity - (1 << form.fraction_bits))))
+
+
+def _of_kinds(x: Real, kinds: int) -> Mask:
+    b, lanes = x.b, _REGISTER_BYTES // itemsize(x.v.code)
+    name = f"llvm.x86.avx512.fpclass.p{'s' if lanes == 16 else 'd'}.512"
+    b.module.declare(name, llvm_type("b1", lanes), [llvm_type(x.v.code, lanes), "i32"])
+    which = Value(str(kinds), "i4", 1)
+    return Mask(b, _by_registers(b, lambda part: b.call(name, "b1", lanes, [part, which], "kinds"), x.v))
+
+
+def rough_inverse(d: Real, halvings: int = 0) -> Real:
+    """1 / d / 2**halvings to 6 %, for what is small beside the result; d is positive and normal."""
+    b, form, bits = d.b, format_of(d), d.bits()
+    # The bits of a float are a logarithm of it within 0.086: half of that is where the errors to both sides are equal.
+    middle = round((2 * form.bias - 0.0866 - halvings) * 2.0**form.fraction_bits)
+    return Real(b, b.bitcast(b.sub(b.like(bits, middle), bits), form.code))
 
 
 def scaled(y: Real, shifted: Real, by: int = 0) -> Real:
@@ -72,9 +133,10 @@ def _scalef(y: Real, n: Real) -> Real:
     return Real(b, _by_registers(b, scale, y.v, n.v))
 
 
-def _by_registers(b: Builder, call: Callable[..., Value], *arguments: Value) -> Value:
-    """`call` on whole registers, whatever the number of lanes."""
-    lanes, whole = arguments[0].lanes, _REGISTER_BYTES // itemsize(arguments[0].code)
+def _by_registers(b: Builder, call: Callable[..., Value], *arguments: Value, lanes: int = 0) -> Value:
+    """`call` on whole registers (of so many lanes), whatever the number of lanes."""
+    whole = lanes or _REGISTER_BYTES // itemsize(arguments[0].code)
+    lanes = arguments[0].lanes
     if lanes == whole:
         return call(*arguments)
     if lanes < whole:
@@ -95,6 +157,22 @@ def _widened(b: Builder, a: Value, lanes: int) -> Value:
 
 def _narrowed(b: Builder, a: Value, lanes: int) -> Value:
     return b.extract(a, 0) if lanes == 1 else b.shuffle(a, None, range(lanes))
+
+
+def _by_halves(b: Builder, table: Sequence[float], index: Value) -> Value:
+    """A table of 16 float32 in two registers of AVX2, each of which `vpermps` looks eight up in."""
+    lanes, name = 8, "llvm.x86.avx2.permps"
+    b.module.declare(name, llvm_type("f4", lanes), [llvm_type("f4", lanes), llvm_type("i4", lanes)])
+
+    def find(part: Value) -> Value:
+        low, high = (
+            b.call(name, "f4", lanes, [b.vector("f4", half), part], "found") for half in (table[:8], table[8:])
+        )
+        # The fourth bit of the index as the sign, which is what the instruction that chooses looks at.
+        sign = b.binary("shl", part, b.like(part, 28))
+        return b.select(b.compare("slt", sign, b.like(sign, 0)), high, low)
+
+    return _by_registers(b, find, index, lanes=lanes)
 
 
 def _gather(b: Builder, table: Sequence[float], place: Value) -> Value:

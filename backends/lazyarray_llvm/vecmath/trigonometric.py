@@ -19,6 +19,7 @@ from lazyarray_llvm.vecmath.real import (
     rarely,
     residual,
 )
+from lazyarray_llvm.vecmath.registers import rough_inverse
 
 TWO_OVER_PI = 0.6366197723675814
 ONE_OVER_PI = 0.3183098861837907
@@ -158,26 +159,68 @@ def tan_short(x: Real) -> Real:
     return (odd.pick(cosine, sine) / odd.pick(sine, cosine)).flip_sign(shifted.bits(), 63)
 
 
-def tan_fused(x: Real) -> Real:
-    """tan in float32, of |x| <= LIMIT_FLOAT: one polynomial to twice the precision, or minus its inverse."""
-    shifted = x.fma(TWO_OVER_PI, MAGIC_SHORT)
+def _reduce_fused(x: Real, far: Mask) -> tuple[Value, Real, Real]:
+    """(the bits of n, r, what r leaves out), |x| = n pi/2 + r in float32; `far` where |x| > LIMIT_FLOAT."""
+    # Zero where |x| is beyond, as the polynomial of a remainder that is none would overflow.
+    a = far.pick(0.0, abs(x))
+    shifted = a.fma(TWO_OVER_PI, MAGIC_SHORT)
     n = shifted - MAGIC_SHORT
     # Exact: a multiple of 2**-23 that is less than one.
-    first, product = (-n).fma(PI_2_FLOAT[0], x), n * PI_2_FLOAT[1]
-    r = first - product
-    rest = (-n).fma(PI_2_FLOAT[2], (first - r) - product)
+    first = (-n).fma(PI_2_FLOAT[0], a)
+    head = (-n).fma(PI_2_FLOAT[1], first)
+    r = (-n).fma(PI_2_FLOAT[2], head)
+    # The last part counts where the others leave little, and their rounding errors where they leave much.
+    return shifted.bits(), r, (-n).fma(PI_2_FLOAT[1], first - head) + (-n).fma(PI_2_FLOAT[2], head - r)
+
+
+def _signed(result: Real, bits: Value) -> Real:
+    """`result`, its sign changed by that of `bits`."""
+    b = result.b
+    sign = b.and_(bits, b.like(bits, -1 << 31))
+    return Real(b, b.bitcast(b.xor(result.bits(), sign), "f4"))
+
+
+def _kernels_fused(r: Real, rest: Real) -> tuple[tuple[Real, Real], tuple[Real, Real]]:
+    """sin(r + rest) and cos(r + rest), each an unrounded sum."""
     u = r * r
-    # The first coefficient is added last, as in Horner's scheme: a third of an ulp less.
-    series = polynomial(u, poly.TAN_FLOAT[1:]).fma(u, poly.TAN_FLOAT[0])
-    # 1 + u + u**2 is the derivative of tan to more bits than `rest` needs.
-    rest = rest.fma(u.fma(u, u), rest)
-    # What rounding takes from u counts near pi/4, where the derivative by u is some 0.6 r.
-    rest = (residual(u, r, r) * r).fma(-0.6, rest)
-    tail = (r * u).fma(series, rest)
-    head, tail = fast_two_sum(r, tail)
-    odd = _is_odd(x, shifted.bits())
-    under = odd.pick(head, 1.0)
-    inverse = 1.0 / under
-    error = (-inverse).fma(tail, residual(Real(x.b, x.lift(1.0)), inverse, under))
-    result = odd.pick(-error.fma(inverse, inverse), head + tail)
-    return x.equals(0.0).pick(x, result)
+    head = u.fma(-0.5, 1.0)
+    low = (-r).fma(rest, u.fma(-0.5, 1.0 - head))
+    return (r, (r * u).fma(horner(u, poly.SIN_FLOAT), rest)), (head, (u * u).fma(horner(u, poly.COS_FLOAT), low))
+
+
+def sin_fused(x: Real, far: Mask) -> Real:
+    b = x.b
+    bits, r, rest = _reduce_fused(x, far)
+    sine, cosine = _kernels_fused(r, rest)
+    odd = _is_odd(x, bits)
+    result = odd.pick(cosine[0], sine[0]) + odd.pick(cosine[1], sine[1])
+    return _signed(result, b.xor(b.binary("shl", bits, b.like(bits, 30)), x.bits()))
+
+
+def cos_fused(x: Real, far: Mask) -> Real:
+    b = x.b
+    bits, r, rest = _reduce_fused(x, far)
+    sine, cosine = _kernels_fused(r, rest)
+    odd = _is_odd(x, bits)
+    result = odd.pick(sine[0], cosine[0]) + odd.pick(sine[1], cosine[1])
+    # Negative in quadrants 1 and 2.
+    return _signed(result, b.binary("shl", b.add(bits, b.like(bits, 1)), b.like(bits, 30)))
+
+
+def tan_fused(x: Real, far: Mask) -> Real:
+    """r / g or, in odd quadrants, -g / r, with g = r cot(r)."""
+    b = x.b
+    bits, r, rest = _reduce_fused(x, far)
+    u = r * r
+    series = horner(u, poly.COT_FLOAT)
+    g = (-u).fma(series, 1.0)
+    # What u leaves out of (r + rest)**2 counts a third, and somewhat more next to pi/4.
+    u_rest = (r + r).fma(rest, r.fma(r, -u))
+    g_rest = u_rest.fma(-0.37, (-u).fma(series, 1.0 - g))
+    odd = _is_odd(x, bits)
+    top, under = odd.pick(g, r), odd.pick(r, g)
+    top_rest, under_rest = odd.pick(g_rest, rest), odd.pick(rest, g_rest)
+    quotient = top / under
+    error = (-quotient).fma(under_rest, residual(top, quotient, under) + top_rest)
+    result = error.fma(rough_inverse(under), quotient)
+    return _signed(result, b.xor(b.binary("shl", bits, b.like(bits, 31)), x.bits()))
