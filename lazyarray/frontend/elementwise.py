@@ -16,6 +16,7 @@ from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime import backend
+from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.floating import LAST, error_state, join, must_run_now
 from lazyarray.runtime.ledger import ledger
 
@@ -244,16 +245,23 @@ def elementwise(function: Any, args: tuple[Any, ...], python: Callable[..., Any]
     return wrap(result) if type(result) is _nparray or type(result) is tuple else result
 
 
-def operands_of(args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[int, ...] | None]:
+def operands_of(
+    args: tuple[Any, ...], shared: list[Node] | None = None
+) -> tuple[tuple[Any, ...], tuple[int, ...] | None]:
     """The arguments as nodes and numbers, and the axis order of the result (None: C order, and axes as they are).
 
-    NumPy's K order: another order than C only where all arrays that have one agree on it.
+    NumPy's K order: another order than C only where all arrays that have one agree on it. `shared` gets the nodes over
+    memory that others can write; without it such memory is copied.
     """
     if any([type(arg) is list or type(arg) is tuple for arg in args]):
         args = tuple([plain(np.asarray(arg)) if type(arg) in (list, tuple) else arg for arg in args])
     perm = common_order(args)
     if perm is None:
-        return tuple([as_operand(arg) for arg in args]), None
+        if shared is None:
+            return tuple([as_operand(arg) for arg in args]), None
+        lying = [as_it_lies(arg) for arg in args]
+        shared += [node for node in lying if node is not None]
+        return tuple([as_operand(arg) if node is None else node for arg, node in zip(args, lying, strict=True)]), None
     found: list[Any] = []
     for arg in args:
         if type(arg) is _nparray and arg.ndim:
@@ -306,7 +314,8 @@ def best_order(steps: list[list[int]], rank: int) -> tuple[int, ...] | None:
 
 
 def _record(function: Any, args: tuple[Any, ...]) -> Any:
-    operands, perm = operands_of(args)
+    shared: list[Node] = []
+    operands, perm = operands_of(args, shared)
     if not any(type(o) is Node for o in operands):
         fast = eager(function.__name__) if function._transcendental else None
         return wrap((fast or function._np)(*operands))
@@ -316,6 +325,8 @@ def _record(function: Any, args: tuple[Any, ...]) -> Any:
     nodes = [map_(OPS[name], operands) for name in function._ops]
     if len(nodes) > 1:
         join(function.__name__, nodes)
+    if shared:
+        boundary.evaluate(nodes, boundary.SHARED, alone=True, stay=True)
     results = [array_of(node, perm) for node in nodes]
     return results[0] if len(results) == 1 else tuple(results)
 
@@ -379,4 +390,4 @@ from lazyarray.frontend.array import (  # noqa: E402
 )
 from lazyarray.frontend.copies import in_order  # noqa: E402
 from lazyarray.frontend.regions import window  # noqa: E402
-from lazyarray.frontend.writing import as_operand  # noqa: E402
+from lazyarray.frontend.writing import as_it_lies, as_operand  # noqa: E402

@@ -6,6 +6,7 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
+from lazyarray.config import config
 from lazyarray.frontend.foreign import forward
 from lazyarray.frontend.record import (
     COMPILED,
@@ -21,6 +22,7 @@ from lazyarray.frontend.record import (
 from lazyarray.ir.index_map import identity, is_identity
 from lazyarray.ir.node import Node, Shape, leaf
 from lazyarray.runtime import evaluate as boundary
+from lazyarray.runtime.ledger import ledger
 
 DType = np.dtype[Any]
 _nparray: Final = np.ndarray
@@ -115,6 +117,27 @@ def as_operand(values: Any) -> Any:
     if array.ndim == 0:
         return array[()]
     return leaf(np.array(array, order="C", subok=False))
+
+
+def as_it_lies(values: Any) -> Node | None:
+    """Large memory that others can write, too, for an operation that is evaluated at once; None: its value is recorded.
+
+    A recorded operation would need a copy of it, which takes as long as the operation.
+    """
+    if not config.eager_below or ledger.refusing:
+        return None
+    kind = type(values)
+    if kind is core.ndarray:
+        core.take_over(values)
+        data = values._np
+        if data is None and values._node is None and values._base.reclaim() is None:
+            data = core.to_numpy(values)  # handed out
+    else:
+        data = values if kind is np.ndarray else None
+    if data is None or data.size < config.eager_below or data.dtype not in COMPILED:
+        return None
+    flags = data.flags
+    return leaf(data) if flags.c_contiguous and flags.aligned and flags.writeable else None
 
 
 def to_memory(values: Any) -> Any:

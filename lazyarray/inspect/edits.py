@@ -11,7 +11,7 @@ from lazyarray.frontend.writing import INTO_MEMORY
 from lazyarray.inspect.lines import is_assignment
 from lazyarray.ir.node import Site
 from lazyarray.runtime.device_run import AN_INPUT
-from lazyarray.runtime.evaluate import AT_ONCE
+from lazyarray.runtime.evaluate import AT_ONCE, SHARED
 from lazyarray.runtime.warned import BEGINS, ENDS
 from lazyarray.schedule import demand, overlap
 
@@ -33,6 +33,7 @@ _EDITS: Final[dict[str, str]] = {
     RANGED: "say where, if it is known: np.histogram(x, bins, range=(low, high))",
     INTO_MEMORY: "collect the values in a list, and make one array of them at the end: np.stack(values)",
     NAMED: "if it is not used later, drop the name before: del it, or compute it in a function of its own",
+    SHARED: "copy it once with np.array(x): what is computed of the copy is recorded",
     AT_ONCE: 'let np.errstate warn or ignore: "raise", "call", "print" and "log" run each operation at once',
     CHANGES: "choose the device once, before the arrays are made",
     MOVED: "make the array where it is used: np.asarray(x, device=...) outside the loop",

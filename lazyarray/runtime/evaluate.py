@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 PLANS_LIMIT: Final = 2048
 ASKED: Final = "evaluate() was called"
 AT_ONCE: Final = "the error state is to be obeyed at once"
+SHARED: Final = "others can write what it reads"
 BUDGET: Final = "the recording reached its budget"
 HELD_UNSEEN: Final = 16 << 20  # bytes of new results after which it is looked for memory that pending ones hold
 SMALL_RESULT: Final = 4096  # elements up to which a pending result may be computed along with others

@@ -1,0 +1,125 @@
+"""Operations on large memory that others can write read it where it lies, at once, and see no later write."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazyarray as la
+from lazyarray.runtime.evaluate import SHARED
+
+COUNT = 1 << 17
+
+
+def theirs() -> Any:
+    return np.linspace(0.5, 2.0, COUNT)
+
+
+@pytest.fixture
+def others() -> Any:
+    return theirs()
+
+
+OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "a number": lambda np, x: x * 2.0,
+    "reflected": lambda np, x: 1.0 - x,
+    "unary": lambda np, x: -x,
+    "a function": lambda np, x: np.sqrt(x),
+    "itself": lambda np, x: np.maximum(x, x),
+    "comparison": lambda np, x: x > 1.0,
+    "two results": lambda np, x: np.divmod(x, 0.3),
+    "a chain": lambda np, x: (x * 2.0 + 1.0) * x - x / 3.0,
+    "a sum of it": lambda np, x: (x * 2.0).sum(),
+    "rows": lambda np, x: x.reshape(256, -1) * x.reshape(256, -1)[:, :1],
+    "transposed": lambda np, x: x.reshape(256, -1).T + 1.0,
+    "every second": lambda np, x: x[::2] + 1.0,
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_what_the_owner_writes_later_is_not_seen(name: str, others: Any) -> None:
+    ours = la.asarray(others)
+    want = OPERATIONS[name](np, theirs())
+    got = OPERATIONS[name](la, ours)
+    others[:] = -1.0
+    for a, b in zip(want if type(want) is tuple else (want,), got if type(got) is tuple else (got,), strict=True):
+        np.testing.assert_array_equal(np.asarray(b), a)
+    assert float(ours[5]) == -1.0  # the same memory
+
+
+def test_one_operation_is_one_kernel_and_no_copy(others: Any) -> None:
+    ours = la.asarray(others)
+    with la.record_runs() as runs:
+        result = ours * 2.0
+        assert runs.evaluations == [SHARED]
+    assert [kernel.ops for kernel in runs.kernels] == [("multiply",)]
+    assert runs.bytes_allocated == others.nbytes
+    assert not runs.materialisations
+    np.testing.assert_array_equal(np.asarray(result), others * 2.0)
+
+
+def test_the_same_for_numpys_arrays_beside_ours_and_for_what_was_handed_out(others: Any) -> None:
+    ours = la.evaluate(la.linspace(0.0, 1.0, COUNT))
+    with la.record_runs() as runs:
+        result = ours + others
+    assert runs.bytes_allocated == others.nbytes
+    handed_out = np.asarray(ours)
+    with la.record_runs() as runs:
+        doubled = ours * 2.0
+    assert runs.bytes_allocated == others.nbytes
+    want = handed_out + others, handed_out * 2.0
+    handed_out[:] = others[:] = 3.0
+    np.testing.assert_array_equal(np.asarray(result), want[0])
+    np.testing.assert_array_equal(np.asarray(doubled), want[1])
+
+
+def test_what_is_pending_is_part_of_it(others: Any) -> None:
+    ours = la.evaluate(la.linspace(0.0, 1.0, COUNT))
+    with la.record_runs() as runs:
+        result = (ours * 3.0 + 1.0) * la.asarray(others)
+    assert [kernel.ops for kernel in runs.kernels] == [("multiply", "add", "multiply")]
+    np.testing.assert_array_equal(np.asarray(result), (np.linspace(0.0, 1.0, COUNT) * 3.0 + 1.0) * others)
+
+
+def test_memory_of_our_own_is_recorded() -> None:
+    ours = la.asarray(theirs())  # nobody else refers to it: it is taken over
+    with la.record_runs() as runs:
+        later = ours * 2.0 + 1.0
+        assert not runs.evaluations
+    np.testing.assert_array_equal(np.asarray(later), theirs() * 2.0 + 1.0)
+
+
+def test_warnings_are_numpys_at_the_line_of_the_operation(others: Any) -> None:
+    others[7] = 0.0
+    ours = la.asarray(others)
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide") as told:
+        result = 1.0 / ours
+    assert [warning.filename for warning in told] == [__file__]
+    assert np.isinf(np.asarray(result)[7])
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
+        1.0 / ours
+    with np.errstate(divide="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (1.0 / ours).evaluate()
+
+
+def test_strict_sees_no_evaluation(others: Any) -> None:
+    ours = la.asarray(others)
+    with la.strict():
+        later = ours * 2.0
+    np.testing.assert_array_equal(np.asarray(later), others * 2.0)
+
+
+def test_jit_replays_with_such_an_argument(others: Any) -> None:
+    @la.jit
+    def twice(x: Any) -> Any:
+        return x * 2.0 + 1.0
+
+    for _ in range(3):
+        np.testing.assert_array_equal(np.asarray(twice(la.asarray(others))), others * 2.0 + 1.0)
+    assert twice.misses[0].endswith("recorded")
+    assert len(twice.misses) == 1
