@@ -39,7 +39,7 @@ class _Seat:
     __slots__ = ("lock", "machines")
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a handler of a signal may fork, or compile, in the middle of a compile
         self.machines: dict[int, Any] = {}  # by level of code generation
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from lazyarray.ir.node import PINNED, TAPE, Key, Node
 from lazyarray.native.primitives import referent  # cimport
-from lazyarray.runtime.evaluate import BUDGET, evaluate_unasked, lock, pending, unused
+from lazyarray.runtime.evaluate import BUDGET, evaluate_unasked, lock, pending, prune, unused
 
 TAPE_LIMIT: Final = 256  # recorded nodes after which what is pending is evaluated
 TAPE_MOST: Final = TAPE_LIMIT + TAPE_LIMIT // 2  # and after which it is, wherever that is
@@ -24,8 +24,12 @@ def flush_if_due(reason: str = BUDGET) -> None:
     may_wait = len(TAPE) < TAPE_MOST and not PINNED.over and len(_before) > 0
     if may_wait and (_operations(1) != _before[-1:] or _operations(PHASE) != _before):
         return
-    _before[:] = _operations(PHASE)
-    flush(reason)
+    operations = _operations(PHASE)
+    with lock:
+        prune()  # what is gone has counted so far
+    if len(TAPE) >= TAPE_LIMIT // 2 or PINNED.over:
+        _before[:] = operations
+        flush(reason)
 
 
 def _operations(count: int) -> list[Key | None]:

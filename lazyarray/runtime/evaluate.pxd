@@ -28,7 +28,7 @@ cdef Running _running
 @cython.locals(absent=list, targets=list, node=Node)
 cpdef evaluate(nodes, reason=*, bint alone=*, bint stay=*)
 @cython.locals(kept=list)
-cdef prune()
+cpdef prune()
 cpdef bint is_pending(Node node) except -1
 @cython.locals(outputs=list, sources=list, node=Node)
 cpdef evaluate_pending(list targets, reason, bint alone=*)

@@ -65,3 +65,14 @@ def test_no_recording_becomes_longer_than_its_bound() -> None:
     for turn in range(1500):
         want = want + turn if turn % 7 else np.sqrt(np.abs(want))
     np.testing.assert_array_equal(np.asarray(x), want)
+
+
+def test_what_nobody_names_any_more_is_neither_computed_nor_counted() -> None:
+    x = la.evaluate(la.linspace(0.0, 1.0, 100_000))
+    kept = x + 0.25
+    with la.record_runs() as runs:
+        for _ in range(2000):
+            x * 2.0 + 1.0
+            assert len(budget.TAPE) <= budget.TAPE_MOST
+    assert not runs.evaluations
+    np.testing.assert_array_equal(np.asarray(kept), np.linspace(0.0, 1.0, 100_000) + 0.25)
