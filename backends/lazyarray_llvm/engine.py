@@ -76,6 +76,7 @@ class Host(NamedTuple):
 
     @property
     def has_avx2(self) -> bool:
+        """Whether code may use AVX2, or what is wider."""
         return self.vector_bytes >= 32 and self.triple.startswith(("x86", "amd64", "i686"))
 
     @property

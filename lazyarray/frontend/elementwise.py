@@ -264,6 +264,11 @@ def operands_of(
         return tuple([as_operand(arg) if node is None else node for arg, node in zip(args, lying, strict=True)]), None
     found: list[Any] = []
     for arg in args:
+        node = None if shared is None else as_it_lies(arg, perm)
+        if node is not None and shared is not None:
+            shared.append(node)
+            found.append(node)
+            continue
         if type(arg) is _nparray and arg.ndim:
             arg = plain(arg)
         found.append(in_order(arg, perm) if type(arg) is ndarray and len(arg.shape) else as_operand(arg))

@@ -13,7 +13,9 @@ from lazyarray.frontend.record import WEAK, broadcast_shape, call_, dummy, map_
 from lazyarray.frontend.reductions import NO_VALUE, operand, reduce
 from lazyarray.frontend.regions import short_product
 from lazyarray.frontend.views import view_by
+from lazyarray.frontend.writing import product_operand_as_it_lies
 from lazyarray.ir.node import Library, Shape
+from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.backend import rest_for
 
 DType = np.dtype[Any]
@@ -34,7 +36,11 @@ def _record(library: Library, x: ndarray, y: ndarray, shape: Shape) -> Any:
     if short is not None:
         rest_for(*short)
         return adopt(library.function(*short))
-    node = call_(library, (value(x), value(y)), shape, _common(x, y))
+    lying = product_operand_as_it_lies(x), product_operand_as_it_lies(y)
+    operands = tuple([value(a) if node is None else node for a, node in zip((x, y), lying, strict=True)])
+    node = call_(library, operands, shape, _common(x, y))
+    if lying != (None, None):
+        boundary.evaluate([node], boundary.SHARED, alone=True, stay=True)
     return from_node(node) if shape else scalar_from_node(node)
 
 

@@ -19,7 +19,7 @@ from lazyarray.frontend.record import (
     update_,
     view_,
 )
-from lazyarray.ir.index_map import identity, is_identity
+from lazyarray.ir.index_map import identity, is_identity, transpose
 from lazyarray.ir.node import Node, Shape, leaf
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.ledger import ledger
@@ -119,10 +119,11 @@ def as_operand(values: Any) -> Any:
     return leaf(np.array(array, order="C", subok=False))
 
 
-def as_it_lies(values: Any) -> Node | None:
+def as_it_lies(values: Any, perm: tuple[int, ...] | None = None) -> Node | None:
     """Large memory that others can write, too, for an operation that is evaluated at once; None: its value is recorded.
 
-    A recorded operation would need a copy of it, which takes as long as the operation.
+    A recorded operation would need a copy of it, which takes as long as the operation. `perm`: the axes in the order in
+    which they lie in memory, as the node has them.
     """
     if not config.eager_below or ledger.refusing:
         return None
@@ -136,8 +137,19 @@ def as_it_lies(values: Any) -> Node | None:
         data = values if kind is np.ndarray else None
     if data is None or data.size < config.eager_below or data.dtype not in COMPILED:
         return None
+    if perm is not None and len(perm) == data.ndim:
+        data = data.transpose(perm)
     flags = data.flags
     return leaf(data) if flags.c_contiguous and flags.aligned and flags.writeable else None
+
+
+def product_operand_as_it_lies(values: Any) -> Node | None:
+    """The same for a matrix product, which takes transposed memory as well."""
+    found = as_it_lies(values)
+    if found is not None or values.ndim != 2:
+        return found
+    turned = as_it_lies(values, (1, 0))
+    return None if turned is None else view_(turned, transpose(identity(turned.key.spec.shape), (1, 0)))
 
 
 def to_memory(values: Any) -> Any:

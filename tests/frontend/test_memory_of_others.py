@@ -77,6 +77,30 @@ def test_the_same_for_numpys_arrays_beside_ours_and_for_what_was_handed_out(othe
     np.testing.assert_array_equal(np.asarray(doubled), want[1])
 
 
+MATRICES: dict[str, Callable[[Any, Any], Any]] = {
+    "elementwise": lambda np, m: m * 2.0,
+    "product": lambda np, m: m @ np.ones((m.shape[1], 8)),
+    "gram": lambda np, m: m.T @ m,
+    "dot": lambda np, m: np.dot(m, m.T),
+    "a vector": lambda np, m: m @ np.arange(float(m.shape[1])),
+}
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("name", MATRICES)
+def test_matrices_are_read_where_they_lie(name: str, order: Any) -> None:
+    others = np.asarray(theirs().reshape(512, 256), order=order)
+    copy = others.copy(order="K")
+    ours = la.asarray(others)
+    with la.record_runs() as runs:
+        got = MATRICES[name](la, ours)
+        assert runs.evaluations == ([] if name == "a vector" else [SHARED])  # short products run in NumPy
+    others[:] = -1.0
+    want = MATRICES[name](np, copy)
+    assert np.asarray(got).strides == want.strides
+    np.testing.assert_array_equal(np.asarray(got), want)
+
+
 def test_what_is_pending_is_part_of_it(others: Any) -> None:
     ours = la.evaluate(la.linspace(0.0, 1.0, COUNT))
     with la.record_runs() as runs:
