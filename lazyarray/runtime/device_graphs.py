@@ -163,6 +163,10 @@ class Graphs:
         key += memo["tail"]
         graph = self._graphs.get(tuple(key))
         if graph is None:
+            # Memory that was taken last goes back first: the run that follows is given it in the same order.
+            remote = None
+            while made:
+                made.pop()
             return None
         if graph.log is None:
             graph.launch()

@@ -102,7 +102,9 @@ class Ready:
         self.launcher: DeviceLauncher = program.launcher(step.extents, step.strides, sizes)
         if step.raising:
             # What stands for a jit-compiled function's nodes has no arguments, by which it could be told apart.
-            equal = equal_sources(run.sources) if run.memo is None else run.memo["equal"]
+            equal = None if run.memo is None else run.memo.get("equal")
+            if equal is None:
+                equal = equal_sources(run.sources)
             self.words = len(program.words) + 1
             for target, slot in step.raising:
                 origin = plan.origins[slot]
