@@ -33,6 +33,7 @@ MODULES: Final = (
     "lazyarray.runtime.liveness",
     "lazyarray.runtime.run",
     "lazyarray.runtime.execute",
+    "lazyarray.runtime.remote",
     "lazyarray.runtime.repeated",
     "lazyarray.runtime.evaluate",
     "lazyarray.runtime.floating",

@@ -18,10 +18,11 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.errors import BackendError, DeviceMemoryError
 from lazyarray.ir.index_map import IndexMap
-from lazyarray.ir.node import Library, Node, Spec
+from lazyarray.ir.node import Library, Node
 from lazyarray.runtime.backend import _loaded, entry_point, has_entry_point, load
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
+from lazyarray.runtime.remote import Remote, Seen, no_room
 
 if TYPE_CHECKING:
     from lazyarray.schedule.kernel import Kernel
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 DeviceArray = Any  # a C-contiguous array of the device's own library, such as CuPy's
 
-_new: Final[Any] = object.__new__
 GROUP: Final = "lazyarray.devices"
 HOST: Final = "cpu"
 
@@ -144,76 +144,6 @@ class Device(Protocol):
     #     What `queue` queues, which is not run: a call queues all of it.
     # def append(self, taken: DeviceArray, words: DeviceArray) -> None
     #     Puts int32 words behind those that `taken`, whose first element counts them, has; and sets them to 0.
-
-
-class Remote:
-    """A value on a device. `home`: it was made there; else it is a copy of what the host has.
-
-    `exported`: others know the memory, so that it is never taken over for another value.
-    """
-
-    __slots__ = ("_array", "_memory", "address", "device", "exported", "home")
-
-    def __init__(self, array: DeviceArray, device: Device, home: bool = True) -> None:
-        self._array = array
-        self._memory: Any = None
-        self.address = device.address(array)
-        self.device = device
-        self.home = home
-        self.exported = False
-        Seen.any = True
-
-    @property
-    def array(self) -> DeviceArray:
-        """The value as an array of the device's library; many are only read by kernels, and never need one."""
-        found = self._array
-        if found is None:
-            memory, spec = self._memory
-            found = self._array = self.device.shaped(memory, spec.shape, spec.dtype)
-        return found
-
-    def copy(self) -> Remote:
-        """Another of the same value."""
-        with self.device.active():
-            return Remote(self.device.copy(self.array), self.device)
-
-
-def no_room(shape: tuple[int, ...], dtype: np.dtype[Any], why: str) -> DeviceMemoryError:
-    """The error in NumPy's words, and of its class, for an array that has no room; its note says where and why."""
-    from numpy._core._exceptions import _ArrayMemoryError
-
-    class ArrayMemoryError(DeviceMemoryError, _ArrayMemoryError):
-        """A device has no room for an array."""
-
-        __init__ = _ArrayMemoryError.__init__
-        __str__ = _ArrayMemoryError.__str__
-
-    made: DeviceMemoryError = ArrayMemoryError(shape, dtype)
-    made.add_note(f"lazyarray: {why}")
-    return made
-
-
-def reserve(device: Device, spec: Spec) -> Remote:
-    """New memory for a value."""
-    try:
-        memory, address = device.allocate(spec.nbytes)
-    except DeviceMemoryError as error:
-        raise no_room(spec.shape, spec.dtype, str(error)) from None
-    made: Remote = _new(Remote)
-    made._array = None
-    made._memory = memory, spec
-    made.address = address
-    made.device = device
-    made.home = True
-    made.exported = False
-    Seen.any = True
-    return made
-
-
-class Seen:
-    any = False  # values have been on devices: leaves decide where an evaluation runs
-    backend = ""  # the last backend that was asked for its kind of device
-    kind: str | None = None
 
 
 _devices: Final[dict[str, Device]] = {}

@@ -17,7 +17,6 @@ from weakref import WeakSet
 
 from lazyarray.ir.node import spec_of
 from lazyarray.ir.ops import dtype_of
-from lazyarray.runtime.device import Remote, reserve
 from lazyarray.runtime.device_errors import Log
 from lazyarray.runtime.floating import Told
 from lazyarray.runtime.ledger import ledger
@@ -25,8 +24,9 @@ from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, 
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.ir.node import Node  # cimport
+from lazyarray.ir.node import Node, Spec  # cimport
 from lazyarray.runtime.floating import are_told_so, hand_over  # cimport
+from lazyarray.runtime.remote import Remote, reserve  # cimport
 
 OWN_BYTES: Final = 16 << 20  # memory of a record's own; plans that need more are bound by the device and not the host
 LONG_BYTES: Final = 32 << 20  # that a launch moves on average; the host is done with such a launch before the device
@@ -153,7 +153,8 @@ class Graphs:
         """
         key: list[Any] = []
         made: list[Any] = []
-        remote: Any
+        remote: Remote
+        spec: Spec
         for remote in given:
             key.append(remote.address)
         for spec in self._specs:
@@ -164,7 +165,7 @@ class Graphs:
         graph = self._graphs.get(tuple(key))
         if graph is None:
             # Memory that was taken last goes back first: the run that follows is given it in the same order.
-            remote = None
+            remote = None  # type: ignore[assignment]
             while made:
                 made.pop()
             return None
@@ -229,7 +230,7 @@ class Graphs:
         key: list[Any] = []
         memory = run.memory
         sources = run.sources
-        remote: Any
+        remote: Remote | None
         for slot, origin in self._inputs:
             source = sources[origin]
             if type(source) is not Node:

@@ -23,10 +23,8 @@ from lazyarray.runtime.device import (
     DeviceArray,
     DeviceLauncher,
     DeviceProgram,
-    Remote,
     compiler_for,
     download,
-    reserve,
     send,
     upload,
 )
@@ -46,6 +44,7 @@ from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, 
 from lazyarray.ir.node import Node  # cimport
 from lazyarray.native.primitives import count  # cimport
 from lazyarray.runtime.floating import are_told_so, hand_over, wanted  # cimport
+from lazyarray.runtime.remote import Remote, reserve  # cimport
 from lazyarray.runtime.run import AnyRun  # cimport
 
 Array = np.ndarray[Any, Any]

@@ -18,13 +18,14 @@ from lazyarray.ir.expression import Signature, expression_of
 from lazyarray.ir.node import PINNED, TAPE, Node
 from lazyarray.native.primitives import referent  # cimport
 from lazyarray.runtime.backend import current
-from lazyarray.runtime.device import Remote, Seen, fetch, placement, stays_home
+from lazyarray.runtime.device import fetch, placement, stays_home
 from lazyarray.runtime.device_errors import tell_waiting, told_by
 from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.liveness import held_by, named_and_dear, overwritten, reduces, writes  # cimport
 from lazyarray.runtime.progress import shown
 from lazyarray.runtime.recovery import complete
+from lazyarray.runtime.remote import Remote, Seen
 from lazyarray.runtime.run import AnyRun  # cimport
 from lazyarray.runtime.warned import install, line_of
 

@@ -4,6 +4,7 @@ cimport cython
 from lazyarray.ir.node cimport Key, Node, Spec
 from lazyarray.native.primitives cimport count
 from lazyarray.runtime.floating cimport wanted
+from lazyarray.runtime.remote cimport Remote
 
 cdef long ALONE
 
@@ -25,7 +26,7 @@ cdef class Repeat:
 
     @cython.locals(found=list, at=Py_ssize_t, place=Py_ssize_t, step=Step, node=Node, args=tuple, site=tuple, named=bint, kept=Node)
     cpdef list match(self, list targets)
-    @cython.locals(place=Py_ssize_t, home=bint, node=Node, given=list, made=list)
+    @cython.locals(place=Py_ssize_t, home=bint, node=Node, given=list, made=list, remote=Remote)
     cpdef list queue(self, list found)
     @cython.locals(at=Py_ssize_t, place=Py_ssize_t, node=Node)
     cpdef settle(self, list found, list made)

@@ -18,6 +18,7 @@ from lazyarray.config import config
 from lazyarray.ir.node import Key, Node, Spec  # cimport
 from lazyarray.native.primitives import count  # cimport
 from lazyarray.runtime.floating import wanted  # cimport
+from lazyarray.runtime.remote import Remote  # cimport
 
 KINDS_LIMIT: Final = 1024  # last operations of which evaluations are kept
 WAYS_LIMIT: Final = 4  # evaluations with one last operation that are kept
@@ -125,7 +126,7 @@ class Repeat:
 
     def queue(self, found: list[Any]) -> list[Any] | None:
         """The results' values, if the graph of this memory is there, and was queued."""
-        remote: Any
+        remote: Remote | None
         device = self._device
         for place, home in self._leaves:
             node: Node = found[place]
