@@ -153,6 +153,7 @@ _left: Final[set[str]] = set()  # devices that this process's parent had opened,
 
 def _leave_devices() -> None:
     """In a child that was forked: what has to run runs on the host, and values that are only on a device are lost."""
+    _constants.clear()
     _left.update([one.name for one in _devices.values() if not getattr(one, "survives_fork", False)])
     if config.device != HOST and getattr(_devices.get(config.device), "name", "") in _left:
         config.device = HOST
@@ -264,11 +265,48 @@ def send(node: Node, device: Device, reason: str) -> DeviceArray:
             fetch([node], f"moved to {device.name}")
         data = node.data
         assert data is not None
-        array = upload(data, device, reason)
+        array = None
+        token = _token_of(data, device)
+        if token is not None:
+            array = _constants.get(token)
+        if array is None:
+            array = upload(data, device, reason)
+            kept = token is not None and _keep(token, array)
+        else:
+            kept = True
         if remote is not None and remote.home:
             return array
         remote = node.remote = Remote(array, device, home=False)
+        remote.exported = kept
     return remote.array
+
+
+# What is sent again and again, such as the weights of a filter, which is another node in each turn of a loop, is sent
+# once. What changes from turn to turn is not kept: its memory is to come again, by which graphs are found.
+CONSTANT_BYTES: Final = 4096
+_CONSTANTS_LIMIT: Final = 256
+_constants: Final[dict[Any, DeviceArray]] = {}
+_sent: Final[dict[Any, None]] = {}
+
+
+def _token_of(data: Array, device: Device) -> Any:
+    """What names a small array on a device by what it holds; None for others."""
+    if data.nbytes > CONSTANT_BYTES or not data.nbytes:
+        return None
+    return device.name, data.shape, data.dtype.str, data.tobytes()
+
+
+def _keep(token: Any, array: DeviceArray) -> bool:
+    """True if an array was sent before and is kept now; nobody writes it from then on."""
+    if _sent.pop(token, False) is None:
+        if len(_constants) >= _CONSTANTS_LIMIT:
+            del _constants[next(iter(_constants))]
+        _constants[token] = array
+        return True
+    if len(_sent) >= _CONSTANTS_LIMIT:
+        del _sent[next(iter(_sent))]
+    _sent[token] = None
+    return False
 
 
 def upload(data: Array, device: Device, reason: str) -> DeviceArray:

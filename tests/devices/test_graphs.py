@@ -113,3 +113,39 @@ def test_what_a_device_cannot_record_runs_step_by_step(
         x = np.evaluate(np.array(DATA) * 2)
         last = repeat(lambda: softmax(x), 6)
         numpy.testing.assert_allclose(numpy.asarray(last), softmax(DATA * 2, numpy), 1e-12)
+
+
+def test_small_arrays_that_are_sent_again_and_again_are_sent_twice(devices: list[FakeDevice]) -> None:
+    weights = numpy.arange(100.0)
+    with np.device("fake"):
+        x = np.evaluate(np.array(DATA) * 2)
+        devices[0].transfers.clear()
+        for _ in range(6):
+            y = np.evaluate(x * np.array(weights)[np.newaxis])
+            numpy.testing.assert_array_equal(numpy.asarray(y), DATA * 2 * weights)
+        assert devices[0].transfers.count(weights.nbytes) == 2
+
+
+def test_small_arrays_of_other_values_have_the_memory_of_the_last(devices: list[FakeDevice]) -> None:
+    with np.device("fake"):
+        x = np.evaluate(np.array(DATA) * 2)
+        for turn in range(12):
+            weights = numpy.arange(100.0) + turn
+            y = np.evaluate(x * np.array(weights))
+            numpy.testing.assert_array_equal(numpy.asarray(y), DATA * 2 * weights)
+        assert len(devices[0].replays) >= 6
+
+
+def test_what_is_kept_of_small_arrays_is_not_written(devices: list[FakeDevice]) -> None:
+    start = numpy.arange(64.0)
+    with np.device("fake"):
+        x = np.asarray(DATA[0, :64] * 2, device="fake")
+        for turn in range(6):
+            y = np.array(start) + 0  # another node of the same values
+            z = np.array(start)
+            z[1:] = x[1:] * turn
+            np.evaluate(z)
+            expected = start.copy()
+            expected[1:] = DATA[0, 1:64] * 2 * turn
+            numpy.testing.assert_array_equal(numpy.asarray(z), expected)
+            numpy.testing.assert_array_equal(numpy.asarray(np.evaluate(y * x)), start * DATA[0, :64] * 2)
