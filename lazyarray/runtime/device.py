@@ -17,7 +17,7 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.errors import BackendError, DeviceMemoryError
-from lazyarray.ir.index_map import IndexMap
+from lazyarray.ir.index_map import IndexMap, c_strides
 from lazyarray.ir.node import Library, Node
 from lazyarray.runtime.backend import _loaded, entry_point, has_entry_point, load
 from lazyarray.runtime.ledger import ledger
@@ -148,6 +148,7 @@ class Device(Protocol):
 
 _devices: Final[dict[str, Device]] = {}
 _opening: Final = threading.RLock()
+PART_BYTES: Final = 64 << 10  # of a part that is copied by itself
 _left: Final[set[str]] = set()  # devices that this process's parent had opened, and that end with a fork
 
 
@@ -330,6 +331,29 @@ def fetch(nodes: Iterable[Node], reason: str) -> None:
         arrays = [node.remote.array for node in group if node.remote is not None]
         for node, data in zip(group, download(arrays, [n.key.spec for n in group], device, reason), strict=True):
             node.data = data
+
+
+def fetch_part(node: Node, reason: str) -> bool:
+    """Gives a small part of a value that is on a device alone its host memory, if it is one piece; False elsewhere.
+
+    A plan has the place that it reads within it: a loop over elements would make one for each.
+    """
+    key = node.key
+    if key.kind != "view" or key.spec.nbytes > PART_BYTES or not key.spec.size:
+        return False
+    whole = node.args[0]
+    if type(whole) is not Node or whole.data is not None or whole.remote is None:
+        return False
+    attr: Any = key.attr
+    shape = key.spec.shape
+    for extent, stride, wanted in zip(shape, attr[1], c_strides(shape), strict=True):
+        if extent > 1 and stride != wanted:
+            return False
+    remote = whole.remote
+    part = remote.device.view(remote.array, IndexMap(attr[0], shape, c_strides(shape)))
+    (node.data,) = download([part], [key.spec], remote.device, reason)
+    node.args = ()
+    return True
 
 
 def download(arrays: Sequence[DeviceArray], specs: Sequence[Any], device: Device, reason: str) -> list[Array]:

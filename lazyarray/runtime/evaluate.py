@@ -18,7 +18,7 @@ from lazyarray.ir.expression import Signature, expression_of
 from lazyarray.ir.node import PINNED, TAPE, Node
 from lazyarray.native.primitives import referent  # cimport
 from lazyarray.runtime.backend import current
-from lazyarray.runtime.device import fetch, placement, stays_home
+from lazyarray.runtime.device import fetch, fetch_part, placement, stays_home
 from lazyarray.runtime.device_errors import tell_waiting, told_by
 from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.ledger import ledger
@@ -155,6 +155,8 @@ def evaluate(nodes: Sequence[Node], reason: str = "asked for", alone: bool = Fal
     with lock:
         absent = [node for node in (nodes if len(nodes) == 1 else dict.fromkeys(nodes)) if node.data is None]
         targets = [node for node in absent if node.remote is None]
+        if targets and not stay and Seen.any and not shadows:
+            targets = without_parts(targets, reason)
         if targets and (alone or not came_before(targets, reason)):
             try:
                 evaluate_pending(targets, reason, alone)
@@ -170,6 +172,17 @@ def evaluate(nodes: Sequence[Node], reason: str = "asked for", alone: bool = Fal
                 fetch(away, reason)
             if absent and told_by:
                 tell_waiting()
+
+
+def without_parts(targets: list[Node], reason: str) -> list[Node]:
+    """The targets but for small parts of values on devices, which are copied from there at once."""
+    left = [node for node in targets if not fetch_part(node, reason)]
+    if len(left) < len(targets):
+        ledger.evaluation(reason)
+        _changes.count += len(targets) - len(left)
+        if not left:
+            prune()
+    return left
 
 
 def came_before(targets: list[Node], reason: str) -> bool:
