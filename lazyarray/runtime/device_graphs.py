@@ -214,7 +214,8 @@ class Graphs:
     def _is_taken_over(self, run: Any, step: ClaimStep) -> bool:
         origin = self._plan.origins[step.old]
         source = None if origin is None else run.sources[origin]
-        there = type(source) is Node and source.remote is not None
+        # What is sent only now may be shared there already, or be wanted later.
+        there = type(source) is Node and (source.remote is not None or source.data is not None)
         source = None  # references are counted
         return bool(run.is_free(step)) if there else not step.copy
 

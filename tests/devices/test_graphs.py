@@ -10,6 +10,7 @@ import numpy
 import pytest
 
 import lazyarray as np
+from lazyarray.config import config
 from tests.devices.fake import FakeDevice
 
 DATA = numpy.random.default_rng(0).random((100, 100))
@@ -149,3 +150,24 @@ def test_what_is_kept_of_small_arrays_is_not_written(devices: list[FakeDevice]) 
             expected[1:] = DATA[0, 1:64] * 2 * turn
             numpy.testing.assert_array_equal(numpy.asarray(z), expected)
             numpy.testing.assert_array_equal(numpy.asarray(np.evaluate(y * x)), start * DATA[0, :64] * 2)
+
+
+@pytest.mark.parametrize("size", [64, 10_000])
+@pytest.mark.parametrize("named", [False, True])
+def test_what_was_sent_is_written_over_by_nobody_else(devices: list[FakeDevice], size: int, named: bool) -> None:
+    """Small arrays of the same values share memory there, and what is pending may read an old value yet."""
+    start = numpy.arange(float(size))
+    with np.device("fake"), np.errstate(all="ignore"), config.set(eager_below=0):
+        for _ in range(12):
+            x = np.array(start)
+            later = x * 3 if named else None
+            x[1:] = x[:-1] * 2
+            np.evaluate(x)
+            expected = start.copy()
+            expected[1:] = start[:-1] * 2
+            numpy.testing.assert_array_equal(numpy.asarray(x), expected)
+            again = np.evaluate(np.array(start) + 1)
+            numpy.testing.assert_array_equal(numpy.asarray(again), start + 1)
+            if later is not None:
+                numpy.testing.assert_array_equal(numpy.asarray(later), start * 3)
+        assert devices[0].replays
