@@ -142,6 +142,11 @@ class Graphs:
         return True
 
     @property
+    def is_plain(self) -> bool:
+        """True if a run writes no memory that was there before, and `again` may queue it."""
+        return bool(self._plain)
+
+    @property
     def origins(self) -> list[Any]:
         """The places of the sources that `again` is given the memory of."""
         return [origin for _, origin in self._inputs]

@@ -23,6 +23,7 @@ from lazyarray.runtime.remote import Remote  # cimport
 KINDS_LIMIT: Final = 1024  # last operations of which evaluations are kept
 WAYS_LIMIT: Final = 4  # evaluations with one last operation that are kept
 LEARNED_LIMIT: Final = 16  # times that an evaluation of one plan is kept: some never come again
+TRIED_LIMIT: Final = 256  # runs of a plan that are looked at for that
 
 
 def _count_of_item(nodes: list[Any], place: int) -> int:
@@ -166,7 +167,11 @@ config.followers.append(repeats.clear)
 def is_queued_whole(run: Any) -> bool:
     """True if a plan may run as a graph, and its evaluation is to be kept then."""
     programs = run.plan.programs
-    return bool(programs.get(run.device.name)) and programs.get("learned", 0) < LEARNED_LIMIT
+    graphs = programs.get(run.device.name)
+    if not graphs or not graphs.is_plain or programs.get("learned", 0) >= LEARNED_LIMIT:
+        return False
+    tried = programs["tried"] = programs.get("tried", 0) + 1
+    return bool(tried <= TRIED_LIMIT)
 
 
 def learn(signature: Any, run: Any, outputs: list[Node], asked: int, made: Any) -> None:
