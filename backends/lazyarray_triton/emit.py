@@ -7,7 +7,7 @@ from dataclasses import replace
 from lazyarray.schedule.kernel import Access, Instruction, Kernel, Stage
 from lazyarray.schedule.printer import format_kernel
 from lazyarray_triton import moments, reductions, scans
-from lazyarray_triton.errors import checked, watchable, with_largest
+from lazyarray_triton.errors import checked, looks, watchable, with_largest
 from lazyarray_triton.moments import one_pass
 from lazyarray_triton.ordered import emit_packed, emit_scattered, needed
 from lazyarray_triton.passes import FLAGS, Pass, Works
@@ -83,7 +83,7 @@ def emit(kernel: Kernel, form: Form, watched: Watched = "") -> TritonSource:
         looking, more = _functions(closely, "loop" if form in ("split", "joined", "online") else form, works)
         modules |= more
         odd = f"{works.name(FLAGS, Work('i4', 'flags'))} + {len(words)}"
-        looked = [f for f in looking if "atomic_or" in f.text]
+        looked = [f for f in looking if looks(f.text)]
         functions += [look_function(kernel, works.records, f, odd) for f in looked]
     text = module_text(describe(kernel), modules, functions)
     tiles = flat_tiles(kernel) if form == "packed" else tiles_of(kernel)

@@ -19,7 +19,16 @@ from lazyarray_triton.writer import Value, Writer
 _POLES = frozenset(("log", "log2", "log10", "log1p", "arctanh"))
 _SILENT = frozenset(("load", "scalar", "const", "index", "gather", "expand", "recall"))
 _ADDING = frozenset(("sum", "buffered_sum", "prod"))
+# Operations whose errors do not follow from which values are finite, and numbers, alone.
+_OWN = frozenset("cast divide floor_divide reciprocal power float_power logaddexp logaddexp2 nextafter spacing".split())
 _INFINITE = 'float("inf")'
+# What bits are noted with: those of a tile, and of a value that is one for all lanes.
+JOINS, ADDS = "noting.join", "tl.atomic_or"
+
+
+def looks(text: str) -> bool:
+    """Whether a function notes errors."""
+    return f"{JOINS}(" in text or f"{ADDS}(" in text
 
 
 def watchable(kernel: Kernel) -> dict[int, int]:
@@ -107,23 +116,41 @@ def watch(
 ) -> None:
     """Writes the look at one instruction; `word` is the pointer to its bits."""
     op, allowed = instruction.op, raises(instruction.op, [a.code for a in args], instruction.code)
+    axes = frozenset[str]().union(value.axes, *(a.axes for a in args))
+    usual = _usual(instruction, args, value, allowed)
+    if usual:
+        _note(w, [w.call(*usual)], instruction.target, axes, word, mask)
+        return
     terms = []
     for bit, lanes in errors(w, op, args, value):
         if bit & allowed:
             terms.append(f"tl.where({lanes}, {bit}, 0)")
-    if not terms:
-        return
-    axes = frozenset[str]().union(value.axes, *(a.axes for a in args))
-    _note(w, terms, instruction.target, axes, word, mask)
+    if terms:
+        _note(w, terms, instruction.target, axes, word, mask)
+
+
+def _usual(instruction: Instruction, args: Sequence[Value], value: Value, allowed: int) -> tuple[str, ...]:
+    """The call that looks at a real operation like most: functions are compiled once, and what they say here each time.
+
+    Nothing for other operations.
+    """
+    if instruction.op in _OWN or value.code[0] != "f" or not 1 <= len(args) <= 2 or not allowed & INVALID:
+        return ()
+    if any(a.code[0] != "f" for a in args):
+        return ()
+    limit = allowed & (DIVIDE if instruction.op in _POLES else OVERFLOW)
+    return f"noting.{'one' if len(args) == 1 else 'two'}", value.ref, *[a.ref for a in args], str(limit)
 
 
 def _note(w: Writer, terms: Sequence[str], target: int, axes: frozenset[str], word: str, mask: str | None) -> None:
     """Writes the bits that were found into a word."""
     q = f"q{target}"
     w.line(f"{q} = {' | '.join(terms)}")
+    if axes:
+        w.line(w.call(JOINS, f"tl.where({mask}, {q}, 0)" if mask else q, word))
+        return
     guard = f"(({q} & ~tl.load({word})) != 0)"
-    place = f"{word} + {q} * 0" if axes else word
-    w.line(f'tl.atomic_or({place}, {q}, mask={guard}{f" & {mask}" if mask else ""}, sem="relaxed")')
+    w.line(f'{ADDS}({word}, {q}, mask={guard}{f" & {mask}" if mask else ""}, sem="relaxed")')
 
 
 def checked(kernel: Kernel, *, in_sums: bool = True) -> set[int]:

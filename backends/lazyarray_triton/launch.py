@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from lazyarray.schedule.kernel import Access, Binding, Kernel
 from lazyarray_triton.codes import PARTS, itemsize, unit
+from lazyarray_triton.errors import watchable
 from lazyarray_triton.model import Blocks, Guess, power_of_two
 from lazyarray_triton.source import Argument, Function, TritonSource
 
@@ -24,6 +25,7 @@ _ALIGNED = 16
 _LINE = 128  # bytes that a GPU reads at least at once
 _LARGE = 1 << 20
 _LOOKERS = 512  # programs that look for errors, of which there are usually none
+_MANY_LOOKED_AT = 16  # values of a kernel, from which a look at all of them takes long to compile
 _SLOTS = {"i32": "i4x", "u32": "I4x", "i64": "q", "u64": "Q", "fp32": "f4x", "fp64": "d"}
 
 
@@ -74,6 +76,8 @@ def plan_launches(source: TritonSource, extents: tuple[int, ...], guess: Guess, 
     for function in source.functions:
         between = function.name.removeprefix("look_").rstrip("0123456789") in ("together", "before", "sums")
         blocks = guess.together if between else guess.blocks
+        if function.looks:
+            blocks = _looking(source, blocks)
         counts = {
             "yblocks": -(-sizes["y"] // blocks.y),
             "shifted": -(-(sizes["y"] + shift) // blocks.y),
@@ -101,6 +105,17 @@ def plan_launches(source: TritonSource, extents: tuple[int, ...], guess: Guess, 
     outside = {"target": -1, "flags": -2}
     works = tuple(outside.get(w.size) or counts[w.size] * itemsize(w.code) for w in source.works)
     return Plan(source, extents, tuple(steps), numbers, works)
+
+
+def _looking(source: TritonSource, blocks: Blocks) -> Blocks:
+    """The blocks of a function that looks for errors: one element a thread where it has many values to look at.
+
+    That is compiled for each element of a thread, and seldom run. Rows that a tile holds stay whole.
+    """
+    if source.tiles.kind not in ("line", "elementwise") or len(watchable(source.kernel)) <= _MANY_LOOKED_AT:
+        return blocks
+    y = min(blocks.y, 32 * blocks.warps)
+    return replace(blocks, x=min(blocks.x, 32 * blocks.warps // y), y=y)
 
 
 def _full(guess: Guess, extents: tuple[int, ...], sizes: Mapping[str, int], blocks: Blocks) -> tuple[bool, bool]:

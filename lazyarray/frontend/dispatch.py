@@ -423,10 +423,14 @@ def compiled_pair(name: str, source: Function, lazy: Function) -> Function:
     fresh = name in FRESH or is_ufunc
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        found = small_call(source, args, kwargs)
+        both = len(args) == 2 and not kwargs and type(args[0]) is type(args[1]) is ndarray
+        if both and args[0]._np is None and args[1]._np is None:
+            found = REFUSED
+        else:
+            found = small_call(source, args, kwargs)
         if found is not REFUSED:
             return found
-        if len(args) == 2 and not kwargs and type(args[0]) is type(args[1]) is ndarray:
+        if both:
             x, y = args[0]._np, args[1]._np
             if fresh:
                 if x is None and args[0]._node is None:
@@ -437,7 +441,7 @@ def compiled_pair(name: str, source: Function, lazy: Function) -> Function:
                 result = source(x, y)
                 return plain(result) if type(result) is np.ndarray else result
             del x, y
-        if is_ufunc and any([overrides_ufuncs(arg) for arg in args]):
+        if is_ufunc and not both and any([overrides_ufuncs(arg) for arg in args]):
             return ask_ufunc(ufunc.UFUNCS[name], "__call__", args, kwargs)
         return general(*args, **kwargs)
 

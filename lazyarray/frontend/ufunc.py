@@ -252,20 +252,31 @@ def _positional(function: ufunc, *args: Any) -> Any:
 
 def matmul(*args: Any, **options: Any) -> Any:
     """The namespace's matmul."""
+    if len(args) == 2 and not options:
+        return UFUNCS["matmul"]._product(*args)
     return _call_core(UFUNCS["matmul"], args, options)
+
+
+_methods: Final[list[dict[str, Any]]] = []  # the namespace's, once it is there
+
+
+def _find_methods() -> dict[str, Any]:
+    from lazyarray.frontend.namespace import METHODS
+
+    _methods.append(METHODS)
+    return METHODS
 
 
 def _call_core(function: ufunc, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """A generalised ufunc: the namespace's function where it has one that records."""
-    from lazyarray.frontend.namespace import METHODS
-
+    methods = _methods[0] if _methods else _find_methods()
     if function.nin < len(args) <= function.nin + function.nout and "out" not in options:
         options = {**options, "out": args[function.nin]}
         args = args[: function.nin]
     out = options.get("out")
     if type(out) is tuple and len(out) == 1:
         options = {**options, "out": out[0]}
-    found = METHODS.get(function.__name__) if len(args) == function.nin else None
+    found = methods.get(function.__name__) if len(args) == function.nin else None
     if found is not None:
         return found(*args, **options)
     if any(type(a) is ndarray and a._np is None for a in args):

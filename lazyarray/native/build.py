@@ -33,6 +33,8 @@ MODULES: Final = (
     "lazyarray.runtime.liveness",
     "lazyarray.runtime.run",
     "lazyarray.runtime.execute",
+    "lazyarray.runtime.remote",
+    "lazyarray.runtime.repeated",
     "lazyarray.runtime.evaluate",
     "lazyarray.runtime.budget",
     "lazyarray.runtime.floating",

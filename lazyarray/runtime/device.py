@@ -17,11 +17,12 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.errors import BackendError, DeviceMemoryError
-from lazyarray.ir.index_map import IndexMap
-from lazyarray.ir.node import Library, Node, Spec
+from lazyarray.ir.index_map import IndexMap, c_strides
+from lazyarray.ir.node import Library, Node
 from lazyarray.runtime.backend import _loaded, entry_point, has_entry_point, load
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
+from lazyarray.runtime.remote import Remote, Seen, no_room
 
 if TYPE_CHECKING:
     from lazyarray.schedule.kernel import Kernel
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 DeviceArray = Any  # a C-contiguous array of the device's own library, such as CuPy's
 
-_new: Final[Any] = object.__new__
 GROUP: Final = "lazyarray.devices"
 HOST: Final = "cpu"
 
@@ -146,83 +146,15 @@ class Device(Protocol):
     #     Puts int32 words behind those that `taken`, whose first element counts them, has; and sets them to 0.
 
 
-class Remote:
-    """A value on a device. `home`: it was made there; else it is a copy of what the host has.
-
-    `exported`: others know the memory, so that it is never taken over for another value.
-    """
-
-    __slots__ = ("_array", "_memory", "address", "device", "exported", "home")
-
-    def __init__(self, array: DeviceArray, device: Device, home: bool = True) -> None:
-        self._array = array
-        self._memory: Any = None
-        self.address = device.address(array)
-        self.device = device
-        self.home = home
-        self.exported = False
-        Seen.any = True
-
-    @property
-    def array(self) -> DeviceArray:
-        """The value as an array of the device's library; many are only read by kernels, and never need one."""
-        found = self._array
-        if found is None:
-            memory, spec = self._memory
-            found = self._array = self.device.shaped(memory, spec.shape, spec.dtype)
-        return found
-
-    def copy(self) -> Remote:
-        """Another of the same value."""
-        with self.device.active():
-            return Remote(self.device.copy(self.array), self.device)
-
-
-def no_room(shape: tuple[int, ...], dtype: np.dtype[Any], why: str) -> DeviceMemoryError:
-    """The error in NumPy's words, and of its class, for an array that has no room; its note says where and why."""
-    from numpy._core._exceptions import _ArrayMemoryError
-
-    class ArrayMemoryError(DeviceMemoryError, _ArrayMemoryError):
-        """A device has no room for an array."""
-
-        __init__ = _ArrayMemoryError.__init__
-        __str__ = _ArrayMemoryError.__str__
-
-    made: DeviceMemoryError = ArrayMemoryError(shape, dtype)
-    made.add_note(f"lazyarray: {why}")
-    return made
-
-
-def reserve(device: Device, spec: Spec) -> Remote:
-    """New memory for a value."""
-    try:
-        memory, address = device.allocate(spec.nbytes)
-    except DeviceMemoryError as error:
-        raise no_room(spec.shape, spec.dtype, str(error)) from None
-    made: Remote = _new(Remote)
-    made._array = None
-    made._memory = memory, spec
-    made.address = address
-    made.device = device
-    made.home = True
-    made.exported = False
-    Seen.any = True
-    return made
-
-
-class Seen:
-    any = False  # values have been on devices: leaves decide where an evaluation runs
-    backend = ""  # the last backend that was asked for its kind of device
-    kind: str | None = None
-
-
 _devices: Final[dict[str, Device]] = {}
 _opening: Final = threading.RLock()
+PART_BYTES: Final = 64 << 10  # of a part that is copied by itself
 _left: Final[set[str]] = set()  # devices that this process's parent had opened, and that end with a fork
 
 
 def _leave_devices() -> None:
     """In a child that was forked: what has to run runs on the host, and values that are only on a device are lost."""
+    _constants.clear()
     _left.update([one.name for one in _devices.values() if not getattr(one, "survives_fork", False)])
     if config.device != HOST and getattr(_devices.get(config.device), "name", "") in _left:
         config.device = HOST
@@ -334,11 +266,48 @@ def send(node: Node, device: Device, reason: str) -> DeviceArray:
             fetch([node], f"moved to {device.name}")
         data = node.data
         assert data is not None
-        array = upload(data, device, reason)
+        array = None
+        token = _token_of(data, device)
+        if token is not None:
+            array = _constants.get(token)
+        if array is None:
+            array = upload(data, device, reason)
+            kept = token is not None and _keep(token, array)
+        else:
+            kept = True
         if remote is not None and remote.home:
             return array
         remote = node.remote = Remote(array, device, home=False)
+        remote.exported = kept
     return remote.array
+
+
+# What is sent again and again, such as the weights of a filter, which is another node in each turn of a loop, is sent
+# once. What changes from turn to turn is not kept: its memory is to come again, by which graphs are found.
+CONSTANT_BYTES: Final = 4096
+_CONSTANTS_LIMIT: Final = 256
+_constants: Final[dict[Any, DeviceArray]] = {}
+_sent: Final[dict[Any, None]] = {}
+
+
+def _token_of(data: Array, device: Device) -> Any:
+    """What names a small array on a device by what it holds; None for others."""
+    if data.nbytes > CONSTANT_BYTES or not data.nbytes:
+        return None
+    return device.name, data.shape, data.dtype.str, data.tobytes()
+
+
+def _keep(token: Any, array: DeviceArray) -> bool:
+    """True if an array was sent before and is kept now; nobody writes it from then on."""
+    if _sent.pop(token, False) is None:
+        if len(_constants) >= _CONSTANTS_LIMIT:
+            del _constants[next(iter(_constants))]
+        _constants[token] = array
+        return True
+    if len(_sent) >= _CONSTANTS_LIMIT:
+        del _sent[next(iter(_sent))]
+    _sent[token] = None
+    return False
 
 
 def upload(data: Array, device: Device, reason: str) -> DeviceArray:
@@ -362,6 +331,29 @@ def fetch(nodes: Iterable[Node], reason: str) -> None:
         arrays = [node.remote.array for node in group if node.remote is not None]
         for node, data in zip(group, download(arrays, [n.key.spec for n in group], device, reason), strict=True):
             node.data = data
+
+
+def fetch_part(node: Node, reason: str) -> bool:
+    """Gives a small part of a value that is on a device alone its host memory, if it is one piece; False elsewhere.
+
+    A plan has the place that it reads within it: a loop over elements would make one for each.
+    """
+    key = node.key
+    if key.kind != "view" or key.spec.nbytes > PART_BYTES or not key.spec.size:
+        return False
+    whole = node.args[0]
+    if type(whole) is not Node or whole.data is not None or whole.remote is None:
+        return False
+    attr: Any = key.attr
+    shape = key.spec.shape
+    for extent, stride, wanted in zip(shape, attr[1], c_strides(shape), strict=True):
+        if extent > 1 and stride != wanted:
+            return False
+    remote = whole.remote
+    part = remote.device.view(remote.array, IndexMap(attr[0], shape, c_strides(shape)))
+    (node.data,) = download([part], [key.spec], remote.device, reason)
+    node.args = ()
+    return True
 
 
 def download(arrays: Sequence[DeviceArray], specs: Sequence[Any], device: Device, reason: str) -> list[Array]:

@@ -1,7 +1,8 @@
 # C's side of `device_graphs.py`.
 cimport cython
 
-from lazyarray.ir.node cimport Node
+from lazyarray.ir.node cimport Node, Spec
+from lazyarray.runtime.remote cimport Remote, reserve
 from lazyarray.runtime.floating cimport are_told_so, hand_over
 
 cdef class Graph:
@@ -21,12 +22,12 @@ cdef class Graphs:
 
     @cython.locals(graph=Graph, key=list, asked=list, roots=dict, free=dict)
     cpdef bint take(self, run) except? False
-    @cython.locals(graph=Graph, key=list, made=list)
+    @cython.locals(graph=Graph, key=list, made=list, remote=Remote, spec=Spec)
     cpdef list again(self, list given, device, dict memo)
     @cython.locals(raising=list)
     cdef list _notes(self, Graph graph, list asked)
     cdef Graph _new(self, run, found, dict free, list asked)
     cdef bint _is_taken_over(self, run, step) except? False
     cdef dict _roots(self, dict free)
-    @cython.locals(key=list, memory=list, sources=list, node=Node, slot=Py_ssize_t, root=Py_ssize_t)
+    @cython.locals(key=list, memory=list, sources=list, node=Node, remote=Remote, slot=Py_ssize_t, root=Py_ssize_t)
     cdef list _key(self, run, dict roots)

@@ -17,7 +17,6 @@ from weakref import WeakSet
 
 from lazyarray.ir.node import spec_of
 from lazyarray.ir.ops import dtype_of
-from lazyarray.runtime.device import Remote, reserve
 from lazyarray.runtime.device_errors import Log
 from lazyarray.runtime.floating import Told
 from lazyarray.runtime.ledger import ledger
@@ -25,8 +24,9 @@ from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, 
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.ir.node import Node  # cimport
+from lazyarray.ir.node import Node, Spec  # cimport
 from lazyarray.runtime.floating import are_told_so, hand_over  # cimport
+from lazyarray.runtime.remote import Remote, reserve  # cimport
 
 OWN_BYTES: Final = 16 << 20  # memory of a record's own; plans that need more are bound by the device and not the host
 LONG_BYTES: Final = 32 << 20  # that a launch moves on average; the host is done with such a launch before the device
@@ -142,6 +142,11 @@ class Graphs:
         return True
 
     @property
+    def is_plain(self) -> bool:
+        """True if a run writes no memory that was there before, and `again` may queue it."""
+        return bool(self._plain)
+
+    @property
     def origins(self) -> list[Any]:
         """The places of the sources that `again` is given the memory of."""
         return [origin for _, origin in self._inputs]
@@ -153,7 +158,8 @@ class Graphs:
         """
         key: list[Any] = []
         made: list[Any] = []
-        remote: Any
+        remote: Remote
+        spec: Spec
         for remote in given:
             key.append(remote.address)
         for spec in self._specs:
@@ -163,6 +169,10 @@ class Graphs:
         key += memo["tail"]
         graph = self._graphs.get(tuple(key))
         if graph is None:
+            # Memory that was taken last goes back first: the run that follows is given it in the same order.
+            remote = None  # type: ignore[assignment]
+            while made:
+                made.pop()
             return None
         if graph.log is None:
             graph.launch()
@@ -209,7 +219,8 @@ class Graphs:
     def _is_taken_over(self, run: Any, step: ClaimStep) -> bool:
         origin = self._plan.origins[step.old]
         source = None if origin is None else run.sources[origin]
-        there = type(source) is Node and source.remote is not None
+        # What is sent only now may be shared there already, or be wanted later.
+        there = type(source) is Node and (source.remote is not None or source.data is not None)
         source = None  # references are counted
         return bool(run.is_free(step)) if there else not step.copy
 
@@ -225,7 +236,7 @@ class Graphs:
         key: list[Any] = []
         memory = run.memory
         sources = run.sources
-        remote: Any
+        remote: Remote | None
         for slot, origin in self._inputs:
             source = sources[origin]
             if type(source) is not Node:

@@ -4,6 +4,7 @@ cimport cython
 from lazyarray.ir.node cimport Node
 from lazyarray.native.primitives cimport count
 from lazyarray.runtime.floating cimport are_told_so, hand_over, wanted
+from lazyarray.runtime.remote cimport Remote, reserve
 from lazyarray.runtime.run cimport AnyRun
 
 cdef class Ready:

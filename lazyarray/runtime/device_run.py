@@ -23,10 +23,8 @@ from lazyarray.runtime.device import (
     DeviceArray,
     DeviceLauncher,
     DeviceProgram,
-    Remote,
     compiler_for,
     download,
-    reserve,
     send,
     upload,
 )
@@ -46,6 +44,7 @@ from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, 
 from lazyarray.ir.node import Node  # cimport
 from lazyarray.native.primitives import count  # cimport
 from lazyarray.runtime.floating import are_told_so, hand_over, wanted  # cimport
+from lazyarray.runtime.remote import Remote, reserve  # cimport
 from lazyarray.runtime.run import AnyRun  # cimport
 
 Array = np.ndarray[Any, Any]
@@ -102,7 +101,9 @@ class Ready:
         self.launcher: DeviceLauncher = program.launcher(step.extents, step.strides, sizes)
         if step.raising:
             # What stands for a jit-compiled function's nodes has no arguments, by which it could be told apart.
-            equal = equal_sources(run.sources) if run.memo is None else run.memo["equal"]
+            equal = None if run.memo is None else run.memo.get("equal")
+            if equal is None:
+                equal = equal_sources(run.sources)
             self.words = len(program.words) + 1
             for target, slot in step.raising:
                 origin = plan.origins[slot]

@@ -3,6 +3,7 @@ cimport cython
 
 from lazyarray.ir.node cimport Key, Node
 from lazyarray.runtime.ledger cimport Ledger
+from lazyarray.runtime.repeated cimport Repeat
 from lazyarray.runtime.run cimport AnyRun
 
 cdef class Changes:
@@ -21,12 +22,15 @@ cdef class Running:
     cpdef bint here(self) except -1
 
 cdef Ledger ledger
+cdef dict _repeats
 cdef Changes _changes
 cdef Settings _settings
 cdef Running _running
 
 @cython.locals(absent=list, targets=list, node=Node)
 cpdef evaluate(nodes, reason=*, bint alone=*, bint stay=*)
+@cython.locals(node=Node, known=Repeat, ways=list, nodes=list, made=list)
+cdef bint came_before(list targets, reason) except -1
 @cython.locals(kept=list)
 cpdef prune()
 cpdef bint is_pending(Node node) except -1

@@ -18,19 +18,22 @@ from lazyarray.ir.expression import Signature, expression_of
 from lazyarray.ir.node import PINNED, TAPE, Node
 from lazyarray.native.primitives import referent  # cimport
 from lazyarray.runtime.backend import current
-from lazyarray.runtime.device import Remote, Seen, fetch, placement, stays_home
+from lazyarray.runtime.device import fetch, fetch_part, placement, stays_home
 from lazyarray.runtime.device_errors import tell_waiting, told_by
 from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.liveness import held_by, named_and_dear, overwritten, reduces, writes  # cimport
 from lazyarray.runtime.progress import shown
 from lazyarray.runtime.recovery import complete
+from lazyarray.runtime.remote import Remote, Seen
 from lazyarray.runtime.run import AnyRun  # cimport
 from lazyarray.runtime.warned import install, line_of
 
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.ir.expression import capture, next_pass, pending_closure  # cimport
+from lazyarray.runtime import repeated
+from lazyarray.runtime.repeated import Repeat  # cimport
 
 # Imported where needed: scheduling and running plans, which programs of small arrays never come to.
 if TYPE_CHECKING:
@@ -125,6 +128,7 @@ class Settings:
         self.progress = config.progress
 
 
+_repeats: Final = repeated.repeats
 _settings: Final = Settings()
 config.followers.append(_settings.forget)
 
@@ -149,7 +153,9 @@ def evaluate(nodes: Sequence[Node], reason: str = "asked for", alone: bool = Fal
     with lock:
         absent = [node for node in (nodes if len(nodes) == 1 else dict.fromkeys(nodes)) if node.data is None]
         targets = [node for node in absent if node.remote is None]
-        if targets:
+        if targets and not stay and Seen.any and not shadows:
+            targets = without_parts(targets, reason)
+        if targets and (alone or not came_before(targets, reason)):
             try:
                 evaluate_pending(targets, reason, alone)
             except MemoryError:
@@ -164,6 +170,51 @@ def evaluate(nodes: Sequence[Node], reason: str = "asked for", alone: bool = Fal
                 fetch(away, reason)
             if absent and told_by:
                 tell_waiting()
+
+
+def without_parts(targets: list[Node], reason: str) -> list[Node]:
+    """The targets but for small parts of values on devices, which are copied from there at once."""
+    left = [node for node in targets if not fetch_part(node, reason)]
+    if len(left) < len(targets):
+        ledger.evaluation(reason)
+        _changes.count += len(targets) - len(left)
+        if not left:
+            prune()
+    return left
+
+
+def came_before(targets: list[Node], reason: str) -> bool:
+    """True if an evaluation on a device was queued as it was before (`runtime/repeated.py`): nothing is left to do."""
+    ways = _repeats.get(targets[0].key)
+    if ways is None or ledger.is_attended() or shadows or _settings.progress or _changes.nbytes >= HELD_UNSEEN:
+        return False
+    known: Repeat
+    for known in ways:
+        if known.reduces and len(TAPE) != known.length:
+            continue  # what is small may be computed along
+        nodes = known.match(targets)
+        if nodes is None:
+            continue
+        _running.depth += 1
+        _running.thread = get_ident()
+        try:
+            made = known.queue(nodes)
+        except MemoryError:
+            made = None
+        finally:
+            _running.depth -= 1
+        if made is None:
+            return False
+        ledger.evaluation(reason)
+        known.settle(nodes, made)
+        _changes.count += len(made)
+        if len(TAPE) == known.length:
+            TAPE.clear()
+            PINNED.clear()
+        else:
+            prune()
+        return True
+    return False
 
 
 def prune() -> None:
@@ -209,7 +260,12 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         if shadows:
             fetch([source for source in sources if type(source) is Node], reason)
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
-        run_plan(run_there(plan_of(signature, device=True), sources, device, uses), outputs, wanted)
+        run = run_there(plan_of(signature, device=True), sources, device, uses)
+        if not uses and repeated.is_queued_whole(run):
+            run.memo = {"states": repeated.states_of(sources)}  # type: ignore[attr-defined]
+        run_plan(run, outputs, wanted)
+        if run.memo is not None:  # type: ignore[attr-defined]
+            repeated.learn(signature, run, outputs, wanted[0], outputs[0].made)
         if checks:
             fetch(outputs, reason)
         for check in checks:

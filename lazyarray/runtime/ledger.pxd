@@ -10,6 +10,7 @@ cdef class Ledger:
     cpdef kernel(
         self, name, ops, bytes_read, bytes_written, site=*, double seconds=*, double start=*, elements=*
     )
+    cpdef bint is_attended(self) except -1
     cpdef plan(self, made, sources=*)
     cpdef evaluation(self, reason)
     cpdef allocation(self, nbytes)

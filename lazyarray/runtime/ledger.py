@@ -298,6 +298,10 @@ class Ledger:
         """True while somebody records: then launches are timed."""
         return bool(self._open)
 
+    def is_attended(self) -> bool:
+        """True while somebody records, or may refuse what happens."""
+        return bool(self._open or self.refusing)
+
     def compiled(self, seconds: float = 0.0, start: float = 0.0) -> None:
         """A kernel was compiled."""
         self.compiles += 1

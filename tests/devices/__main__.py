@@ -22,7 +22,8 @@ def main(options: list[str]) -> int:
     known = {"LAZYARRAY_TEST_DEVICE": "cuda", "PYTHONHASHSEED": "0"}
     settings = {**known, **os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     given = [option for option in options if option != "--no-benchmarks"]
-    test = [sys.executable, "-m", "pytest", *given]
+    # pytest-benchmark warns where pytest-xdist is at work, and warnings are errors here.
+    test = [sys.executable, "-m", "pytest", "-p", "no:benchmark", *given]
     commands = [
         [*test, "-p", "tests.devices.plugin", *[f"tests/{name}" for name in SUITE]],
         [*test, "tests/triton", "tests/devices"],

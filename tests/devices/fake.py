@@ -263,6 +263,8 @@ def install() -> list[FakeDevice]:
         for noted in (one.transfers, one.launched, one.calls, one.replays):
             noted.clear()
     device._devices["fake"] = DEVICES[0]
+    device._constants.clear()
+    device._sent.clear()
     return DEVICES
 
 

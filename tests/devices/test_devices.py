@@ -389,3 +389,28 @@ def test_a_profile_tells_transfers_by_line(devices: list[FakeDevice]) -> None:
     assert received.line is not None
     assert received.line.text == "numpy.asarray(x * 2.0)"
     assert "transfer from fake:0" in str(found)
+
+
+def test_elements_are_copied_from_where_they_are(devices: list[FakeDevice]) -> None:
+    data = numpy.random.default_rng(0).random((300, 1000))
+    with np.errstate(all="ignore"):
+        x = np.evaluate(np.asarray(data, device="fake") * 1)
+    devices[0].transfers.clear()
+    devices[0].launched.clear()
+    for k in range(300):
+        assert float(x[k, 7]) == data[k, 7]
+    assert devices[0].launched == []
+    assert devices[0].transfers == [-8] * 300
+
+
+def test_parts_that_are_not_one_piece_or_not_evaluated_are_computed(devices: list[FakeDevice]) -> None:
+    data = numpy.random.default_rng(0).random((300, 1000))
+    x = np.asarray(data, device="fake") * 1
+    np.evaluate(x)
+    numpy.testing.assert_array_equal(numpy.asarray(x[:, 7]), data[:, 7])
+    numpy.testing.assert_array_equal(numpy.asarray(x[5, ::-1]), data[5, ::-1])
+    numpy.testing.assert_array_equal(numpy.asarray(np.broadcast_to(x[5, :3], (2, 3))), numpy.stack([data[5, :3]] * 2))
+    assert float((x * 2)[5, 7]) == data[5, 7] * 2
+    y = x[5, 7]
+    x[5, 7] = 3
+    assert (float(y), float(x[5, 7])) == (data[5, 7], 3)

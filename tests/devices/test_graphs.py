@@ -10,6 +10,7 @@ import numpy
 import pytest
 
 import lazyarray as np
+from lazyarray.config import config
 from tests.devices.fake import FakeDevice
 
 DATA = numpy.random.default_rng(0).random((100, 100))
@@ -113,3 +114,60 @@ def test_what_a_device_cannot_record_runs_step_by_step(
         x = np.evaluate(np.array(DATA) * 2)
         last = repeat(lambda: softmax(x), 6)
         numpy.testing.assert_allclose(numpy.asarray(last), softmax(DATA * 2, numpy), 1e-12)
+
+
+def test_small_arrays_that_are_sent_again_and_again_are_sent_twice(devices: list[FakeDevice]) -> None:
+    weights = numpy.arange(100.0)
+    with np.device("fake"):
+        x = np.evaluate(np.array(DATA) * 2)
+        devices[0].transfers.clear()
+        for _ in range(6):
+            y = np.evaluate(x * np.array(weights)[np.newaxis])
+            numpy.testing.assert_array_equal(numpy.asarray(y), DATA * 2 * weights)
+        assert devices[0].transfers.count(weights.nbytes) == 2
+
+
+def test_small_arrays_of_other_values_have_the_memory_of_the_last(devices: list[FakeDevice]) -> None:
+    with np.device("fake"):
+        x = np.evaluate(np.array(DATA) * 2)
+        for turn in range(12):
+            weights = numpy.arange(100.0) + turn
+            y = np.evaluate(x * np.array(weights))
+            numpy.testing.assert_array_equal(numpy.asarray(y), DATA * 2 * weights)
+        assert len(devices[0].replays) >= 6
+
+
+def test_what_is_kept_of_small_arrays_is_not_written(devices: list[FakeDevice]) -> None:
+    start = numpy.arange(64.0)
+    with np.device("fake"):
+        x = np.asarray(DATA[0, :64] * 2, device="fake")
+        for turn in range(6):
+            y = np.array(start) + 0  # another node of the same values
+            z = np.array(start)
+            z[1:] = x[1:] * turn
+            np.evaluate(z)
+            expected = start.copy()
+            expected[1:] = DATA[0, 1:64] * 2 * turn
+            numpy.testing.assert_array_equal(numpy.asarray(z), expected)
+            numpy.testing.assert_array_equal(numpy.asarray(np.evaluate(y * x)), start * DATA[0, :64] * 2)
+
+
+@pytest.mark.parametrize("size", [64, 10_000])
+@pytest.mark.parametrize("named", [False, True])
+def test_what_was_sent_is_written_over_by_nobody_else(devices: list[FakeDevice], size: int, named: bool) -> None:
+    """Small arrays of the same values share memory there, and what is pending may read an old value yet."""
+    start = numpy.arange(float(size))
+    with np.device("fake"), np.errstate(all="ignore"), config.set(eager_below=0):
+        for _ in range(12):
+            x = np.array(start)
+            later = x * 3 if named else None
+            x[1:] = x[:-1] * 2
+            np.evaluate(x)
+            expected = start.copy()
+            expected[1:] = start[:-1] * 2
+            numpy.testing.assert_array_equal(numpy.asarray(x), expected)
+            again = np.evaluate(np.array(start) + 1)
+            numpy.testing.assert_array_equal(numpy.asarray(again), start + 1)
+            if later is not None:
+                numpy.testing.assert_array_equal(numpy.asarray(later), start * 3)
+        assert devices[0].replays

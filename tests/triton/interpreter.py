@@ -80,10 +80,16 @@ def note(odd, word):
     tl.store(word + found.to(tl.int32) * 0, 1, mask=found)
 
 
+@triton.jit
+def join(bits, word):
+    tl.atomic_or(word + bits * 0, bits, mask=bits != 0)
+
+
 exact.divide = real.divide = complexes.divide = divide
 exact.sqrt = complexes.sqrt = sqrt
 exact.reciprocal = reciprocal
 noting.note = note
+noting.join = join
 
 
 _splat = InterpreterBuilder.create_splat

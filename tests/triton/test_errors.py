@@ -11,10 +11,13 @@ if find_spec("triton") is None:
     pytest.skip("needs the optional dependency triton", allow_module_level=True)
 
 from lazyarray.ir.ops import OPS, dtype_of
+from lazyarray.ir.raises import OVERFLOW
 from lazyarray.runtime.backend import load
-from lazyarray.schedule.kernel import Access, Kernel, Stage, Store
+from lazyarray.schedule.kernel import Access, Instruction, Kernel, Stage, Store
+from lazyarray_triton.emit import emit
 from lazyarray_triton.errors import checked, watchable
-from lazyarray_triton.model import Blocks, Guess
+from lazyarray_triton.launch import plan_launches
+from lazyarray_triton.model import Blocks, Guess, guess
 from tests.backends.test_elementwise import specials
 from tests.triton import cases
 from tests.triton.cases import bind
@@ -160,3 +163,30 @@ def test_most_programs_look_at_what_shows_all_errors_only() -> None:
     kernel = cases.activation("f4")
     assert len(checked(kernel)) < len(watchable(kernel))
     assert all(OPS[i.op].ufunc for s in kernel.stages for i in s.body if i.target in checked(kernel))
+
+
+def a_chain(count: int) -> Kernel:
+    """Doubles its values again and again."""
+    body = [Instruction(0, "load", (), "f4", 0)]
+    body += [Instruction(k, "add", (k - 1, k - 1), "f4") for k in range(1, count + 1)]
+    accesses = (Access("f4", ("1",)), Access("f4", ("1",)))
+    return Kernel(("p",), accesses, (), (Stage("full", tuple(body), stores=(Store(1, count),)),))
+
+
+def test_a_look_at_many_values_finds_the_one_that_overflowed() -> None:
+    x, out = np.array([1, 2.0**100, 3, np.inf], np.float32), np.empty(4, np.float32)
+    assert found(a_chain(40), [x, out], "apart") == {28: OVERFLOW}
+
+
+def test_a_look_at_many_values_compiles_them_for_one_element_a_thread() -> None:
+    for count, elements in ((4, 1024), (40, 128)):
+        kernel = a_chain(count)
+        chosen = guess(kernel, (1 << 20,))
+        main, look = plan_launches(emit(kernel, "tile", "apart"), (1 << 20,), chosen).steps
+        assert main.blocks == chosen.blocks
+        assert (look.blocks.y, look.blocks.warps) == (elements, 4)
+        assert look.turns == (1 << 20) // elements
+
+
+def test_no_atomic_operation_is_laid_out_for_each_value() -> None:
+    assert "tl.atomic" not in emit(a_chain(40), "tile", "apart").text
