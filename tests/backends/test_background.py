@@ -140,6 +140,7 @@ def test_the_kernels_of_a_plan_are_compiled_on_several_threads(monkeypatch: pyte
         la.evaluate(*lazy)
     if runs.compiles < 2:
         pytest.skip("the cache on disk has them")
+    used = [name for name in used if name != "lazyarray-backend"]  # compiles the thread pool's functions
     assert len(used) == runs.compiles
     assert "lazyarray-compile" in used
     for k, found in enumerate(lazy):

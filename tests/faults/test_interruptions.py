@@ -20,6 +20,14 @@ from tests.ecosystem.arrays import run_python
 POSIX = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 
 
+@pytest.fixture(autouse=True)
+def _ctrl_c_raises() -> Iterator[None]:
+    """What starts in the background may have Ctrl-C ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def expensive(x: Any) -> Any:
     for _ in range(6):
         x = lazyarray.exp(lazyarray.sin(x) * 0.1) + lazyarray.tanh(x) ** 1.3
