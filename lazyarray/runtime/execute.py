@@ -94,11 +94,15 @@ class Layout:
         self.foreseen = False  # whether the backend was told of the kernels
 
     def foresee(self, backend: Backend) -> None:
-        """Tells the backend of all kernels before the first of them runs, if it wants to know."""
+        """Tells the backend of all kernels before the first of them runs, if it wants to know.
+
+        But for those that may run in their watched form alone (`Run.launch_watched`): another would serve nobody.
+        """
         self.foreseen = True
         tell: Any = getattr(backend, "foresee", None)
         if tell is not None:
-            tell([(step.kernel, step.extents) for step in self.steps if type(step) is KernelStep])
+            steps = [step for step in self.steps if type(step) is KernelStep]
+            tell([(step.kernel, step.extents) for step in steps if not (step.rewrites and step.raising)])
 
 
 def layout_of(plan: Plan) -> Layout:

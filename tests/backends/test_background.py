@@ -147,6 +147,33 @@ def test_the_kernels_of_a_plan_are_compiled_on_several_threads(monkeypatch: pyte
         np.testing.assert_allclose(np.asarray(found), (x[: 90_000 + 10 * k] * 1.25 + k).cumsum() ** 1.75 - 0.123456789)
 
 
+IN_PLACE = """
+import sys
+import lazyarray as la
+a, b, c = (la.linspace(1.0, 2.0, 100_000).reshape(250, 400) * k for k in (1.0, 2.0, 3.0))
+la.evaluate(a, b, c)
+for _ in range(40):
+    a[1:-1] = a[1:-1] * 0.5 + b[2:] - b[:-2]
+    b[:, 1:] -= (a[:, 1:] - c[:, :-1]) / 3.0
+    c[2:, 2:] *= a[1:-1, 1:-1] * b[:-2, :-2] * 1e-9
+    c += a.sum() * 1e-9
+print(float((a + b * c).sum()))
+la.evaluate(a, b, c)
+print(la.counters()["compiles"], "llvmlite.binding" in sys.modules)
+"""
+
+
+def test_a_later_process_compiles_nothing_that_was_foreseen(tmp_path: Path) -> None:
+    environment = {**ENVIRONMENT, "LAZYARRAY_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", IN_PLACE]
+    first, second = (
+        subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=120).stdout.split()
+        for _ in range(2)
+    )
+    assert int(first[1]) > 3
+    assert second == [first[0], "0", "False"]
+
+
 SCRIPT = """
 import os, sys
 from pathlib import Path
