@@ -40,6 +40,7 @@ class Program:
         self.loops = bool(provide_all(self.kernel))  # whether NumPy's own run in it
         self._sources: dict[Form, str] = {}
         self._addresses: dict[Form, list[int]] = {}
+        self._keys: dict[Form, str] = {}
         self._cut = cutter(self.kernel)
         self.suspected = 0  # what the last launch that saw errors saw
         self.alarms = 0  # how many launches to come run the watched form at once
@@ -68,7 +69,10 @@ class Program:
         return found
 
     def _key(self, form: Form) -> str:
-        return name_of(f"{emitter_version()}|{form}|{self.kernel!r}")
+        found = self._keys.get(form)
+        if found is None:
+            found = self._keys[form] = name_of(f"{emitter_version()}|{form}|{self.kernel!r}")
+        return found
 
     def is_missing(self, extents: tuple[int, ...]) -> bool:
         """Whether a launch at these extents would have to compile."""

@@ -55,7 +55,6 @@ class Background:
             if key in self._jobs:
                 return
             self._jobs[key] = _Job(work)
-            self._threads = [thread for thread in self._threads if thread.is_alive()]
             if len(self._threads) < min(threads, MOST_THREADS):
                 thread = threading.Thread(target=self._work, name="lazyarray-compile", daemon=True)
                 self._threads.append(thread)

@@ -256,23 +256,24 @@ def operands_of(
     if any([type(arg) is list or type(arg) is tuple for arg in args]):
         args = tuple([plain(np.asarray(arg)) if type(arg) in (list, tuple) else arg for arg in args])
     perm = common_order(args)
-    if perm is None:
-        if shared is None:
-            return tuple([as_operand(arg) for arg in args]), None
-        lying = [as_it_lies(arg) for arg in args]
-        shared += [node for node in lying if node is not None]
-        return tuple([as_operand(arg) if node is None else node for arg, node in zip(args, lying, strict=True)]), None
     found: list[Any] = []
     for arg in args:
-        node = None if shared is None else as_it_lies(arg, perm)
-        if node is not None and shared is not None:
-            shared.append(node)
-            found.append(node)
-            continue
-        if type(arg) is _nparray and arg.ndim:
-            arg = plain(arg)
-        found.append(in_order(arg, perm) if type(arg) is ndarray and len(arg.shape) else as_operand(arg))
+        node = None
+        if shared is not None:
+            node = as_it_lies(arg, perm)
+            if node is not None:
+                shared.append(node)
+        found.append(_operand_of(arg, perm) if node is None else node)
     return tuple(found), perm
+
+
+def _operand_of(arg: Any, perm: tuple[int, ...] | None) -> Any:
+    """A node or a number; the node has its axes in the order of `perm`, if that is one."""
+    if perm is None:
+        return as_operand(arg)
+    if type(arg) is _nparray and arg.ndim:
+        arg = plain(arg)
+    return in_order(arg, perm) if type(arg) is ndarray and len(arg.shape) else as_operand(arg)
 
 
 def common_order(args: tuple[Any, ...]) -> tuple[int, ...] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from lazyarray.ir.expression import Entry, Expression
-from lazyarray.passes.rewrite import Rebuild, Rewritten, with_args
+from lazyarray.passes.rewrite import Rebuild, Rewritten, rebuild, with_args
 
 _ELEMENTS: Final = frozenset({"map", "view", "roll"})  # what reads elements of its arguments as the loop comes to them
 
@@ -24,18 +24,24 @@ def forward_writes(before: Rewritten) -> Rewritten:
     first = written_again(before.expression)
     if not first:
         return before
-    build = Rebuild()
-    moved: list[int] = []
-    for entry, origin in zip(before.expression.entries, before.origins, strict=True):
-        args = tuple([moved[a] for a in entry.args])
-        if entry.kind == "view" and entry.args[0] in first:
-            moved.append(build.entries[args[0]].args[1])
-            continue
-        if entry.kind == "update" and entry.args[0] in first:
-            args = (build.entries[args[0]].args[0], *args[1:])
-        moved.append(build.add(*with_args(entry, args), origin=origin))
-    outputs = tuple(moved[o] for o in before.expression.outputs)
-    return Rewritten(Expression(tuple(build.entries), outputs), tuple(build.origins))
+    positions = iter(range(len(before.expression.entries)))
+    again: set[int] = set()  # the same updates' places in the new expression
+
+    def rule(build: Rebuild, entry: Entry, origin: int | None) -> int:
+        position = next(positions)
+        if (
+            entry.args and entry.args[0] in again
+        ):  # what reads such an update is a view of what it wrote, or the next write
+            old, new = build.entries[entry.args[0]].args
+            if entry.kind == "view":
+                return new
+            entry = with_args(entry, (old, *entry.args[1:]))
+        place = build.add(*entry, origin=origin)
+        if position in first:
+            again.add(place)
+        return place
+
+    return rebuild(before, rule)
 
 
 def written_again(expression: Expression) -> set[int]:

@@ -37,6 +37,7 @@ from lazyarray.runtime.repeated import Repeat  # cimport
 
 # Imported where needed: scheduling and running plans, which programs of small arrays never come to.
 if TYPE_CHECKING:
+    from lazyarray.runtime.device_run import DeviceRun
     from lazyarray.schedule.plan import Plan
 
 PLANS_LIMIT: Final = 2048
@@ -262,9 +263,9 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
         run = run_there(plan_of(signature, device=True), sources, device, uses)
         if not uses and repeated.is_queued_whole(run):
-            run.memo = {"states": repeated.states_of(sources)}  # type: ignore[attr-defined]
+            run.memo = {"states": repeated.states_of(sources)}
         run_plan(run, outputs, wanted)
-        if run.memo is not None:  # type: ignore[attr-defined]
+        if run.memo is not None:
             repeated.learn(signature, run, outputs, wanted[0], outputs[0].made)
         if checks:
             fetch(outputs, reason)
@@ -299,13 +300,13 @@ def there(sources: list[Any]) -> list[Any]:
     return found
 
 
-def run_there(plan: Plan, sources: list[Any], device: Any, uses: dict[int, int]) -> AnyRun:
+def run_there(plan: Plan, sources: list[Any], device: Any, uses: dict[int, int]) -> DeviceRun:
     """One evaluation of a plan on a device."""
     if not _runs_there:
-        from lazyarray.runtime.device_run import DeviceRun
+        from lazyarray.runtime import device_run
 
-        _runs_there.append(DeviceRun)
-    made: AnyRun = _runs_there[0](plan, sources, device, uses)
+        _runs_there.append(device_run.DeviceRun)
+    made: DeviceRun = _runs_there[0](plan, sources, device, uses)
     return made
 
 

@@ -188,21 +188,24 @@ def _kernels_fused(r: Real, rest: Real) -> tuple[tuple[Real, Real], tuple[Real, 
     return (r, (r * u).fma(horner(u, poly.SIN_FLOAT), rest)), (head, (u * u).fma(horner(u, poly.COS_FLOAT), low))
 
 
-def sin_fused(x: Real, far: Mask) -> Real:
-    b = x.b
+def _wave_fused(x: Real, far: Mask, shifted: bool) -> tuple[Value, Real]:
+    """The bits of n, and the sine, or the cosine if `shifted`, of |x| = n pi/2 + r but for its sign."""
     bits, r, rest = _reduce_fused(x, far)
     sine, cosine = _kernels_fused(r, rest)
+    even, other = (cosine, sine) if shifted else (sine, cosine)
     odd = _is_odd(x, bits)
-    result = odd.pick(cosine[0], sine[0]) + odd.pick(cosine[1], sine[1])
+    return bits, odd.pick(other[0], even[0]) + odd.pick(other[1], even[1])
+
+
+def sin_fused(x: Real, far: Mask) -> Real:
+    b = x.b
+    bits, result = _wave_fused(x, far, shifted=False)
     return _signed(result, b.xor(b.binary("shl", bits, b.like(bits, 30)), x.bits()))
 
 
 def cos_fused(x: Real, far: Mask) -> Real:
     b = x.b
-    bits, r, rest = _reduce_fused(x, far)
-    sine, cosine = _kernels_fused(r, rest)
-    odd = _is_odd(x, bits)
-    result = odd.pick(sine[0], cosine[0]) + odd.pick(sine[1], cosine[1])
+    bits, result = _wave_fused(x, far, shifted=True)
     # Negative in quadrants 1 and 2.
     return _signed(result, b.binary("shl", b.add(bits, b.like(bits, 1)), b.like(bits, 30)))
 
