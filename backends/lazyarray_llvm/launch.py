@@ -38,6 +38,16 @@ def form_of(geometry: Geometry, watched: bool = False) -> Form:
     return "split" if geometry.split else "whole"
 
 
+_kept_caller: Any = None
+
+
+def caller() -> Any:
+    """What calls a kernel on this thread (`threads.call`), kept once somebody needs it."""
+    global _kept_caller
+    _kept_caller = threads.caller()
+    return _kept_caller
+
+
 class Launch:
     """A program bound to extents and memory, ready to run any number of times; `pointers` may be rewritten between."""
 
@@ -141,7 +151,7 @@ class Launch:
         arguments = self._arguments
         for call, address, tasks in self._steps:
             if call is None:
-                threads.call(address, arguments, 0, tasks)
+                (_kept_caller or caller())(address, arguments, 0, tasks)
             else:
                 call(address, arguments, tasks)
         raised: int = self._slots[self._raised]
@@ -189,7 +199,7 @@ class Launcher:
         """A launch bound to memory, out of `idle` or new."""
         # Taking from and adding to a list are single steps of the interpreter: no two threads get one launch.
         ready: Launch | None = idle.pop() if idle else None
-        if ready is None or ready.pool is not threads.get_pool():
+        if ready is None or ready.pool is not (threads.configured or threads.get_pool()):
             ready = self._program.new_launch(self._extents, watched=watched)
             ready.bind(self.binding(pointers, scalars))
         else:

@@ -319,6 +319,7 @@ class Pool:
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 _worker_memory: list[Any] = outlive([])
 _by_size: dict[int, Pool] = {}
+configured: Pool | None = None  # the last that `get_pool` was asked for without a size, since settings changed
 _prototypes: dict[int, Callable[[int, int, int, int], None]] = {}
 _caller: Callable[[int, int, int, int], None] | None = None
 
@@ -369,10 +370,20 @@ def _default_size() -> int:
 
 def get_pool(nthreads: int | None = None) -> Pool:
     """The process's pool of a size; when left out, of the configured size or one thread per usable CPU."""
-    if nthreads is None:
-        nthreads = config.num_threads or _default_size()
-    pool = _by_size.get(nthreads)
+    global configured
+    wanted = nthreads if nthreads is not None else config.num_threads or _default_size()
+    pool = _by_size.get(wanted)
     if pool is None:
         with _native_lock:
-            pool = _by_size.setdefault(nthreads, Pool(nthreads))
+            pool = _by_size.setdefault(wanted, Pool(wanted))
+    if nthreads is None and wanted == (config.num_threads or _default_size()):
+        configured = pool
     return pool
+
+
+def _forget_configured() -> None:
+    global configured
+    configured = None
+
+
+config.followers.append(_forget_configured)

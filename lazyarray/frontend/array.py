@@ -37,11 +37,30 @@ from lazyarray.frontend.subclass import ArrayType
 from lazyarray.ir.index_map import IndexMap, apply, identity, size_of, transpose
 from lazyarray.ir.node import Node, Spec, leaf, spec_of
 from lazyarray.runtime import evaluate as boundary
-from lazyarray.runtime.buffer import ALONE_HERE, ALONE_TWO_DEEP, Base, owns_alone
+from lazyarray.runtime.buffer import Base, Slot, measure, owns_alone, seen
 
 Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
 _nparray: Final = np.ndarray
+
+
+# What counting shows of an object that nobody but a slot refers to, asked for from here (`runtime/buffer.py`).
+def _seen_here(slot: Slot) -> int:
+    local = slot.value
+    return sys.getrefcount(local)
+
+
+def _seen_two_deep(slot: Slot) -> int:
+    local = slot.value
+    return _pass_on(slot, local)
+
+
+def _pass_on(slot: Slot, data: object) -> int:
+    return seen(data)
+
+
+_ALONE_HERE: Final = measure(_seen_here)
+_ALONE_TWO_DEEP: Final = measure(_seen_two_deep)
 
 
 class ndarray(Handle, Methods, Attributes, metaclass=ArrayType):
@@ -203,7 +222,7 @@ serve(take_over=take_over)
 def _adopt(array: ndarray, data: Array) -> Node | None:
     if data.size < config.eager_below or data.dtype not in COMPILED or not data.flags.writeable:
         return None
-    if not owns_alone(data, ALONE_TWO_DEEP):
+    if not owns_alone(data, _ALONE_TWO_DEEP):
         return None
     if data.flags.c_contiguous:
         array._np = None
@@ -325,7 +344,7 @@ def settle(array: ndarray) -> Array | None:
         return None
     whole = array._map is None and array._part is None and not array._fixed
     # Not for arrays with views: what is done to the memory as an array (its shape, its dtype) is not done to the base.
-    alone = whole and sys.getrefcount(base) <= ALONE_HERE
+    alone = whole and sys.getrefcount(base) <= _ALONE_HERE
     array._np = data = base.export() if alone else to_numpy(array)
     return data
 

@@ -144,6 +144,8 @@ def _ufunc(array: Any, function: np.ufunc, method: str, inputs: tuple[Any, ...],
 
 serve(transpose=_transpose, copy=_copy, iterate=_iterate, ufunc=_ufunc)
 
+_evaluate_all: Final[list[Any]] = []  # the function, once it is imported: its module is built on this one
+
 
 class Attributes:
     """The attributes and protocols of `ndarray`."""
@@ -411,9 +413,11 @@ class Attributes:
     def evaluate(self: Any) -> Any:
         """Computes the array's values now."""
         if self._np is None:
-            from lazyarray.frontend.boundary import evaluate_all
+            if not _evaluate_all:
+                from lazyarray.frontend.boundary import evaluate_all
 
-            evaluate_all((self,))
+                _evaluate_all.append(evaluate_all)
+            _evaluate_all[0]((self,))
             node = self._base.node if self._node is None else self._node
             if node is None or node.remote is None:
                 core.read_only(self)

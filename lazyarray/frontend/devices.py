@@ -18,6 +18,7 @@ from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.expression import pending_closure
 from lazyarray.ir.node import Key, Node, leaf, spec_of
 from lazyarray.runtime import evaluate as boundary
+from lazyarray.runtime.along import is_pending, pending, unused
 from lazyarray.runtime.device import (
     HOST,
     Device,
@@ -51,7 +52,7 @@ def set_device(name: str) -> None:
         open_device(name)
     if name != config.device:
         with boundary.lock:
-            boundary.evaluate(boundary.unused(boundary.pending()), CHANGES, stay=True)
+            boundary.evaluate(unused(pending()), CHANGES, stay=True)
             config.device = name
 
 
@@ -118,7 +119,7 @@ def to_device(array: ndarray, name: str, stream: Any = None) -> ndarray:
     if array.dtype not in COMPILED:
         raise TypeError(f"arrays of dtype {array.dtype} do not go to {name}")
     place = open_device(name)
-    if boundary.is_pending(node):
+    if is_pending(node):
         boundary.evaluate((node,), MOVED, stay=True)
     with place.active():
         remote = node.remote
@@ -151,7 +152,7 @@ def placed(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             config.device = place.name
             try:
                 made = function(*args, **options)
-                if made._np is None and boundary.is_pending(value(made)):
+                if made._np is None and is_pending(value(made)):
                     boundary.evaluate((value(made),), PLACING, alone=True, stay=True)
             finally:
                 config.device = before

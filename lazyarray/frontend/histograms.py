@@ -27,6 +27,7 @@ from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node
 from lazyarray.runtime import evaluate as boundary
+from lazyarray.runtime.along import is_pending
 from lazyarray.runtime.device import in_use, stays_home
 from lazyarray.runtime.ledger import ledger
 
@@ -131,7 +132,7 @@ def _add_weights(x: ndarray, weights: ndarray, count: int) -> ndarray:
 
 def _replayed(function: Callable[..., ndarray], *arrays: ndarray) -> Callable[..., ndarray]:
     """The function as `jit` has it, where its arguments are in memory: recording takes as long as 1e5 elements."""
-    if not config.eager_below or ledger.refusing or any(boundary.is_pending(value(array)) for array in arrays):
+    if not config.eager_below or ledger.refusing or any(is_pending(value(array)) for array in arrays):
         return function
     found = _jitted.get(function)
     if found is None:

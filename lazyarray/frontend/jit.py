@@ -21,6 +21,7 @@ from lazyarray.ir.expression import capture, pending_closure
 from lazyarray.ir.node import Key, Node  # cimport
 from lazyarray.native.primitives import address_of, holds_in_c_order  # cimport
 from lazyarray.runtime import evaluate as boundary
+from lazyarray.runtime.along import is_pending
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.device import Device, in_use, placement
 from lazyarray.runtime.device_errors import equal_sources
@@ -74,7 +75,7 @@ class Trace:
         for place, source in enumerate(sources):
             if type(source) is not Node:
                 self.sources.append(source)
-            elif not boundary.is_pending(source):
+            elif not is_pending(source):
                 if id(source) not in places:
                     raise Unfit("it reads an array that is neither an argument nor computed from arguments alone")
                 self.arguments.append((place, places[id(source)]))
@@ -293,7 +294,7 @@ def _leaf_of(array: Any) -> Node:
     if data is not None and data.flags.c_contiguous:
         return _holding(data)
     found: Node = value(array) if data is not None or array._node is None else array._node
-    if boundary.is_pending(found):
+    if is_pending(found):
         boundary.evaluate((found,), REPLAYED, stay=True)
     return found
 
@@ -467,7 +468,7 @@ class Jitted:
                 results.append(value(item))
             else:
                 raise Unfit(f"it returns a {type(item).__name__}")
-        if not all(boundary.is_pending(node) for node in results):
+        if not all(is_pending(node) for node in results):
             raise Unfit("it returns an argument, or what is no computation")
         if len({id(node) for node in results}) < len(results):
             raise Unfit("it returns one value twice")

@@ -467,13 +467,17 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         raise Uncompiled
     if axis is None:
         return reshape(roll(ravel(x), shift, 0), x.shape)
-    axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
-    pairs = np.broadcast(to_numpy(as_array(shift)), axes)
-    if pairs.ndim > 1:
-        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
-    shifts = [0] * x.ndim
-    for distance, along in pairs:
-        shifts[along] += int(distance)
+    ndim = x.ndim
+    shifts = [0] * ndim
+    if type(shift) is int and type(axis) is int and -ndim <= axis < ndim:
+        shifts[axis] = shift
+    else:
+        axes = normalize_axis_tuple(axis, ndim, allow_duplicate=True)
+        pairs = np.broadcast(to_numpy(as_array(shift)), axes)
+        if pairs.ndim > 1:
+            raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+        for distance, along in pairs:
+            shifts[along] += int(distance)
     perm = copied_order(x)
     if perm is None:
         return from_node(roll_(value(x), shifts))

@@ -20,7 +20,8 @@ from lazyarray.ir.index_map import IndexMap, apply, identity, size_of
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime import evaluate as boundary
-from lazyarray.runtime.buffer import ALONE_HERE, Base, owns_alone
+from lazyarray.runtime.along import is_pending
+from lazyarray.runtime.buffer import Base, Slot, measure, owns_alone
 from lazyarray.runtime.device import in_use, stays_home
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
@@ -28,6 +29,14 @@ from lazyarray.runtime.pool import allocate
 Array = np.ndarray[Any, Any]
 _nparray: Final = np.ndarray
 _count: Final[Callable[[object], int]] = sys.getrefcount
+
+
+def _seen_here(slot: Slot) -> int:
+    local = slot.value
+    return _count(local)
+
+
+_ALONE_HERE: Final = measure(_seen_here)  # what counting shows of an object that nobody but a slot refers to
 
 FILL_LIMIT: Final = 1 << 20  # elements up to which a number is written into a region at once: a fraction of a ms
 STAYS: Final = 1 << 20  # bytes from which an array on a device is not brought back to be written piece by piece
@@ -155,7 +164,7 @@ def take(base: Base) -> bool:
     if node is None:
         return True
     data = node.data
-    if data is None or _count(node) > ALONE_HERE or not owns_alone(data) or not data.flags.writeable:
+    if data is None or _count(node) > _ALONE_HERE or not owns_alone(data) or not data.flags.writeable:
         return False
     base.node = None
     base.memory = data
@@ -395,7 +404,7 @@ def wakes(root: Node) -> bool:
     node: Any = root
     writes: list[tuple[IndexMap, Any]] = []
     for _ in range(CHAIN):
-        if type(node) is not Node or not boundary.is_pending(node):
+        if type(node) is not Node or not is_pending(node):
             return False
         kind = node.key.kind
         if kind in ("fill", "empty", "iota"):

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from lazyarray.ir.expression import Signature, pending_closure
 from lazyarray.ir.node import Node, Site
 from lazyarray.runtime import evaluate as boundary
+from lazyarray.runtime.along import pending
 from lazyarray.runtime.device import placement
 from lazyarray.runtime.device_run import plan_there
 from lazyarray.runtime.evaluate import Wanted, changes, expression_for, plan_of, sites_of
@@ -37,4 +38,4 @@ def foresee(targets: list[Node]) -> tuple[Made, Signature, list[Any]]:
 
 def seen_before() -> set[int]:
     """The pending nodes that an evaluation has left pending, by number."""
-    return {node.sequence for node in boundary.pending() if node.visits}
+    return {node.sequence for node in pending() if node.visits}

@@ -18,9 +18,10 @@ from lazyarray.inspect.notes import Explanation as Explanation
 from lazyarray.inspect.text import bytes_text
 from lazyarray.ir.expression import Entry
 from lazyarray.ir.node import Node, Site
+from lazyarray.runtime.along import SMALL_RESULT, is_pending
 from lazyarray.runtime.device import placement
 from lazyarray.runtime.device_run import AN_INPUT
-from lazyarray.runtime.evaluate import ASKED, SMALL_RESULT, Wanted, is_pending
+from lazyarray.runtime.evaluate import ASKED, Wanted
 from lazyarray.runtime.ledger import Runs, ledger
 from lazyarray.schedule.demand import RESHAPED
 from lazyarray.schedule.plan import CallStep, ClaimStep, KernelStep, Plan

@@ -11,7 +11,7 @@ from lazyarray.inspect.explain import node_of
 from lazyarray.inspect.graph import Graph, planned, recorded, short
 from lazyarray.ir.expression import Expression, expression_of
 from lazyarray.ir.node import Node
-from lazyarray.runtime.evaluate import is_pending
+from lazyarray.runtime.along import is_pending
 
 MISSING: Final = (
     "visualize() lays graphs out with pygraphviz 2 or newer, whose wheels bring Graphviz with them, and it cannot be "

@@ -6,8 +6,11 @@ cdef long long _sequence
 
 cpdef long long next_sequence() except -1
 
+cdef class Key
+
 cdef class Spec:
     cdef public object shape, dtype, code, size, nbytes, ndim
+    cdef public Key leaf
 
 
 cdef class Key:
@@ -15,6 +18,18 @@ cdef class Key:
     cdef public Spec spec
     cdef public int raises, cost
     cdef public bint reads_all, writes
+
+
+cdef class Pinned:
+    cdef public long long nbytes
+    cdef public bint over
+
+    cpdef clear(self)
+    cpdef add(self, long long nbytes)
+
+cpdef Spec spec_of(shape, dtype)
+@cython.locals(spec=Spec)
+cpdef Node leaf(data)
 
 
 @cython.freelist(256)

@@ -47,7 +47,7 @@ Shape: TypeAlias = tuple[int, ...]
 class Spec:
     """A shape and a dtype; one object for each pair, so that identity compares."""
 
-    __slots__ = ("code", "dtype", "nbytes", "ndim", "shape", "size")
+    __slots__ = ("code", "dtype", "leaf", "nbytes", "ndim", "shape", "size")
 
     def __init__(self, shape: Shape, dtype: np.dtype[Any]) -> None:
         self.shape = shape
@@ -59,6 +59,7 @@ class Spec:
         self.size = size
         self.nbytes: int = size * dtype.itemsize
         self.ndim = len(shape)
+        self.leaf: Key | None = None  # the key of values in memory
 
     def __repr__(self) -> str:
         return f"{self.code}{list(self.shape)}"
@@ -195,8 +196,11 @@ PINNED: Final = Pinned()
 
 def leaf(data: np.ndarray[Any, Any]) -> Node:
     """A node over memory that nobody else will write. `data`: C-contiguous, native byte order, of a compiled dtype."""
-    PINNED.add(data.nbytes)
-    node = Node(Key("leaf", None, spec_of(data.shape, data.dtype)), ())
+    spec = spec_of(data.shape, data.dtype)
+    if spec.leaf is None:
+        spec.leaf = Key("leaf", None, spec)
+    PINNED.add(spec.nbytes)
+    node = Node(spec.leaf, ())
     node.data = data
     return node
 

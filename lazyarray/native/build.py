@@ -34,6 +34,8 @@ MODULES: Final = (
     "lazyarray.runtime.run",
     "lazyarray.runtime.execute",
     "lazyarray.runtime.remote",
+    "lazyarray.runtime.along",
+    "lazyarray.runtime.recalled",
     "lazyarray.runtime.repeated",
     "lazyarray.runtime.evaluate",
     "lazyarray.runtime.budget",
@@ -70,6 +72,11 @@ MODULES: Final = (
     "lazyarray.runtime.ledger",
     "lazyarray.ir.index_map",
     "lazyarray.runtime.pool",
+    "lazyarray.runtime.recovery",
+    "lazyarray.frontend.array",
+    "lazyarray.frontend.views",
+    "lazyarray.frontend.regions",
+    "lazyarray.frontend.layout",
 )
 INPUTS: Final = "inputs.txt"  # beside the index, a line for each module: its name, what its library was made of
 FLAGS: Final = [] if os.name == "nt" else ["-O2", "-g0", "-fvisibility=hidden", "-Wno-unused-function"]
@@ -146,7 +153,11 @@ def compile_files(folder: Path, files: list[Path]) -> None:
             ".".join(file.with_suffix("").parts),
             [str(file)],
             include_dirs=[np.get_include()],
-            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), ("CYTHON_USE_TYPE_SPECS", "0")],
+            define_macros=[
+                ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
+                ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION"),
+                ("CYTHON_USE_TYPE_SPECS", "0"),
+            ],
             extra_compile_args=FLAGS,
         )
         for file in files

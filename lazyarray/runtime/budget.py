@@ -6,7 +6,8 @@ from typing import Final
 
 from lazyarray.ir.node import PINNED, TAPE, Key, Node
 from lazyarray.native.primitives import referent  # cimport
-from lazyarray.runtime.evaluate import BUDGET, evaluate_unasked, lock, pending, prune, unused
+from lazyarray.runtime.along import pending, unused
+from lazyarray.runtime.evaluate import BUDGET, evaluate_unasked, lock, prune
 
 TAPE_LIMIT: Final = 256  # recorded nodes after which what is pending is evaluated
 TAPE_MOST: Final = TAPE_LIMIT + TAPE_LIMIT // 2  # and after which it is, wherever that is

@@ -20,54 +20,45 @@ Array = np.ndarray[Any, Any]
 _count: Final[Callable[[object], int]] = sys.getrefcount
 
 
-class _Slot:
+class Slot:
     __slots__ = ("value",)
 
     value: Any
 
 
-# What counting shows of an object that nobody but a slot refers to, from each of the places where it is asked: how many
-# references frames and calls add differs between versions of Python, so it is measured and not assumed.
+# What counting shows of an object that nobody but a slot refers to, from each of the places where it is asked: how
+# many references frames and calls add differs between versions of Python, and in C, so it is measured and not assumed.
+# Modules that may be compiled measure their own.
 
 
-def _seen(data: object) -> int:
+def seen(data: object) -> int:
     return _count(data)
 
 
-def _seen_here(slot: _Slot) -> int:
+def _seen_here(slot: Slot) -> int:
     local = slot.value
     return _count(local)
 
 
-def _seen_by_callee(slot: _Slot) -> int:
+def _seen_by_callee(slot: Slot) -> int:
     local = slot.value
-    return _seen(local)
+    return seen(local)
 
 
-def _seen_two_deep(slot: _Slot) -> int:
-    local = slot.value
-    return _pass_on(slot, local)
-
-
-def _pass_on(slot: _Slot, data: object) -> int:
-    return _seen(data)
-
-
-def _measure(ask: Callable[[_Slot], int]) -> int:
-    slot = _Slot()
+def measure(ask: Callable[[Slot], int]) -> int:
+    slot = Slot()
     slot.value = np.empty(1)
     return ask(slot)
 
 
-ALONE_HERE: Final = _measure(_seen_here)
-ALONE: Final = _measure(_seen_by_callee)
-ALONE_TWO_DEEP: Final = _measure(_seen_two_deep)
+ALONE_HERE: Final = measure(_seen_here)
+ALONE: Final = measure(_seen_by_callee)
 
 
 def owns_alone(data: Array, alone: int = ALONE) -> bool:
     """True when nobody else can reach the memory of `data`, which the caller holds in one slot and one local.
 
-    `alone` is ALONE_TWO_DEEP where the caller itself got `data` from a local of its caller.
+    `alone`: what `seen` shows where the caller holds it otherwise.
     """
     if _count(data) > alone:
         return False

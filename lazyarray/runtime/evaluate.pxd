@@ -1,8 +1,10 @@
 # C's side of `evaluate.py`.
 cimport cython
 
-from lazyarray.ir.node cimport Key, Node
+from lazyarray.ir.node cimport Key, Node, Pinned
+from lazyarray.runtime.along cimport is_pending
 from lazyarray.runtime.ledger cimport Ledger
+from lazyarray.runtime.recalled cimport Recalled
 from lazyarray.runtime.repeated cimport Repeat
 from lazyarray.runtime.run cimport AnyRun
 
@@ -22,28 +24,27 @@ cdef class Running:
     cpdef bint here(self) except -1
 
 cdef Ledger ledger
-cdef dict _repeats
+cdef Pinned _pinned
+cdef dict _recalled, _repeats
 cdef Changes _changes
 cdef Settings _settings
 cdef Running _running
 
-@cython.locals(absent=list, targets=list, node=Node)
 cpdef evaluate(nodes, reason=*, bint alone=*, bint stay=*)
+@cython.locals(absent=list, targets=list, away=list, node=Node)
+cdef evaluate_locked(nodes, reason, bint alone, bint stay)
 @cython.locals(node=Node, known=Repeat, ways=list, nodes=list, made=list)
 cdef bint came_before(list targets, reason) except -1
-@cython.locals(kept=list)
+@cython.locals(known=Recalled, ways=list, sources=list, before=cython.longlong)
+cdef bint recall(list targets, reason) except -1
+@cython.locals(closure=list, outside=list)
+cdef bint stands_alone(Recalled known, list sources) except -1
+@cython.locals(kept=list, node=Node)
 cpdef prune()
-cpdef bint is_pending(Node node) except -1
 @cython.locals(outputs=list, sources=list, node=Node)
 cpdef evaluate_pending(list targets, reason, bint alone=*)
-@cython.locals(closure=list, outside=list, outputs=list, small=list, readers=list, holders=list, sources=list)
-cpdef tuple expression_for(list targets, bint alone, bint unasked=*)
-@cython.locals(node=Node, found=list, mark=cython.longlong)
-cdef list others(list closure)
-@cython.locals(node=Node, found=list)
-cpdef list pending()
-@cython.locals(node=Node, needed=Node, mark=cython.longlong, place=Py_ssize_t, found=list)
-cpdef list unused(list nodes)
+@cython.locals(node=Node, asked=Py_ssize_t, along=Py_ssize_t, read=Py_ssize_t, closure=list, outside=list, outputs=list, small=list, readers=list, holders=list, sources=list)
+cpdef tuple expression_for(list targets, bint alone, bint unasked=*, list noted=*)
 @cython.locals(finished=bint)
 cpdef run_plan(AnyRun run, list outputs, tuple wanted)
 @cython.locals(taken=list, node=Node, slots=tuple, slot=Py_ssize_t, place=Py_ssize_t)

@@ -17,12 +17,13 @@ from lazyarray.config import config
 from lazyarray.ir.expression import Signature, expression_of
 from lazyarray.ir.node import PINNED, TAPE, Node
 from lazyarray.native.primitives import referent  # cimport
+from lazyarray.runtime.along import companions, readers_first, releasing
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.device import fetch, fetch_part, placement, stays_home
 from lazyarray.runtime.device_errors import tell_waiting, told_by
 from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.ledger import ledger
-from lazyarray.runtime.liveness import held_by, named_and_dear, overwritten, reduces, writes  # cimport
+from lazyarray.runtime.liveness import named_and_dear, reduces, writes  # cimport
 from lazyarray.runtime.progress import shown
 from lazyarray.runtime.recovery import complete
 from lazyarray.runtime.remote import Remote, Seen
@@ -31,8 +32,10 @@ from lazyarray.runtime.warned import install, line_of
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.ir.expression import capture, next_pass, pending_closure  # cimport
-from lazyarray.runtime import repeated
+from lazyarray.ir.expression import capture, pending_closure  # cimport
+from lazyarray.runtime import recalled, repeated
+from lazyarray.runtime.along import is_pending, others, pending, unused  # cimport
+from lazyarray.runtime.recalled import Recalled  # cimport
 from lazyarray.runtime.repeated import Repeat  # cimport
 
 # Imported where needed: scheduling and running plans, which programs of small arrays never come to.
@@ -46,7 +49,6 @@ AT_ONCE: Final = "the error state is to be obeyed at once"
 SHARED: Final = "others can write what it reads"
 BUDGET: Final = "the recording reached its budget"
 HELD_UNSEEN: Final = 16 << 20  # bytes of new results after which it is looked for memory that pending ones hold
-SMALL_RESULT: Final = 4096  # elements up to which a pending result may be computed along with others
 
 # How many of an evaluation's outputs are asked for; and with those that are small and computed along; and with those
 # that read what is written over; and with those that release memory. The rest is kept because the program names it.
@@ -81,6 +83,7 @@ class Running:
 
 # Nodes whose evaluation, when nobody asked for it, met the end of memory.
 too_large: Final[WeakSet[Node]] = WeakSet()
+_pinned: Final = PINNED  # in C
 running: Final = Running()
 _running: Final = running  # in C
 
@@ -130,6 +133,7 @@ class Settings:
 
 
 _repeats: Final = repeated.repeats
+_recalled: Final = recalled.recalled
 _settings: Final = Settings()
 config.followers.append(_settings.forget)
 
@@ -152,25 +156,30 @@ def evaluate(nodes: Sequence[Node], reason: str = "asked for", alone: bool = Fal
     `alone`: nothing that the nodes do not need is computed along. `stay`: what is computed on a device stays there.
     """
     with lock:
-        absent = [node for node in (nodes if len(nodes) == 1 else dict.fromkeys(nodes)) if node.data is None]
-        targets = [node for node in absent if node.remote is None]
-        if targets and not stay and Seen.any and not shadows:
-            targets = without_parts(targets, reason)
-        if targets and (alone or not came_before(targets, reason)):
-            try:
-                evaluate_pending(targets, reason, alone)
-            except MemoryError:
-                if alone:
-                    raise
-                # Perhaps it was what is computed along that did not fit.
-                evaluate_pending([node for node in targets if is_pending(node)], reason, True)
-            prune()
-        if not stay:
-            away = [node for node in absent if node.data is None]
-            if away:
-                fetch(away, reason)
-            if absent and told_by:
-                tell_waiting()
+        evaluate_locked(nodes, reason, alone, stay)
+
+
+def evaluate_locked(nodes: Sequence[Node], reason: str, alone: bool, stay: bool) -> None:
+    """`evaluate` in the thread that holds the lock."""
+    absent = [node for node in (nodes if len(nodes) == 1 else dict.fromkeys(nodes)) if node.data is None]
+    targets = [node for node in absent if node.remote is None]
+    if targets and not stay and Seen.any and not shadows:
+        targets = without_parts(targets, reason)
+    if targets and (alone or not came_before(targets, reason)):
+        try:
+            evaluate_pending(targets, reason, alone)
+        except MemoryError:
+            if alone:
+                raise
+            # Perhaps it was what is computed along that did not fit.
+            evaluate_pending([node for node in targets if is_pending(node)], reason, True)
+        prune()
+    if not stay:
+        away = [node for node in absent if node.data is None]
+        if away:
+            fetch(away, reason)
+        if absent and told_by:
+            tell_waiting()
 
 
 def without_parts(targets: list[Node], reason: str) -> list[Node]:
@@ -182,6 +191,41 @@ def without_parts(targets: list[Node], reason: str) -> list[Node]:
         if not left:
             prune()
     return left
+
+
+def recall(targets: list[Node], reason: str) -> bool:
+    """True if an evaluation on the host came before with its plan (`runtime/recalled.py`), which has now run again."""
+    ways = _recalled.get(targets[0].key)
+    if not ways or not _settings.home or Seen.any or shadows or _settings.exact or _changes.nbytes >= HELD_UNSEEN:
+        return False
+    before = _changes.count
+    known: Recalled
+    for known in ways:
+        sources = known.match(targets)
+        if sources is not None:
+            break
+    else:
+        return False
+    if (known.reduces or known.writes) and not stands_alone(known, sources):
+        return False
+    if _changes.count != before:
+        return False  # a signal handler or a finaliser evaluated meanwhile
+    known.leave(sources)
+    ledger.evaluation(reason)
+    run = run_of(known.plan, sources, _settings.backend, known.uses_of(sources))
+    run_plan(run, known.outputs_of(sources), known.wanted)
+    return True
+
+
+def stands_alone(known: Recalled, sources: list[Any]) -> bool:
+    """True if nothing is computed along with an evaluation that came before."""
+    closure = known.nodes_of(sources)
+    outside = others(closure)
+    if not outside:
+        return True
+    return not (known.reduces and companions(closure, outside)) and not (
+        known.writes and readers_first(closure, outside)
+    )
 
 
 def came_before(targets: list[Node], reason: str) -> bool:
@@ -211,7 +255,7 @@ def came_before(targets: list[Node], reason: str) -> bool:
         _changes.count += len(made)
         if len(TAPE) == known.length:
             TAPE.clear()
-            PINNED.clear()
+            _pinned.clear()
         else:
             prune()
         return True
@@ -225,14 +269,11 @@ def prune() -> None:
         node = referent(entry)
         if node is not None and is_pending(node):
             kept.append(entry)
-    TAPE[:] = kept
-    if not kept:
-        PINNED.clear()
-
-
-def is_pending(node: Node) -> bool:
-    """True when the node's value is nowhere yet."""
-    return node.data is None and node.remote is None
+    if kept:
+        TAPE[:] = kept
+    else:
+        TAPE.clear()
+        _pinned.clear()
 
 
 def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> None:
@@ -245,8 +286,11 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         targets = [node for node in targets if is_pending(node)]
         if not targets:
             return
+        if not alone and recall(targets, reason):
+            return
+        noted: list[Any] | None = [] if targets[0].key in _recalled else None
         try:
-            outputs, uses, signature, sources, wanted = expression_for(targets, alone, reason == BUDGET)
+            outputs, uses, signature, sources, wanted = expression_for(targets, alone, reason == BUDGET, noted)
         except Exception:
             if _changes.count == before:
                 raise
@@ -280,7 +324,10 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
                 settle(node, value)
     else:
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
-        run_plan(run_of(plan_of(signature), sources, backend, uses), outputs, wanted)
+        plan = plan_of(signature)
+        if recalled.is_worth_learning(plan, targets[0].key) and noted and not _settings.exact:
+            recalled.learn(plan, signature, sources, len(targets), wanted, noted, uses)
+        run_plan(run_of(plan, sources, backend, uses), outputs, wanted)
         for check in checks:
             check([node.data for node in outputs])
 
@@ -333,12 +380,13 @@ def sites_of(sources: list[Any]) -> tuple[Any, ...]:
 
 
 def expression_for(
-    targets: list[Node], alone: bool, unasked: bool = False
+    targets: list[Node], alone: bool, unasked: bool = False, noted: list[Any] | None = None
 ) -> tuple[list[Node], dict[int, int], Signature, list[Any], Wanted]:
     """What is to be evaluated with the targets: outputs, `uses` of `named_and_dear`, the signature and its sources, and
     why the outputs are among them.
 
-    `unasked`: an expression may just be put together.
+    `unasked`: an expression may just be put together. `noted`: is told what `recalled.learn` asks for, if nothing else
+    is computed along.
     """
     asked = along = read = len(targets)
     closure = pending_closure(targets)
@@ -346,7 +394,10 @@ def expression_for(
         outside = others(closure)
         small = companions(closure, outside) if outside and reduces(closure) else []
         readers = readers_first(closure, outside) if outside and writes(closure) else []
-        holders = releasing(closure, outside) if _changes.nbytes >= HELD_UNSEEN and not unasked else []
+        holders = []
+        if _changes.nbytes >= HELD_UNSEEN and not unasked:
+            _changes.nbytes = 0
+            holders = releasing(closure, outside)
         if small or readers or holders:
             targets = list(dict.fromkeys([*targets, *small]))
             along = len(targets)
@@ -355,7 +406,12 @@ def expression_for(
             targets = list(dict.fromkeys([*targets, *holders]))
             closure = pending_closure(targets)
         outside = []  # references to nodes are counted now
-    kept, uses = named_and_dear(closure, targets)
+    if noted is None or read < len(targets) or along < read or asked < along:
+        kept, uses = named_and_dear(closure, targets)
+    else:
+        visits = [node.visits for node in closure]
+        kept, uses = named_and_dear(closure, targets)
+        noted += [(closure[place].place, visits[place]) for place in range(len(closure))]
     outputs = [*targets, *kept]
     signature, sources = capture(closure, outputs)
     return outputs, uses, signature, sources, (asked, along, read, len(targets))
@@ -522,102 +578,6 @@ def plan_of(signature: Signature, device: bool = False) -> Plan:
             expression = use_numpy_loops(expression, current().runs_numpy_loop)
         plan = plans[signature] = new_plan(expression)
     return plan
-
-
-def others(closure: list[Node]) -> list[Node]:
-    """Pending nodes outside of a closure, which has just been collected: its nodes bear the last mark."""
-    mark = closure[0].mark
-    found: list[Node] = []
-    for entry in TAPE:
-        node = referent(entry)
-        if node is not None and node.mark != mark and is_pending(node):
-            found.append(node)
-    return found
-
-
-def companions(closure: list[Node], outside: list[Node]) -> list[Node]:
-    """Small pending results that reductions yield from inputs that a closure with reductions reads anyway."""
-    leaves = {id(arg) for node in closure for arg in node.args if type(arg) is Node and not is_pending(arg)}
-    used = {id(arg) for node in outside for arg in node.args}
-    found = []
-    for node in outside:
-        if id(node) in used or node.key.spec.size > SMALL_RESULT:
-            continue
-        needs = pending_closure([node])
-        if any(n.key.kind == "reduce" for n in needs) and all(
-            n.key.kind in ("map", "view", "reduce", "fill", "iota")
-            and all(type(a) is not Node or is_pending(a) or id(a) in leaves for a in n.args)
-            for n in needs
-        ):
-            found.append(node)
-    return found
-
-
-def readers_first(closure: list[Node], outside: list[Node]) -> list[Node]:
-    """Pending nodes that read memory which the closure overwrites: evaluated along, they save a copy of it.
-
-    Not where that would run a library call that nobody has asked for.
-    """
-    olds = overwritten(closure)
-    if not olds:
-        return []
-    reading: dict[int, Node] = {}
-    for node in outside:
-        if any(id(arg) in olds or id(arg) in reading for arg in node.args):
-            reading[id(node)] = node
-    if not reading or any(node.key.kind == "call" for node in pending_closure(list(reading.values()))):
-        return []
-    return unused(list(reading.values()))
-
-
-def releasing(closure: list[Node], outside: list[Node]) -> list[Node]:
-    """Pending results that hold more memory, which nobody else refers to, than they take: evaluated, they release it.
-
-    A loop that adds to an array what each step makes would else hold what all steps made.
-    """
-    _changes.nbytes = 0
-    if not outside:
-        return []
-    held = held_by(closure + outside)
-    if not held:
-        return []
-    found = []
-    for node in unused(outside):
-        needs = pending_closure([node])
-        values = {id(arg) for needed in needs for arg in needed.args}
-        nbytes = sum([held[value] for value in values if value in held])
-        if nbytes > node.key.spec.nbytes and all(n.key.kind != "call" for n in needs):
-            found.append(node)
-    return [node for node in found if node.key.kind != "view"]
-
-
-def pending() -> list[Node]:
-    """Recorded nodes that are alive and not evaluated, oldest first."""
-    found: list[Node] = []
-    for entry in TAPE:
-        node = referent(entry)
-        if node is not None and is_pending(node):
-            found.append(node)
-    return found
-
-
-def unused(nodes: list[Node]) -> list[Node]:
-    """Those of the nodes that no other one of them needs.
-
-    `nodes`: in the order they were recorded, and none missing in between.
-    """
-    found: list[Node] = []
-    mark = next_pass()  # of what a later one needs
-    for place in range(len(nodes) - 1, -1, -1):
-        node = nodes[place]
-        if node.mark != mark:
-            found.append(node)
-        for arg in node.args:
-            if type(arg) is Node:
-                needed: Node = arg
-                needed.mark = mark
-    found.reverse()
-    return found
 
 
 install(settle_warnings)

@@ -29,6 +29,7 @@ cdef class Run(AnyRun):
 
     @cython.locals(place=Py_ssize_t, slot=Py_ssize_t, layout=Layout, steps=tuple, frees=tuple)
     cpdef run(self)
+    cpdef source(self, Py_ssize_t slot)
     cpdef array(self, Py_ssize_t slot)
     @cython.locals(layout=Layout, nbytes=Py_ssize_t)
     cpdef make(self, Py_ssize_t slot)

@@ -93,6 +93,7 @@ class Plan:
     again: dict[int, float] = field(default_factory=dict)  # slots computed more than once, how often
     apart: dict[int, tuple[int, str]] = field(default_factory=dict)  # step -> earlier one, why not in it
     layout: Any = None  # what the runtime keeps of it for the host
+    recalls: int = 0  # how many of its evaluations are kept there (`runtime/recalled.py`)
     ready: dict[int, Any] = field(default_factory=dict)  # and for devices
     programs: dict[Any, Any] = field(default_factory=dict)  # of devices, by device and kernel
 

@@ -1,0 +1,163 @@
+"""Evaluations that come again run the plan that they ran before, where everything that made it so is as it was."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pytest
+
+import lazyarray as np
+from lazyarray.runtime import recalled
+
+
+@pytest.fixture(autouse=True)
+def everything_is_recorded() -> Iterator[None]:
+    with np.config.set(eager_below=0):
+        recalled.recalled.clear()
+        yield
+
+
+def known() -> int:
+    """How many evaluations are kept."""
+    return sum(len(ways) for ways in recalled.recalled.values())
+
+
+def made(*shape: int) -> Any:
+    """Values in memory."""
+    found = np.asarray(numpy.arange(1.0, 1.0 + int(numpy.prod(shape))).reshape(shape))
+    np.evaluate(found)
+    return found
+
+
+def test_what_comes_a_third_time_is_kept_and_then_found() -> None:
+    x, y = made(6), made(6)
+    for turn in range(6):
+        z = (x + y) * 2.0
+        assert z.tolist() == (numpy.arange(1.0, 7.0) * 4).tolist()
+        assert known() == (0 if turn < 2 else 1)
+
+
+def test_numbers_may_differ() -> None:
+    x = made(4)
+    for turn in range(6):
+        scale = float(turn)
+        assert (x * scale + 1.0).tolist() == (numpy.arange(1.0, 5.0) * turn + 1.0).tolist()
+    assert known() == 1
+
+
+def test_a_number_that_stood_in_two_places_does_not_stand_for_two() -> None:
+    x = made(4)
+    for turn in range(4):
+        same = float(turn)
+        assert (x * same + same).tolist() == (numpy.arange(1.0, 5.0) * same + same).tolist()
+    for turn in range(4):
+        one, other = float(turn), float(turn + 7)
+        assert (x * one + other).tolist() == (numpy.arange(1.0, 5.0) * one + other).tolist()
+
+
+def test_values_that_were_two_may_be_one_and_the_other_way_round() -> None:
+    x, y = made(4), made(4) * 3.0
+    np.evaluate(y)
+    for _ in range(5):
+        assert (x + y).tolist() == [4.0, 8.0, 12.0, 16.0]
+    for _ in range(5):
+        assert (x + x).tolist() == [2.0, 4.0, 6.0, 8.0]
+    assert (x + y).tolist() == [4.0, 8.0, 12.0, 16.0]
+
+
+def test_values_of_another_shape_are_not_taken_for_those() -> None:
+    wide, row, column = made(3, 4), made(4), made(3, 1)
+    for other in (row, column, wide, row, column, wide) * 3:
+        expected = numpy.asarray(wide) + numpy.asarray(other)
+        assert numpy.array_equal(numpy.asarray(wide + other), expected)
+
+
+def test_what_the_program_names_is_kept_as_before() -> None:
+    x = made(5)
+    held: list[Any] = []
+    for turn in range(8):
+        part = np.exp(x * 0.5)
+        if turn % 2:
+            held.append(part)
+        whole = part + 1.0
+        np.evaluate(whole)
+        assert (part._node is None or part._node.data is not None) or not turn % 2
+        del part
+    expected = numpy.exp(numpy.arange(1.0, 6.0) * 0.5)
+    assert all(numpy.allclose(numpy.asarray(part), expected) for part in held)
+
+
+def test_small_results_are_still_computed_along() -> None:
+    x = made(50)
+    for _ in range(5):
+        low, high = x.min(), x.max()
+        with np.record_runs() as runs:
+            assert float(low) == 1.0
+            assert float(high) == 50.0
+        assert len(runs.kernels) == 1
+
+
+@pytest.mark.parametrize("turns", [8])
+def test_updates_leave_what_others_read(turns: int) -> None:
+    x, theirs = made(6), numpy.arange(1.0, 7.0)
+    kept: list[tuple[Any, Any]] = []
+    for turn in range(turns):
+        if turn in (3, 5):
+            kept.append((x.copy() if turn == 3 else x + 0.0, theirs.copy()))
+        view, their_view = x[1:], theirs[1:]
+        view += 1.0
+        their_view += 1.0
+        x[:2] = x[-2:] * 2.0
+        theirs[:2] = theirs[-2:] * 2.0
+        np.evaluate(x)
+    assert x.tolist() == theirs.tolist()
+    assert all(own.tolist() == other.tolist() for own, other in kept)
+
+
+def test_a_loop_that_writes_in_place_copies_nothing_from_the_third_turn_on() -> None:
+    x = np.zeros((40, 40)) + 1.0
+    np.evaluate(x)
+    for turn in range(8):
+        x[1:-1, 1:-1] += 0.5 * x[1:-1, 1:-1]
+        with np.record_runs() as runs:
+            np.evaluate(x)
+        if turn > 2:
+            assert not runs.materialisations
+            assert runs.bytes_allocated == 0
+
+
+def test_settings_forget_what_was_kept() -> None:
+    x = made(6)
+    for _ in range(4):
+        assert (x + 1.5).tolist()[0] == 2.5
+    assert known() == 1
+    with np.config.set(numerics="numpy"):
+        assert known() == 0
+        for _ in range(4):
+            assert np.exp(x)[0] == numpy.exp(1.0)
+        assert known() == 0
+
+
+def test_warnings_are_told_each_time() -> None:
+    x = made(4)
+    for _ in range(5):
+        with pytest.warns(RuntimeWarning, match="divide by zero"):
+            assert (x / np.zeros(4)).tolist() == [numpy.inf] * 4
+
+
+def test_an_error_leaves_what_comes_again_usable(monkeypatch: Any) -> None:
+    x = made(4)
+    for _ in range(4):
+        assert (x * 2.0 + 3.0).tolist()[0] == 5.0
+    from lazyarray.runtime import pool
+
+    def refuse(*args: Any) -> Any:
+        raise MemoryError
+
+    y = x * 2.0 + 3.0
+    with monkeypatch.context() as patch:
+        patch.setattr(pool, "_POOLED_FROM", 0)
+        patch.setattr(pool.MemoryPool, "allocate", refuse)
+        with pytest.raises(MemoryError):
+            y.tolist()
+    assert y.tolist()[0] == 5.0
