@@ -18,7 +18,7 @@ cdef class Builtin:
     cdef dict __dict__
 
 cdef class Served:
-    cdef public object function, source
+    cdef public object function, method, source
     cdef public int guard
     cdef size_t vector
     cdef dict __dict__

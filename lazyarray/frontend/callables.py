@@ -91,12 +91,13 @@ class Builtin:
 class Served:
     """A function or method, small arguments of which NumPy's `source` serves: what `serving` makes in C."""
 
-    __slots__ = ("__dict__", "function", "guard", "source", "vector")
+    __slots__ = ("__dict__", "function", "guard", "method", "source", "vector")
 
     vector: int
 
     def __init__(self, function: Any, source: Any, guard: int) -> None:
         self.function = function
+        self.method: Any = None  # NumPy's method that does for arrays what `source` has Python do first
         self.source = source
         self.guard = guard
 

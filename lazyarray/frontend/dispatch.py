@@ -77,6 +77,10 @@ FRESH: Final = dict.fromkeys(
 ) | {"where": 3, "clip": 3, **dict.fromkeys(("stack", "vstack", "hstack", "column_stack", "dstack"), 1)}
 
 
+# Functions that, given an array and at most an axis, only call its method, or what that calls.
+METHODS: Final = frozenset("sum prod max min amax amin any all argmax argmin cumsum cumprod ravel trace".split())
+
+
 def plain_operands(args: Sequence[Any], fresh: bool = False) -> Any:
     """The arguments as NumPy takes them where all arrays are plain and small (or of a dtype never compiled).
 
@@ -318,7 +322,12 @@ def compiled(name: str, source: Function, lazy: Function, at_once: bool = True) 
                 return found
         return general(args, kwargs)
 
-    return describe(serving(call, source, ANY) if at_once else call, source, name)
+    if not at_once:
+        return describe(call, source, name)
+    served = serving(call, source, ANY)
+    if name in METHODS and type(served) is Served:
+        served.method = getattr(np.ndarray, name.removeprefix("a") if name in ("amax", "amin") else name)
+    return describe(served, source, name)
 
 
 def _recording(name: str, source: Function, lazy: Function, at_once: bool) -> Callable[[Any, Any], Any]:

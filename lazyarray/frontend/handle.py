@@ -18,9 +18,11 @@ from lazyarray.frontend.quick import Fields, Op, binary, in_place, known, limits
 # isort: split
 from lazyarray.frontend.quick import raised, reflected, unary, wrapped  # cimport
 from lazyarray.frontend.small import REFUSED, small_items  # cimport
+from lazyarray.native.loops import run_product  # cimport
 from lazyarray.native.primitives import holds_numbers, item_of, put_item, size_of_memory, wrap_slots  # cimport
 
 _nparray: Final = np.ndarray
+_matmul: Final = np.matmul
 _IMMEDIATE: Final = IMMEDIATE
 _BASIC: Final = frozenset({int, slice, type(...), type(None), *[np.dtype(code).type for code in "bhilqBHILQ"]})
 
@@ -580,7 +582,7 @@ class Handle(Fields):
             given: Fields = value
             other = given._np
             if other is not None and size_of_memory(data) < limits.eager and size_of_memory(other) < limits.eager:
-                found = data @ other
+                found = run_product(_matmul, data, other)
                 return wrapped(found) if type(found) is _nparray else found
             other = None
         data = None

@@ -1,8 +1,9 @@
 # C's side of `quick.py`.
 cimport cython
 
-from lazyarray.ir.node cimport Key, Node, next_sequence
-from lazyarray.native.primitives cimport create, same_shape, site_here, size_of_memory, weak
+from lazyarray.ir.node cimport Key, Node, leaf, next_sequence, spec_of
+from lazyarray.native.loops cimport run_binary, run_into, run_unary
+from lazyarray.native.primitives cimport copy_of, create, holds_in_c_order, same_shape, site_here, size_of_memory, weak
 
 
 from lazyarray.runtime.floating cimport Last
@@ -50,6 +51,8 @@ cpdef managed(Node node)
 cpdef wrapped(data)
 @cython.locals(node=Node, key=Key)
 cpdef Node node_of(Fields array, site)
+@cython.locals(key=Key)
+cpdef Node operand_of(Fields array, site)
 cdef _in_range(key, number)
 cpdef of_float(Op op, number)
 @cython.locals(value=Node)

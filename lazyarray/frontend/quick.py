@@ -13,8 +13,13 @@ from lazyarray.config import config
 from lazyarray.frontend.loops import MEMO_LIMIT, NUMBERS, Ranged
 from lazyarray.ir import node as node_module
 from lazyarray.ir.index_map import is_identity
-from lazyarray.ir.node import Key, Node, next_sequence  # cimport
-from lazyarray.native.primitives import create, same_shape, site_here, size_of_memory, weak  # cimport
+from lazyarray.ir.node import Key, Node, leaf, next_sequence, spec_of  # cimport
+from lazyarray.native.loops import run_binary, run_into, run_unary  # cimport
+from lazyarray.native.primitives import copy_of, create, holds_in_c_order, same_shape  # cimport
+
+# The build reads such imports by the line.
+# isort: split
+from lazyarray.native.primitives import site_here, size_of_memory, weak  # cimport
 from lazyarray.native.recycled import quicken, quicken_below, recycle, reused  # cimport
 from lazyarray.runtime import budget
 from lazyarray.runtime import evaluate as boundary
@@ -204,6 +209,19 @@ def node_of(array: Fields, site: Any) -> Node | None:
     return node
 
 
+def operand_of(array: Fields, site: Any) -> Node | None:
+    """An array's value where it takes no thought: `node_of`, or a copy of small memory in C order."""
+    data = array._np
+    if data is None:
+        return node_of(array, site)
+    if size_of_memory(data) >= limits.eager or not holds_in_c_order(data) or not data.ndim:
+        return None
+    key = spec_of(data.shape, data.dtype).leaf
+    if key is None:
+        return None  # perhaps of a dtype that is not compiled
+    return leaf(copy_of(data))
+
+
 def _key_of(op: Op, left: Any, right: Any) -> Any:
     """What the op's memo has of its operands, or of one and None; worked out if they are new."""
     last = op.last
@@ -275,7 +293,7 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
         compute = op.compute
         if op.own is not None:
             compute = _own_of(op, a, None)
-        found = compute(a)
+        found = run_unary(compute, a)
         return wrapped(found) if type(found) is _nparray else found
     site = site_here(plain + 1, compiled)
     value = node_of(self, site)
@@ -304,7 +322,7 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
             b = known.window(other) if right._node is None else None
             if b is None:
                 a = None
-                return op.slow(self, other)
+                return _record_binary(op, self, other, plain + 1, compiled)
         m = size_of_memory(b)
         if (
             n >= limit
@@ -312,7 +330,7 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
             or (n * m >= limit and not same_shape(a, b) and broadcast_size(a.shape, b.shape) >= limit)
         ):
             a = b = None
-            return op.slow(self, other)
+            return _record_binary(op, self, other, plain + 1, compiled)
     elif n < limit and (kind is float or kind is int or kind in _NUMBERS):
         b = other
     else:
@@ -320,31 +338,29 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
         return op.slow(self, other)
     if op.own is None:
         try:
-            found = op.compute(a, b)
+            found = run_binary(op.compute, a, b)
         except TypeError:
             # No loop: NumPy's `==` and `!=` have an answer for records and for types that do not compare.
             a = b = None
             return op.slow(self, other)
     else:
-        found = _own_of(op, a, b)(a, b)
+        found = run_binary(_own_of(op, a, b), a, b)
     return wrapped(found) if type(found) is _nparray else found
 
 
 def _record_binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
-    left = self._node
+    left = None if self._np is not None else self._node
     site = site_here(plain + 1, compiled)
     if left is None or left.data is not None:
-        left = node_of(self, site)
+        left = operand_of(self, site)
         if left is None:
             return op.slow(self, other)
     kind = type(other)
     if kind is known.array:
         second: Fields = other
-        if second._np is not None:
-            return op.slow(self, other)
-        right = second._node
+        right = None if second._np is not None else second._node
         if right is None or right.data is not None:
-            right = node_of(second, site)
+            right = operand_of(second, site)
             if right is None:
                 return op.slow(self, other)
         key = _key_of(op, left.key.spec, right.key.spec)
@@ -377,7 +393,7 @@ def reflected(op: Op, self: Fields, other: Any) -> Any:
         a = known.window(self)
     if a is not None:
         if (kind is float or kind is int) and size_of_memory(a) < limits.eager:
-            found = op.compute(other, a)
+            found = run_binary(op.compute, other, a)
             return wrapped(found) if type(found) is _nparray else found
         a = None
     elif kind is float or kind is complex or (kind is int and -128 <= other <= 127):
@@ -426,10 +442,10 @@ def in_place(op: Op, self: Fields, other: Any) -> Any:
                 second: Fields = other
                 b = second._np
                 if b is not None and size_of_memory(b) < limit:
-                    op.compute(a, b, a)
+                    run_into(op.compute, a, b)
                     return self
             elif kind is float or kind is int:
-                op.compute(a, other, a)
+                run_into(op.compute, a, other)
                 return self
         a = None
         return op.in_place(self, other)
@@ -450,7 +466,7 @@ def in_place(op: Op, self: Fields, other: Any) -> Any:
         right: Any = other
         if kind is known.array:
             second = other
-            right = None if second._np is not None else node_of(second, site)
+            right = operand_of(second, site)
             key = None if right is None else op.known.get((left.key.spec, right.key.spec))
         elif kind is float:
             key = _in_range(op.known.get((left.key.spec, float)), other)

@@ -154,7 +154,10 @@ def outer(function: Any, a: Any, b: Any, options: dict[str, Any]) -> Any:
     left, right = as_array(a), as_array(b)
     if left.dtype not in COMPILED or right.dtype not in COMPILED:
         return call_numpy(f"{function.__name__}.outer", function._np.outer, (left, right), options)
-    own = map_of(left)
     count = len(right.shape)
+    data = left._np
+    if data is not None:
+        return function(plain(data.reshape(data.shape + (1,) * count)), right, **options)
+    own = map_of(left)
     wide = view_of(left, IndexMap(own.offset, own.shape + (1,) * count, own.strides + (0,) * count))
     return function(wide, right, **options)

@@ -5,6 +5,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from lazyarray.frontend.callables cimport Builtin, Served, UfuncCall
 from lazyarray.frontend.quick cimport FLOAT64, Fields, Known, Limits, Op, binary, known, limits, of_float, unary, wrapped
 from lazyarray.frontend.small cimport INERT, REFUSED, small_items
+from lazyarray.native.loops cimport call_source
 from lazyarray.native.primitives cimport holds_numbers, size_of_memory
 
 cdef enum:  # of `callables.py`
@@ -66,6 +67,11 @@ cdef extern from *:
             && !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "dtype");
     }
 
+    static int lazyarray_names_axis(PyObject *names) {
+        return !names || (PyTuple_GET_SIZE(names) == 1
+            && !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "axis"));
+    }
+
     static int lazyarray_names_tuple(PyObject *const *named, PyObject *names) {
         Py_ssize_t place, count = names ? PyTuple_GET_SIZE(names) : 0;
         for (place = 0; place < count; place++) if (PyTuple_Check(named[place])) return 1;
@@ -118,6 +124,7 @@ cdef extern from *:
     double lazyarray_double(PyObject *item)
     Py_ssize_t lazyarray_extent(PyObject *shape)
     bint lazyarray_names_dtype(PyObject *names)
+    bint names_axis "lazyarray_names_axis" (PyObject *names)
     bint lazyarray_names_tuple(PyObject **named, PyObject *names)
     bint lazyarray_listed(PyTypeObject *kind)
     bint lazyarray_nested(PyObject *found)
@@ -176,7 +183,7 @@ cdef inline PyObject *small_vector(
     if place < total:
         lazyarray_drop(passed + 1, place)
         return <PyObject *>REFUSED
-    found = PyObject_Vectorcall(source, passed + 1, given | PY_VECTORCALL_ARGUMENTS_OFFSET, names)
+    found = call_source(source, passed + 1, given | PY_VECTORCALL_ARGUMENTS_OFFSET, names)
     if found == NULL:
         lazyarray_drop(passed + 1, total)
         return NULL
@@ -269,9 +276,12 @@ cdef inline PyObject *guarded_vector(
 
 cdef inline PyObject *served_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
     cdef Served own = <Served>self
-    cdef PyObject *found = guarded_vector(
-        own.guard, <PyObject *>own.source, args, PyVectorcall_NARGS(flags), names
-    )
+    cdef size_t given = PyVectorcall_NARGS(flags)
+    cdef PyObject *source = <PyObject *>own.source
+    cdef PyObject *found
+    if own.method is not None and 0 < given < 3 and names_axis(names) and Py_TYPE(args[0]) == <PyTypeObject *>known.array:
+        source = <PyObject *>own.method
+    found = guarded_vector(own.guard, source, args, given, names)
     if found != <PyObject *>REFUSED:
         return found
     return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)

@@ -219,6 +219,10 @@ cdef extern from *:
     }
 
     /* `numpy.empty` of a plain shape and a dtype. */
+    static PyObject *lazyarray_copy_of(PyObject *data) {
+        if (!PyArray_API && _import_array() < 0) return NULL;
+        return PyArray_NewCopy((PyArrayObject *)data, NPY_CORDER);
+    }
     static PyObject *lazyarray_empty_of(PyObject *shape, PyObject *dtype) {
         npy_intp extents[NPY_MAXDIMS];
         Py_ssize_t axis, rank = PyTuple_GET_SIZE(shape);
@@ -289,6 +293,7 @@ cdef extern from *:
     object item_of "lazyarray_item_of" (object a, object key, object missing)
     bint put_item "lazyarray_put_item" (object a, object key, object value) except -1
     size_t address_of "lazyarray_address_of" (object a)
+    object copy_of "lazyarray_copy_of" (object data)
     object empty_of "lazyarray_empty_of" (object shape, object dtype)
     object weak "lazyarray_weak" (object item)
     object referent "lazyarray_referent" (object entry)

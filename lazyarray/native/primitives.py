@@ -76,6 +76,11 @@ def address_of(data: Any) -> int:
     return address
 
 
+def copy_of(data: Any) -> Any:
+    """A copy of a NumPy array in C order."""
+    return data.copy()
+
+
 def empty_of(shape: tuple[int, ...], dtype: Any) -> Any:
     """A NumPy array of this shape with no values yet."""
     return np.empty(shape, dtype)

@@ -1,0 +1,361 @@
+# C's side of `loops.py`.
+from cpython.object cimport PyObject
+
+cdef extern from *:
+    """
+    #include <fenv.h>
+    #include <math.h>
+    #include "numpy/arrayobject.h"
+    #include "numpy/ufuncobject.h"
+
+    #define LAZYARRAY_ERRORS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
+    #define LAZYARRAY_AXES 8
+    #define LAZYARRAY_UNHELD 4096  /* elements from which other threads may run meanwhile */
+
+    typedef struct {
+        PyObject *ufunc;
+        int type, made;
+        PyUFuncGenericFunction *loop;  /* in the ufunc's own table: its maker may put another one there */
+        void *data;
+    } lazyarray_loop;
+
+    /* The loops last asked for; a loop is NULL where the ufunc has none for operands of one type. */
+    static lazyarray_loop lazyarray_loops[256];
+
+    static int lazyarray_is_plain_type(int type) {
+        return type <= NPY_ULONG || type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_CFLOAT || type == NPY_CDOUBLE;
+    }
+
+    /* The ufunc's loop for operands of one type. */
+    static lazyarray_loop lazyarray_loop_of(PyObject *ufunc, int type) {
+        PyUFuncObject *asked = (PyUFuncObject *)ufunc;
+        lazyarray_loop *kept = &lazyarray_loops[(((size_t)ufunc >> 4) ^ ((size_t)type * 37)) & 255], found;
+        int k, place;
+        if (kept->ufunc == ufunc && kept->type == type) return *kept;
+        found.ufunc = ufunc;
+        found.type = type;
+        found.made = 0;
+        found.loop = NULL;
+        found.data = NULL;
+        if (asked->nout == 1 && asked->functions) {
+            for (k = 0; k < asked->ntypes && !found.loop; k++) {
+                const char *types = asked->types + (size_t)k * asked->nargs;
+                for (place = 0; place < asked->nin && types[place] == (char)type; place++) {}
+                if (place == asked->nin && lazyarray_is_plain_type(types[place])) {
+                    found.made = types[place];
+                    found.loop = &asked->functions[k];
+                    found.data = asked->data ? (void *)asked->data[k] : NULL;
+                }
+            }
+        }
+        Py_INCREF(ufunc);
+        Py_XDECREF(kept->ufunc);
+        *kept = found;
+        return found;
+    }
+
+    /* -1 for what is no number that the type holds as NumPy would have it do. */
+    static int lazyarray_number_as(PyObject *item, int type, double *given) {
+        if (PyFloat_CheckExact(item) || (type == NPY_DOUBLE && Py_TYPE(item) == &PyDoubleArrType_Type)) {
+            double value = PyFloat_AS_DOUBLE(item);
+            if (type == NPY_DOUBLE) given[0] = value;
+            else if (type == NPY_CDOUBLE) { given[0] = value; given[1] = 0.0; }
+            else if (type == NPY_FLOAT && (value == 0.0 || (fabs(value) > 1e-37 && fabs(value) < 3e38)))
+                *(float *)given = (float)value;
+            else return -1;
+            return 0;
+        }
+        if (PyLong_CheckExact(item)) {
+            int over;
+            long value = PyLong_AsLongAndOverflow(item, &over);
+            if (over) return -1;
+            if (type == NPY_LONG) *(long *)given = value;
+            else if (type == NPY_DOUBLE && value <= 1L << 30 && value >= -(1L << 30)) given[0] = (double)value;
+            else return -1;
+            return 0;
+        }
+        return -1;
+    }
+
+    static const char *lazyarray_name_of(PyObject *ufunc) { return ((PyUFuncObject *)ufunc)->name; }
+
+    /* Has NumPy say what floating-point errors were raised; -1 if that raises. */
+    static int lazyarray_tell(const char *name, int raised) {
+        int told = (raised & FE_DIVBYZERO ? NPY_FPE_DIVIDEBYZERO : 0) | (raised & FE_OVERFLOW ? NPY_FPE_OVERFLOW : 0)
+            | (raised & FE_UNDERFLOW ? NPY_FPE_UNDERFLOW : 0) | (raised & FE_INVALID ? NPY_FPE_INVALID : 0);
+        feclearexcept(LAZYARRAY_ERRORS);
+        return PyUFunc_GiveFloatingpointErrors(name ? name : "<unnamed ufunc>", told);
+    }
+
+    /* Whether the bytes between the first and the last element of two arrays meet. */
+    static int lazyarray_may_meet(PyArrayObject *a, PyArrayObject *b) {
+        char *low[2], *high[2];
+        PyArrayObject *both[2];
+        int k, axis;
+        both[0] = a;
+        both[1] = b;
+        for (k = 0; k < 2; k++) {
+            low[k] = high[k] = PyArray_BYTES(both[k]);
+            for (axis = 0; axis < PyArray_NDIM(both[k]); axis++) {
+                npy_intp span = (PyArray_DIM(both[k], axis) - 1) * PyArray_STRIDE(both[k], axis);
+                if (span > 0) high[k] += span; else low[k] += span;
+            }
+            high[k] += PyArray_ITEMSIZE(both[k]);
+        }
+        return low[0] < high[1] && low[1] < high[0];
+    }
+
+    /* The result, or NULL: with an error set, or without one where the ufunc itself is to be called. */
+    static PyObject *lazyarray_run(PyObject *ufunc, PyObject **given, int count, PyArrayObject *into) {
+        PyArrayObject *first = NULL, *made = into;
+        npy_intp dims[LAZYARRAY_AXES], steps[3][LAZYARRAY_AXES], at[LAZYARRAY_AXES], counts[3], total = 1;
+        char *places[3], *now[3];
+        double numbers[2][2];
+        lazyarray_loop chosen;
+        int k, axis, rank = 0, kept = 0, type = 0, raised;
+        if (!PyArray_API && _import_array() < 0) return NULL;
+        if (!PyUFunc_API && _import_umath() < 0) return NULL;
+        if (Py_TYPE(ufunc) != &PyUFunc_Type || ((PyUFuncObject *)ufunc)->nin != count) return NULL;
+        for (k = 0; k < count; k++) {
+            PyArrayObject *array = (PyArrayObject *)given[k];
+            PyArray_Descr *own;
+            if (!PyArray_CheckExact(given[k])) continue;
+            if (!first) {
+                first = array;
+                type = PyArray_TYPE(array);
+                if (!lazyarray_is_plain_type(type)) return NULL;
+            }
+            own = PyArray_DescrFromType(type);
+            Py_DECREF(own);  /* it is NumPy's own and stays */
+            if (PyArray_DESCR(array) != own || !PyArray_ISALIGNED(array) || !PyArray_NDIM(array)) return NULL;
+            if (PyArray_NDIM(array) > rank) rank = PyArray_NDIM(array);
+        }
+        if (!first || rank > LAZYARRAY_AXES) return NULL;
+        if (((PyUFuncObject *)ufunc)->core_enabled) return NULL;
+        chosen = lazyarray_loop_of(ufunc, type);
+        if (!chosen.loop) return NULL;
+        for (axis = 0; axis < rank; axis++) dims[axis] = 1;
+        for (k = 0; k < count; k++) {
+            PyArrayObject *array = (PyArrayObject *)given[k];
+            npy_intp last = 0;
+            int before;
+            for (axis = 0; axis < rank; axis++) steps[k][axis] = 0;
+            if (!PyArray_CheckExact(given[k])) {
+                if (lazyarray_number_as(given[k], type, numbers[k]) < 0) return NULL;
+                places[k] = (char *)numbers[k];
+                continue;
+            }
+            places[k] = PyArray_BYTES(array);
+            before = rank - PyArray_NDIM(array);
+            for (axis = before; axis < rank; axis++) {
+                npy_intp extent = PyArray_DIM(array, axis - before), step = PyArray_STRIDE(array, axis - before), size;
+                if (extent == 0) return NULL;
+                if (extent == 1) continue;
+                if (dims[axis] != 1 && dims[axis] != extent) return NULL;
+                dims[axis] = extent;
+                steps[k][axis] = step;
+                size = step < 0 ? -step : step;
+                if (!into && size && last && size >= last) return NULL;  /* perhaps not a result in C order */
+                if (size) last = size;
+            }
+        }
+        if (into) {
+            /* The first operand too. */
+            if (PyArray_NDIM(into) != rank || chosen.made != type || !PyArray_ISWRITEABLE(into)) return NULL;
+            for (axis = 0; axis < rank; axis++) if (PyArray_DIM(into, axis) != dims[axis]) return NULL;
+            if (count == 2 && PyArray_CheckExact(given[1]) && given[1] != (PyObject *)into
+                && lazyarray_may_meet(into, (PyArrayObject *)given[1])) return NULL;
+            Py_INCREF(into);
+        } else {
+            made = (PyArrayObject *)PyArray_NewFromDescr(
+                &PyArray_Type, PyArray_DescrFromType(chosen.made), rank, dims, NULL, NULL, 0, NULL);
+            if (!made) return NULL;
+        }
+        places[count] = PyArray_BYTES(made);
+        for (axis = 0; axis < rank; axis++) steps[count][axis] = PyArray_STRIDE(made, axis);
+        /* Axes of one element vanish, and axes that lie behind one another in all memory become one. */
+        for (axis = 0; axis < rank; axis++) {
+            int joined = kept > 0;
+            if (dims[axis] == 1) continue;
+            total *= dims[axis];
+            for (k = 0; k <= count && joined; k++) joined = steps[k][kept - 1] == steps[k][axis] * dims[axis];
+            if (joined) kept--;
+            dims[kept] = joined ? dims[kept] * dims[axis] : dims[axis];
+            for (k = 0; k <= count; k++) steps[k][kept] = steps[k][axis];
+            kept++;
+        }
+        if (!kept) {
+            dims[0] = 1;
+            for (k = 0; k <= count; k++) steps[k][0] = 0;
+            kept = 1;
+        }
+        for (k = 0; k <= count; k++) { now[k] = places[k]; counts[k] = steps[k][kept - 1]; }
+        for (axis = 0; axis < kept; axis++) at[axis] = 0;
+        if (fetestexcept(LAZYARRAY_ERRORS)) feclearexcept(LAZYARRAY_ERRORS);
+        {
+            NPY_BEGIN_THREADS_DEF;
+            if (total >= LAZYARRAY_UNHELD) { NPY_BEGIN_THREADS; }
+            for (;;) {
+                (*chosen.loop)(now, &dims[kept - 1], counts, chosen.data);
+                for (axis = kept - 2; axis >= 0; axis--) {
+                    for (k = 0; k <= count; k++) places[k] += steps[k][axis];
+                    if (++at[axis] < dims[axis]) break;
+                    for (k = 0; k <= count; k++) places[k] -= steps[k][axis] * dims[axis];
+                    at[axis] = 0;
+                }
+                if (axis < 0) break;
+                for (k = 0; k <= count; k++) now[k] = places[k];
+            }
+            NPY_END_THREADS;
+        }
+        raised = fetestexcept(LAZYARRAY_ERRORS);
+        if (raised && !PyErr_Occurred()) lazyarray_tell(lazyarray_name_of(ufunc), raised);
+        if (PyErr_Occurred()) {
+            Py_DECREF(made);
+            return NULL;
+        }
+        return (PyObject *)made;
+    }
+
+    /* A product of a vector or matrix and another one; as `lazyarray_run`. */
+    static PyObject *lazyarray_multiply(PyObject *matmul, PyArrayObject *a, PyArrayObject *b) {
+        npy_intp sizes[4], steps[9] = {0}, dims[2];
+        int type, rank = 0, raised;
+        double value[2] = {0.0, 0.0};
+        PyArrayObject *made = NULL;
+        PyArray_Descr *own;
+        lazyarray_loop chosen;
+        char *places[3];
+        if (!PyArray_API && _import_array() < 0) return NULL;
+        if (!PyUFunc_API && _import_umath() < 0) return NULL;
+        if (!PyArray_CheckExact(a) || !PyArray_CheckExact(b) || Py_TYPE(matmul) != &PyUFunc_Type) return NULL;
+        type = PyArray_TYPE(a);
+        if (type != NPY_FLOAT && type != NPY_DOUBLE && type != NPY_CFLOAT && type != NPY_CDOUBLE) return NULL;
+        own = PyArray_DescrFromType(type);
+        Py_DECREF(own);  /* it is NumPy's own and stays */
+        if (PyArray_DESCR(a) != own || PyArray_DESCR(b) != own || !PyArray_ISALIGNED(a) || !PyArray_ISALIGNED(b))
+            return NULL;
+        if (PyArray_NDIM(a) < 1 || PyArray_NDIM(a) > 2 || PyArray_NDIM(b) < 1 || PyArray_NDIM(b) > 2) return NULL;
+        chosen = lazyarray_loop_of(matmul, type);
+        if (!chosen.loop || chosen.made != type) return NULL;
+        /* Once; rows of a, columns of a, columns of b. NumPy has no steps along axes of one element. */
+        sizes[0] = 1;
+        sizes[1] = PyArray_NDIM(a) == 2 ? PyArray_DIM(a, 0) : 1;
+        sizes[2] = PyArray_DIM(a, PyArray_NDIM(a) - 1);
+        sizes[3] = PyArray_NDIM(b) == 2 ? PyArray_DIM(b, 1) : 1;
+        if (PyArray_DIM(b, 0) != sizes[2] || !sizes[1] || !sizes[2] || !sizes[3]) return NULL;
+        if (sizes[1] > 1) steps[3] = PyArray_STRIDE(a, 0);
+        if (sizes[2] > 1) { steps[4] = PyArray_STRIDE(a, PyArray_NDIM(a) - 1); steps[5] = PyArray_STRIDE(b, 0); }
+        if (sizes[3] > 1) steps[6] = PyArray_STRIDE(b, 1);
+        places[0] = PyArray_BYTES(a);
+        places[1] = PyArray_BYTES(b);
+        if (PyArray_NDIM(a) == 2) dims[rank++] = sizes[1];
+        if (PyArray_NDIM(b) == 2) dims[rank++] = sizes[3];
+        if (rank) {
+            Py_INCREF(own);
+            made = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, own, rank, dims, NULL, NULL, 0, NULL);
+            if (!made) return NULL;
+            if (sizes[1] > 1) steps[7] = PyArray_STRIDE(made, 0);
+            if (sizes[3] > 1) steps[8] = PyArray_STRIDE(made, rank - 1);
+        }
+        places[2] = made ? PyArray_BYTES(made) : (char *)value;
+        if (fetestexcept(LAZYARRAY_ERRORS)) feclearexcept(LAZYARRAY_ERRORS);
+        {
+            NPY_BEGIN_THREADS_DEF;
+            if (sizes[1] * sizes[2] * sizes[3] >= LAZYARRAY_UNHELD) { NPY_BEGIN_THREADS; }
+            (*chosen.loop)(places, sizes, steps, chosen.data);
+            NPY_END_THREADS;
+        }
+        raised = fetestexcept(LAZYARRAY_ERRORS);
+        if (raised && lazyarray_tell(lazyarray_name_of(matmul), raised) < 0) {
+            Py_XDECREF(made);
+            return NULL;
+        }
+        return made ? (PyObject *)made : PyArray_Scalar(value, own, NULL);
+    }
+
+    static PyObject *lazyarray_run_product(PyObject *matmul, PyObject *a, PyObject *b) {
+        PyObject *given[2] = {a, b}, *found = lazyarray_multiply(matmul, (PyArrayObject *)a, (PyArrayObject *)b);
+        return found || PyErr_Occurred() ? found : PyObject_Vectorcall(matmul, given, 2, NULL);
+    }
+
+    /* The dot product of two vectors, as `numpy.dot` has BLAS compute it; as `lazyarray_run`. */
+    static PyObject *lazyarray_dot_of(PyArrayObject *a, PyArrayObject *b) {
+        PyArrayObject *both[2];
+        PyArray_Descr *own;
+        double value[2] = {0.0, 0.0};
+        int type, k, raised;
+        if (!PyArray_API && _import_array() < 0) return NULL;
+        if (!PyUFunc_API && _import_umath() < 0) return NULL;
+        both[0] = a;
+        both[1] = b;
+        if (!PyArray_CheckExact(a)) return NULL;
+        type = PyArray_TYPE(a);
+        if (type != NPY_FLOAT && type != NPY_DOUBLE && type != NPY_CFLOAT && type != NPY_CDOUBLE) return NULL;
+        own = PyArray_DescrFromType(type);
+        Py_DECREF(own);  /* it is NumPy's own and stays */
+        for (k = 0; k < 2; k++) {
+            npy_intp step;
+            if (!PyArray_CheckExact(both[k]) || PyArray_NDIM(both[k]) != 1 || PyArray_DESCR(both[k]) != own) return NULL;
+            step = PyArray_STRIDE(both[k], 0);
+            /* NumPy copies such vectors first. */
+            if (step <= 0 || step % PyArray_ITEMSIZE(both[k]) || (size_t)PyArray_BYTES(both[k]) % PyArray_ITEMSIZE(both[k]))
+                return NULL;
+        }
+        if (PyArray_DIM(a, 0) != PyArray_DIM(b, 0) || !PyArray_DIM(a, 0)) return NULL;
+        if (fetestexcept(LAZYARRAY_ERRORS)) feclearexcept(LAZYARRAY_ERRORS);
+        {
+            NPY_BEGIN_THREADS_DEF;
+            if (PyArray_DIM(a, 0) >= LAZYARRAY_UNHELD) { NPY_BEGIN_THREADS; }
+            PyDataType_GetArrFuncs(own)->dotfunc(
+                PyArray_BYTES(a), PyArray_STRIDE(a, 0), PyArray_BYTES(b), PyArray_STRIDE(b, 0), value, PyArray_DIM(a, 0), NULL);
+            NPY_END_THREADS;
+        }
+        raised = fetestexcept(LAZYARRAY_ERRORS);
+        if (raised && lazyarray_tell("dot", raised) < 0) return NULL;
+        return PyArray_Scalar(value, own, NULL);
+    }
+
+    /* NumPy's `source` called with these arguments. */
+    static PyObject *lazyarray_call(PyObject *source, PyObject *const *args, size_t flags, PyObject *names) {
+        static PyObject *function = NULL, *method = NULL;
+        PyObject *found;
+        if (!function) {
+            PyObject *numpy = PyImport_ImportModule("numpy"), *kind;
+            if (!numpy) return NULL;
+            kind = PyObject_GetAttrString(numpy, "ndarray");
+            if (kind) method = PyObject_GetAttrString(kind, "dot");
+            if (method) function = PyObject_GetAttrString(numpy, "dot");
+            Py_XDECREF(kind);
+            Py_DECREF(numpy);
+            if (!function) return NULL;
+        }
+        if ((source == function || source == method) && !names && PyVectorcall_NARGS(flags) == 2) {
+            found = lazyarray_dot_of((PyArrayObject *)args[0], (PyArrayObject *)args[1]);
+            if (found || PyErr_Occurred()) return found;
+        }
+        return PyObject_Vectorcall(source, args, flags, names);
+    }
+
+    static PyObject *lazyarray_run_unary(PyObject *ufunc, PyObject *a) {
+        PyObject *given[1] = {a}, *found = lazyarray_run(ufunc, given, 1, NULL);
+        return found || PyErr_Occurred() ? found : PyObject_Vectorcall(ufunc, given, 1, NULL);
+    }
+
+    static PyObject *lazyarray_run_binary(PyObject *ufunc, PyObject *a, PyObject *b) {
+        PyObject *given[2] = {a, b}, *found = lazyarray_run(ufunc, given, 2, NULL);
+        return found || PyErr_Occurred() ? found : PyObject_Vectorcall(ufunc, given, 2, NULL);
+    }
+
+    static PyObject *lazyarray_run_into(PyObject *ufunc, PyObject *a, PyObject *b) {
+        PyObject *given[3] = {a, b, a}, *found = NULL;
+        if (PyArray_API || _import_array() >= 0)
+            found = PyArray_CheckExact(a) ? lazyarray_run(ufunc, given, 2, (PyArrayObject *)a) : NULL;
+        return found || PyErr_Occurred() ? found : PyObject_Vectorcall(ufunc, given, 3, NULL);
+    }
+    """
+    object run_unary "lazyarray_run_unary" (object ufunc, object a)
+    object run_binary "lazyarray_run_binary" (object ufunc, object a, object b)
+    PyObject *call_source "lazyarray_call" (PyObject *source, PyObject **args, size_t flags, PyObject *names)
+    object run_product "lazyarray_run_product" (object matmul, object a, object b)
+    object run_into "lazyarray_run_into" (object ufunc, object a, object b)
