@@ -4,7 +4,7 @@ cimport cython
 from lazyarray.frontend.quick cimport Fields, Known, Limits, Op, binary, in_place, known, limits, of_number, raised, reflected, unary, wrapped
 from lazyarray.frontend.lending cimport lend, overwrite, put_picked, poke, peek, pick
 from lazyarray.frontend.small cimport REFUSED, small_items
-from lazyarray.native.loops cimport run_product
+from lazyarray.native.loops cimport run_binary, run_product
 from lazyarray.native.primitives cimport holds_numbers, item_of, put_item, size_of_memory, wrap_slots
 
 

@@ -18,7 +18,7 @@ from lazyarray.frontend.quick import Fields, Op, binary, in_place, known, limits
 # isort: split
 from lazyarray.frontend.quick import raised, reflected, unary, wrapped  # cimport
 from lazyarray.frontend.small import REFUSED, small_items  # cimport
-from lazyarray.native.loops import run_product  # cimport
+from lazyarray.native.loops import run_binary, run_product  # cimport
 from lazyarray.native.primitives import holds_numbers, item_of, put_item, size_of_memory, wrap_slots  # cimport
 
 _nparray: Final = np.ndarray
@@ -374,7 +374,7 @@ class Handle(Fields):
                 if found is not None:
                     return found
             elif method == "__call__" and size_of_memory(data) < limits.eager and function in keys.quiet:
-                found = function(inputs[0], data)
+                found = run_binary(function, inputs[0], data)
                 return wrapped(found) if type(found) is _nparray else found
             data = None
         return keys.ufunc(self, function, method, inputs, options)

@@ -281,7 +281,7 @@ cdef extern from *:
 
     /* The dot product of two vectors, as `numpy.dot` has BLAS compute it; as `lazyarray_run`. */
     static PyObject *lazyarray_dot_of(PyArrayObject *a, PyArrayObject *b) {
-        PyArrayObject *both[2];
+        PyArrayObject *both[2], *copies[2] = {NULL, NULL};
         PyArray_Descr *own;
         double value[2] = {0.0, 0.0};
         int type, k, raised;
@@ -295,37 +295,45 @@ cdef extern from *:
         own = PyArray_DescrFromType(type);
         Py_DECREF(own);  /* it is NumPy's own and stays */
         for (k = 0; k < 2; k++) {
-            npy_intp step;
             if (!PyArray_CheckExact(both[k]) || PyArray_NDIM(both[k]) != 1 || PyArray_DESCR(both[k]) != own) return NULL;
-            step = PyArray_STRIDE(both[k], 0);
-            /* NumPy copies such vectors first. */
-            if (step <= 0 || step % PyArray_ITEMSIZE(both[k]) || (size_t)PyArray_BYTES(both[k]) % PyArray_ITEMSIZE(both[k]))
-                return NULL;
         }
         if (PyArray_DIM(a, 0) != PyArray_DIM(b, 0) || !PyArray_DIM(a, 0)) return NULL;
+        for (k = 0; k < 2; k++) {
+            npy_intp step = PyArray_STRIDE(both[k], 0), itemsize = PyArray_ITEMSIZE(both[k]);
+            if (step > 0 && step % itemsize == 0 && (size_t)PyArray_BYTES(both[k]) % itemsize == 0) continue;
+            /* NumPy copies such vectors first (`_bad_strides` in numpy/_core/src/common/cblasfuncs.c). */
+            copies[k] = (PyArrayObject *)PyArray_NewCopy(both[k], NPY_ANYORDER);
+            if (!copies[k]) { Py_XDECREF(copies[0]); return NULL; }
+            both[k] = copies[k];
+        }
         if (fetestexcept(LAZYARRAY_ERRORS)) feclearexcept(LAZYARRAY_ERRORS);
         {
             NPY_BEGIN_THREADS_DEF;
             if (PyArray_DIM(a, 0) >= LAZYARRAY_UNHELD) { NPY_BEGIN_THREADS; }
             PyDataType_GetArrFuncs(own)->dotfunc(
-                PyArray_BYTES(a), PyArray_STRIDE(a, 0), PyArray_BYTES(b), PyArray_STRIDE(b, 0), value, PyArray_DIM(a, 0), NULL);
+                PyArray_BYTES(both[0]), PyArray_STRIDE(both[0], 0), PyArray_BYTES(both[1]), PyArray_STRIDE(both[1], 0),
+                value, PyArray_DIM(a, 0), NULL);
             NPY_END_THREADS;
         }
         raised = fetestexcept(LAZYARRAY_ERRORS);
+        Py_XDECREF(copies[0]);
+        Py_XDECREF(copies[1]);
         if (raised && lazyarray_tell("dot", raised) < 0) return NULL;
         return PyArray_Scalar(value, own, NULL);
     }
 
     /* NumPy's `source` called with these arguments. */
     static PyObject *lazyarray_call(PyObject *source, PyObject *const *args, size_t flags, PyObject *names) {
-        static PyObject *function = NULL, *method = NULL;
+        static PyObject *function = NULL, *method = NULL, *flip = NULL, *backwards = NULL;
         PyObject *found;
         if (!function) {
             PyObject *numpy = PyImport_ImportModule("numpy"), *kind;
-            if (!numpy) return NULL;
+            if (!numpy || (!PyArray_API && _import_array() < 0)) return NULL;
             kind = PyObject_GetAttrString(numpy, "ndarray");
             if (kind) method = PyObject_GetAttrString(kind, "dot");
-            if (method) function = PyObject_GetAttrString(numpy, "dot");
+            if (method) flip = PyObject_GetAttrString(numpy, "flip");
+            if (flip) backwards = PySlice_New(NULL, NULL, PyLong_FromLong(-1));
+            if (backwards) function = PyObject_GetAttrString(numpy, "dot");
             Py_XDECREF(kind);
             Py_DECREF(numpy);
             if (!function) return NULL;
@@ -334,6 +342,9 @@ cdef extern from *:
             found = lazyarray_dot_of((PyArrayObject *)args[0], (PyArrayObject *)args[1]);
             if (found || PyErr_Occurred()) return found;
         }
+        if (source == flip && !names && PyVectorcall_NARGS(flags) == 1 && PyArray_CheckExact(args[0])
+            && PyArray_NDIM((PyArrayObject *)args[0]) == 1)
+            return PyObject_GetItem(args[0], backwards);  /* all that it does, in Python */
         return PyObject_Vectorcall(source, args, flags, names);
     }
 

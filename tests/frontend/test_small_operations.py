@@ -215,6 +215,8 @@ def test_products_that_overflow_are_told() -> None:
 
 @pytest.mark.parametrize("code", CODES)
 def test_functions_that_call_a_method(code: str) -> None:
+    for layout in ("a vector", "every second element", "backwards", "a matrix", "no elements"):
+        assert outcome(np.flip, given(LAYOUTS[layout](code))) == outcome(numpy.flip, LAYOUTS[layout](code))
     names = "sum prod max min amax amin any all argmax argmin cumsum cumprod ravel trace mean".split()
     for layout in ("a vector", "a matrix", "inside of a matrix", "transposed", "no elements"):
         a = LAYOUTS[layout](code)
