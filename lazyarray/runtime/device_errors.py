@@ -93,7 +93,7 @@ class Log:
         self._device.append(self._taken, self._words)
 
     def note(self, notes: Sequence[tuple[int, Told]]) -> None:
-        """A run was queued, of whose words this is to be told."""
+        """A run is queued next, of whose words this is to be told: there is room for them."""
         waiting = self._waiting
         if not waiting:
             words_of(self._device).log(self)

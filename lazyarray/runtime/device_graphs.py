@@ -121,7 +121,6 @@ class Graphs:
                 return False
         else:
             self._misses = 0
-        graph.launch()
         if graph.log is not None:
             notes = None if memo is None else memo.get("notes")
             if notes is None:
@@ -129,6 +128,7 @@ class Graphs:
                 if memo is not None:
                     memo["notes"] = notes
             graph.log.note(notes)
+        graph.launch()
         if memo is not None and self._plain and "tail" not in memo:
             # A run of the same nodes differs from this one in its memory alone.
             memo["tail"] = key[len(self._inputs) + len(self._outputs) :]
@@ -180,8 +180,8 @@ class Graphs:
             notes = memo.get("notes")
             if notes is None:
                 return None
-            graph.launch()
             graph.log.note(notes)
+            graph.launch()
         for spec in self._specs:
             ledger.allocation(spec.nbytes)
         ledger.replayed(len(self._kernels), self._calls, self._reads, self._writes)
