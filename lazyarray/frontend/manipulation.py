@@ -465,9 +465,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     x = as_array(a)
     if not is_compiled(x.dtype):
         raise Uncompiled
-    if axis is None:
+    if axis is None and x.ndim != 1:
         return reshape(roll(ravel(x), shift, 0), x.shape)
-    axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
+    axes = normalize_axis_tuple(0 if axis is None else axis, x.ndim, allow_duplicate=True)
     pairs = np.broadcast(to_numpy(as_array(shift)), axes)
     if pairs.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")

@@ -26,7 +26,7 @@ from lazyarray.runtime.floating import error_state, is_joined
 
 # Functions without choices of their own by value, that return new arrays or scalars.
 PURE: Final = frozenset(
-    "sum prod min max amin amax any all ptp count_nonzero cumsum cumprod mean var std where clip".split()
+    "sum prod min max amin amax any all ptp count_nonzero cumsum cumprod mean var std where clip roll".split()
 )
 # Products of what lies on a device alone: of other operands NumPy may make one at once, by where their values are.
 PRODUCTS: Final = frozenset({"matmul", "dot"})
