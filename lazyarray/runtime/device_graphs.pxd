@@ -18,11 +18,10 @@ cdef class Graph:
 
 cdef class Graphs:
     cdef object _plan
-    cdef dict _graphs, _made
-    cdef set _seen
+    cdef dict _graphs, _made, _seen
     cdef list _specs, _ways
     cdef bint _plain
-    cdef Py_ssize_t _calls, _launches, _misses, _runs, _reads, _taken, _writes
+    cdef Py_ssize_t _awaited, _calls, _launches, _misses, _runs, _reads, _taken, _writes
     cdef tuple _claims, _inputs, _kernels, _numbers, _outputs, _raising
 
     @cython.locals(graph=Graph, key=list, asked=list, roots=dict, free=dict)

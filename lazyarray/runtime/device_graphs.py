@@ -33,6 +33,8 @@ LONG_BYTES: Final = 32 << 20  # that a launch moves on average; the host is done
 ALL_BYTES: Final = 256 << 20  # of all records together
 GRAPHS_LIMIT: Final = 8  # of one plan
 SEEN_LIMIT: Final = 64  # places of memory that were seen and not recorded
+AWAITED: Final = 4  # times that memory comes before a run is recorded,
+SHORT: Final = 24  # and so many more, shared by the launches: what a record costs, and what it saves each time
 MISSES_LIMIT: Final = 256  # runs without a record after which a plan is not looked at again
 
 
@@ -60,15 +62,17 @@ class Graphs:
     """The records of one plan on one device."""
 
     __slots__ = (
-        "_calls", "_claims", "_graphs", "_inputs", "_kernels", "_launches", "_made", "_misses", "_numbers", "_outputs",
-        "_plain", "_plan", "_raising", "_reads", "_runs", "_seen", "_specs", "_taken", "_ways", "_writes",
+        "_awaited", "_calls", "_claims", "_graphs", "_inputs", "_kernels", "_launches", "_made", "_misses", "_numbers",
+        "_outputs", "_plain", "_plan", "_raising", "_reads", "_runs", "_seen", "_specs", "_taken", "_ways", "_writes",
     )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._graphs: dict[Any, Graph] = {}
         self._ways: list[dict[Any, Graph]] = []  # the same by addresses alone, for each of the runs that `again` knows
-        self._seen: set[Any] = set()
+        self._seen: dict[Any, int] = {}
+        launches = sum([type(step) in (CallStep, KernelStep) for step in plan.steps])
+        self._awaited = AWAITED + SHORT // max(launches, 1)
         self._misses = 0
         self._runs = 0
         self._kernels = tuple([step for step in plan.steps if type(step) is KernelStep])
@@ -210,13 +214,15 @@ class Graphs:
         return graph.notes
 
     def _new(self, run: Any, found: Any, free: dict[int, bool], asked: list[Any]) -> Graph | None:
-        """A record of this run, if it came before."""
+        """A record of this run, if it has come so often that one would have paid by now."""
         self._misses += 1
-        if found not in self._seen:
+        seen = self._seen.get(found, 0) + 1
+        if seen <= self._awaited:
             if len(self._seen) >= SEEN_LIMIT:
                 self._seen.clear()
-            self._seen.add(found)
+            self._seen[found] = seen
             return None
+        del self._seen[found]
         graph = self._record(run, free, asked)
         if graph is None:
             self._misses = MISSES_LIMIT + 1
