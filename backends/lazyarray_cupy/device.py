@@ -2,6 +2,8 @@
 
 Everything is queued on the device's default stream, in order, so that memory which is freed may be given to later work
 at once; large copies have a stream of their own (`landing.py`).  Only downloads wait.
+
+One of the modules that may run compiled (see `lazyarray/native`).
 """
 
 from __future__ import annotations
@@ -210,7 +212,9 @@ class Device:
             finally:
                 driver.kept = None
             graph = stream.end_capture()
-        return functools.partial(_launch, graph.launch, kept)
+        launch = functools.partial(graph.launch)  # on the current stream
+        launch.kept = kept  # type: ignore[attr-defined]  # memory that the graph works in
+        return launch
 
     def append(self, taken: Any, words: Any) -> None:
         """Puts words behind others, which are counted, and sets them to 0."""
@@ -256,10 +260,6 @@ def _moment() -> Any:
     event = cupy.cuda.Event(block=False, disable_timing=True)
     event.record(cupy.cuda.Stream.null)
     return event
-
-
-def _launch(launch: Callable[[], None], kept: list[Any]) -> None:
-    launch()  # on the current stream; `kept` is memory that the graph works in
 
 
 def open_device(number: int) -> Device:

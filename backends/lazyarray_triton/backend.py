@@ -28,6 +28,7 @@ from lazyarray_triton.tuning import Choices, Tuning, candidates, launches_until
 
 _LAUNCHERS_LIMIT: Final = 256  # extents and strides of one kernel that are kept
 _PREPARED_LIMIT: Final = 64  # launches kept of one of them
+_MANY_POINTERS: Final = 12  # arrays beyond which some that are not aligned have all of them taken for such
 
 
 class Program:
@@ -104,6 +105,7 @@ class BoundLauncher:
             together |= pointer
         key: Any = 0  # every pointer is aligned to 16 bytes, and no errors are looked for
         watched: Watched = ""
+        described = pointers
         kernel = self._program.kernel
         if together & 15 or flags or kernel.scatters:
             if flags:
@@ -111,17 +113,22 @@ class BoundLauncher:
             places = None
             if kernel.scatters:
                 places = tuple([pointer - base for pointer, base in zip(pointers, bases, strict=True)])
-            key = (tuple([pointer & 15 == 0 for pointer in pointers]), watched, places)
+            if together & 15 and len(pointers) > _MANY_POINTERS and not kernel.scatters:
+                # One form for all of them: each takes seconds to compile where so much is read.
+                described = [pointer + (8 if pointer & 15 == 0 else 0) for pointer in pointers]
+            key = (tuple([pointer & 15 == 0 for pointer in described]), watched, places)
         if self._numerators:
             key = (key, tuple([scalars[k] == 1 for k in self._numerators]))
         prepared = self._prepared.get(key)
         if prepared is None:
-            binding = Binding(self._extents, tuple(pointers), self._strides, tuple(scalars))
+            binding = Binding(self._extents, tuple(described), self._strides, tuple(scalars))
             prepared = self._prepare(key, binding, bases, watched)
         if self._left:
             self._left -= 1
             if not self._left:
-                self._begin_tuning(key, Binding(self._extents, tuple(pointers), self._strides, tuple(scalars)), watched)
+                self._begin_tuning(
+                    key, Binding(self._extents, tuple(described), self._strides, tuple(scalars)), watched
+                )
         if self._tuning is not None and key == self._tuned_key:
             if not self._tuning.queued:
                 self._tuning.launch(pointers, scalars, flags)

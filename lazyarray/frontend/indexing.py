@@ -60,9 +60,9 @@ from lazyarray.frontend.writing import (
 from lazyarray.ir import index_map
 from lazyarray.ir.index_map import IndexMap, size_of
 from lazyarray.ir.node import Key, Node, Shape, Spec
-from lazyarray.native.primitives import frame_here  # cimport
+from lazyarray.native.primitives import site_outside  # cimport
 from lazyarray.runtime import evaluate as boundary
-from lazyarray.runtime.ledger import find_site, ledger
+from lazyarray.runtime.ledger import ledger
 
 _nparray: Final = np.ndarray
 _INT: Final = np.dtype(np.int64)
@@ -279,7 +279,7 @@ def _put_quickly(array: ndarray, key: Any, new: Any) -> bool:
         return False
     region = found.view
     fresh: Any
-    site = find_site(frame_here(1))
+    site = site_outside(1)
     if type(new) is ndarray:
         if new._np is not None:
             return False

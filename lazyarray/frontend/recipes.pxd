@@ -3,7 +3,7 @@ cimport cython
 
 from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits, managed, record_node
 from lazyarray.ir.node cimport Key, Node
-from lazyarray.native.primitives cimport frame_here
+from lazyarray.native.primitives cimport site_outside
 
 
 cdef class Step:

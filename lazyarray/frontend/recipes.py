@@ -20,14 +20,13 @@ from lazyarray.frontend.rebase import Warnings
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.ir.index_map import size_of
 from lazyarray.ir.node import Key, Node, next_sequence  # cimport
-from lazyarray.native.primitives import frame_here  # cimport
+from lazyarray.native.primitives import site_outside  # cimport
 from lazyarray.runtime.evaluate import changes
 from lazyarray.runtime.floating import error_state, is_joined
-from lazyarray.runtime.ledger import find_site
 
 # Functions without choices of their own by value, that return new arrays or scalars.
 PURE: Final = frozenset(
-    "sum prod min max amin amax any all ptp count_nonzero cumsum cumprod mean var std where clip".split()
+    "sum prod min max amin amax any all ptp count_nonzero cumsum cumprod mean var std where clip roll".split()
 )
 # Products of what lies on a device alone: of other operands NumPy may make one at once, by where their values are.
 PRODUCTS: Final = frozenset({"matmul", "dot"})
@@ -173,7 +172,7 @@ def are_there(nodes: list[Any]) -> bool:
 
 def follow(recipe: tuple[tuple[Step, ...], bool], nodes: list[Any]) -> Any:
     """Records the nodes of a recipe; `nodes` holds the operands'."""
-    site = find_site(frame_here(1))
+    site = site_outside(1)
     steps, is_scalar = recipe
     for step in steps:
         args = []

@@ -35,11 +35,10 @@ from lazyarray.ir.index_map import IndexMap, c_strides, is_identity, size_of
 from lazyarray.ir.installed import SUMS_IN_BUFFERS
 from lazyarray.ir.node import PINNED, TAPE, Key, Library, Node, Shape, Spec, record, spec_of
 from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
-from lazyarray.native.primitives import frame_here  # cimport
+from lazyarray.native.primitives import site_outside  # cimport
 from lazyarray.runtime import budget
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.floating import LAST, error_state, must_run_now
-from lazyarray.runtime.ledger import find_site
 
 
 class Named(Protocol):
@@ -67,7 +66,7 @@ def _make(kind: str, attr: Any, spec: Spec, args: tuple[Any, ...]) -> Node:
 
 
 def _emit(key: Key, args: tuple[Any, ...]) -> Node:
-    node = record(key, args, find_site(frame_here(2)))
+    node = record(key, args, site_outside(2))
     if key.raises:
         note_errors(node)
     if len(TAPE) >= budget.TAPE_LIMIT or PINNED.over:

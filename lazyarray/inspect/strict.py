@@ -9,8 +9,9 @@ from typing import Final
 
 from lazyarray.errors import StrictError
 from lazyarray.inspect.lines import find_line
+from lazyarray.native.primitives import find_site
 from lazyarray.runtime.evaluate import ASKED, BUDGET
-from lazyarray.runtime.ledger import find_site, ledger
+from lazyarray.runtime.ledger import ledger
 
 _PLANNED: Final = frozenset({ASKED, BUDGET})
 

@@ -39,12 +39,35 @@ cdef extern from *:
         return site;
     }
 
-    static PyObject *lazyarray_frame_here(int plain) {
-        PyObject *frame = (PyObject *)PyEval_GetFrame();
+    /* The same of the first frame outside of lazyarray, whose modules are known by their names. */
+    static PyObject *lazyarray_site_outside(int plain) {
+        static PyObject *key = NULL;
+        PyFrameObject *frame = PyEval_GetFrame();
         (void)plain;
-        if (!frame) frame = Py_None;
-        Py_INCREF(frame);
-        return frame;
+        if (!key && !(key = PyUnicode_InternFromString("__name__"))) return NULL;
+        Py_XINCREF(frame);
+        while (frame) {
+            PyObject *globals = PyFrame_GetGlobals(frame);
+            PyObject *name = PyDict_GetItem(globals, key);
+            const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "";
+            PyFrameObject *outer;
+            if (!text) { Py_DECREF(globals); Py_DECREF(frame); return NULL; }
+            if (strncmp(text, "lazyarray", 9) || (text[9] && text[9] != '.')) {
+                PyObject *code = (PyObject *)PyFrame_GetCode(frame);
+                PyObject *last = PyLong_FromLong(PyFrame_GetLasti(frame)), *site = last ? PyTuple_New(3) : NULL;
+                Py_DECREF(frame);
+                if (!site) { Py_DECREF(globals); Py_DECREF(code); Py_XDECREF(last); return NULL; }
+                PyTuple_SET_ITEM(site, 0, code);
+                PyTuple_SET_ITEM(site, 1, last);
+                PyTuple_SET_ITEM(site, 2, globals);
+                return site;
+            }
+            Py_DECREF(globals);
+            outer = PyFrame_GetBack(frame);
+            Py_DECREF(frame);
+            frame = outer;
+        }
+        Py_RETURN_NONE;
     }
 
     static int lazyarray_same_shape(PyObject *a, PyObject *b) {
@@ -285,7 +308,7 @@ cdef extern from *:
     """
     object create "lazyarray_create" (object cls)
     object site_here "lazyarray_site_here" (int plain, int compiled)
-    object frame_here "lazyarray_frame_here" (int plain)
+    object site_outside "lazyarray_site_outside" (int plain)
     bint same_shape "lazyarray_same_shape" (object a, object b)
     Py_ssize_t size_of_memory "lazyarray_size_of_memory" (object a)
     bint holds_numbers "lazyarray_holds_numbers" (object a)

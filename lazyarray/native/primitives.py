@@ -27,15 +27,32 @@ def site_here(plain: int, compiled: int) -> tuple[Any, int, Any]:
     return frame.f_code, frame.f_lasti, frame.f_globals
 
 
+# Ids of the globals of lazyarray's own modules, which live as long as the process.
+_OWN: Final[set[int]] = set()
+
+
+def find_site(frame: Any) -> tuple[Any, int, Any] | None:
+    """The code, instruction and globals of the first frame at or above this one that is not inside lazyarray."""
+    while frame is not None:
+        space = frame.f_globals
+        if id(space) not in _OWN:
+            name = space.get("__name__", "")
+            if not name.startswith("lazyarray.") and name != "lazyarray":
+                return frame.f_code, frame.f_lasti, space
+            _OWN.add(id(space))
+        frame = frame.f_back
+    return None
+
+
+def site_outside(plain: int) -> tuple[Any, int, Any] | None:
+    """`find_site` from the frame on that is `plain` frames above the caller's."""
+    return find_site(sys._getframe(plain + 1))
+
+
 def size_of_memory(a: Any) -> int:
     """How many elements a NumPy array has."""
     size: int = a.size
     return size
-
-
-def frame_here(plain: int) -> Any:
-    """The frame that is `plain` frames above the caller's; Python's innermost where the hot modules have no frames."""
-    return sys._getframe(plain + 1)
 
 
 def same_shape(a: Any, b: Any) -> bool:

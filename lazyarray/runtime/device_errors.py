@@ -2,6 +2,8 @@
 
 A kernel on a device cannot be asked after each launch without waiting for it.  What each word belongs to is noted at
 the launch, and the node counts as told; a warning then names the line that recorded it, only later.
+
+One of the modules that may run compiled (see `lazyarray/native`).
 """
 
 from __future__ import annotations
@@ -83,7 +85,7 @@ class Log:
         self._rows = max(1, _WORDS // width)
         self._words = device.upload(np.zeros(width, _INT))  # of the run that is under way
         self._taken = device.upload(np.zeros(1 + self._rows * width, _INT))  # how many are there, and they themselves
-        self._waiting: list[Sequence[tuple[int, Told]]] = []
+        self._waiting: list[list[tuple[int, Told]]] = []
         self.address: int = device.address(self._words)
         self.queue()  # what it takes is made now, and not while a record is
         device.clear(self._taken)
@@ -92,8 +94,8 @@ class Log:
         """Queues what a run ends with: its words are put away, and are 0 again."""
         self._device.append(self._taken, self._words)
 
-    def note(self, notes: Sequence[tuple[int, Told]]) -> None:
-        """A run was queued, of whose words this is to be told."""
+    def note(self, notes: list[tuple[int, Told]]) -> None:
+        """A run is queued next, of whose words this is to be told: there is room for them."""
         waiting = self._waiting
         if not waiting:
             words_of(self._device).log(self)

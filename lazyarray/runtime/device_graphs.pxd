@@ -2,27 +2,31 @@
 cimport cython
 
 from lazyarray.ir.node cimport Node, Spec
+from lazyarray.runtime.device_errors cimport Log
+from lazyarray.runtime.ledger cimport Ledger
 from lazyarray.runtime.remote cimport Remote, reserve
 from lazyarray.runtime.floating cimport are_told_so, hand_over
 
+cdef Ledger ledger
+
 cdef class Graph:
-    cdef public object launch, log, tolds
+    cdef public object launch, tolds
+    cdef public Log log
     cdef public Py_ssize_t nbytes
     cdef public list keeps, firsts, notes
     cdef object __weakref__
 
 cdef class Graphs:
     cdef object _plan
-    cdef dict _graphs, _made
-    cdef set _seen
-    cdef list _specs
+    cdef dict _graphs, _made, _seen
+    cdef list _specs, _ways
     cdef bint _plain
-    cdef Py_ssize_t _misses, _runs, _reads, _writes
-    cdef tuple _calls, _claims, _inputs, _kernels, _numbers, _outputs, _raising
+    cdef Py_ssize_t _awaited, _calls, _launches, _misses, _runs, _reads, _taken, _writes
+    cdef tuple _claims, _inputs, _kernels, _numbers, _outputs, _raising
 
     @cython.locals(graph=Graph, key=list, asked=list, roots=dict, free=dict)
     cpdef bint take(self, run) except? False
-    @cython.locals(graph=Graph, key=list, made=list, remote=Remote, spec=Spec)
+    @cython.locals(graph=Graph, key=list, made=list, remote=Remote, spec=Spec, ways=dict, notes=list)
     cpdef list again(self, list given, device, dict memo)
     @cython.locals(raising=list)
     cdef list _notes(self, Graph graph, list asked)

@@ -17,7 +17,6 @@ from weakref import WeakSet
 
 from lazyarray.ir.node import spec_of
 from lazyarray.ir.ops import dtype_of
-from lazyarray.runtime.device_errors import Log
 from lazyarray.runtime.floating import Told
 from lazyarray.runtime.ledger import ledger
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
@@ -25,6 +24,7 @@ from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, 
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.ir.node import Node, Spec  # cimport
+from lazyarray.runtime.device_errors import Log  # cimport
 from lazyarray.runtime.floating import are_told_so, hand_over  # cimport
 from lazyarray.runtime.remote import Remote, reserve  # cimport
 
@@ -33,6 +33,8 @@ LONG_BYTES: Final = 32 << 20  # that a launch moves on average; the host is done
 ALL_BYTES: Final = 256 << 20  # of all records together
 GRAPHS_LIMIT: Final = 8  # of one plan
 SEEN_LIMIT: Final = 64  # places of memory that were seen and not recorded
+AWAITED: Final = 4  # times that memory comes before a run is recorded,
+SHORT: Final = 24  # and so many more, shared by the launches: what a record costs, and what it saves each time
 MISSES_LIMIT: Final = 256  # runs without a record after which a plan is not looked at again
 
 
@@ -60,17 +62,21 @@ class Graphs:
     """The records of one plan on one device."""
 
     __slots__ = (
-        "_calls", "_claims", "_graphs", "_inputs", "_kernels", "_made", "_misses", "_numbers", "_outputs", "_plain",
-        "_plan", "_raising", "_reads", "_runs", "_seen", "_specs", "_writes",
+        "_awaited", "_calls", "_claims", "_graphs", "_inputs", "_kernels", "_launches", "_made", "_misses", "_numbers",
+        "_outputs", "_plain", "_plan", "_raising", "_reads", "_runs", "_seen", "_specs", "_taken", "_ways", "_writes",
     )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._graphs: dict[Any, Graph] = {}
-        self._seen: set[Any] = set()
+        self._ways: list[dict[Any, Graph]] = []  # the same by addresses alone, for each of the runs that `again` knows
+        self._seen: dict[Any, int] = {}
+        launches = sum([type(step) in (CallStep, KernelStep) for step in plan.steps])
+        self._awaited = AWAITED + SHORT // max(launches, 1)
         self._misses = 0
         self._runs = 0
         self._kernels = tuple([step for step in plan.steps if type(step) is KernelStep])
+        self._launches = len(self._kernels)
         self._raising = tuple([step for step in self._kernels if step.raising])
         self._claims = tuple([step for step in plan.steps if type(step) is ClaimStep])
         self._made = _made(plan)
@@ -83,10 +89,11 @@ class Graphs:
         self._plain = not self._claims and len(self._outputs) == len(plan.outputs)
         self._plain = self._plain and all(slot in self._made for slot in self._outputs)
         self._specs = [spec_of(plan.shapes[slot], dtype_of(plan.codes[slot])) for slot in self._outputs]
+        self._taken = sum([spec.nbytes for spec in self._specs])
         scalars = [s.slot for step in self._kernels for s in step.scalars if s.slot is not None]
         self._numbers = tuple(dict.fromkeys([plan.origins[slot] for slot in scalars]))
         calls = [step for step in plan.steps if type(step) is CallStep]
-        self._calls = tuple([step.library.name for step in calls])
+        self._calls = len(calls)
         self._reads = sum([step.loaded for step in self._kernels])
         self._reads += sum([plan.nbytes(slot) for step in calls for slot, _ in step.args])
         self._writes = sum([step.stored for step in self._kernels]) + sum([plan.nbytes(c.result) for c in calls])
@@ -121,7 +128,6 @@ class Graphs:
                 return False
         else:
             self._misses = 0
-        graph.launch()
         if graph.log is not None:
             notes = None if memo is None else memo.get("notes")
             if notes is None:
@@ -129,6 +135,7 @@ class Graphs:
                 if memo is not None:
                     memo["notes"] = notes
             graph.log.note(notes)
+        graph.launch()
         if memo is not None and self._plain and "tail" not in memo:
             # A run of the same nodes differs from this one in its memory alone.
             memo["tail"] = key[len(self._inputs) + len(self._outputs) :]
@@ -138,7 +145,7 @@ class Graphs:
             if memory is not None:
                 run.memory[slot] = memory if root in self._made else Remote(memory.array, run.device)
         run.done.update(self._outputs)
-        ledger.replayed(len(self._kernels), self._calls, self._reads, self._writes)
+        ledger.replayed(self._launches, self._calls, self._reads, self._writes)
         return True
 
     @property
@@ -160,14 +167,23 @@ class Graphs:
         made: list[Any] = []
         remote: Remote
         spec: Spec
+        ways: dict[Any, Graph] | None = memo.get("ways")
+        if ways is None:
+            ways = memo["ways"] = {}
+            self._ways.append(ways)
         for remote in given:
             key.append(remote.address)
         for spec in self._specs:
             remote = reserve(device, spec)
             made.append(remote)
             key.append(remote.address)
-        key += memo["tail"]
-        graph = self._graphs.get(tuple(key))
+        addresses = tuple(key)
+        graph = ways.get(addresses)
+        if graph is None:
+            key += memo["tail"]
+            graph = self._graphs.get(tuple(key))
+            if graph is not None:
+                ways[addresses] = graph
         if graph is None:
             # Memory that was taken last goes back first: the run that follows is given it in the same order.
             remote = None  # type: ignore[assignment]
@@ -180,11 +196,9 @@ class Graphs:
             notes = memo.get("notes")
             if notes is None:
                 return None
-            graph.launch()
             graph.log.note(notes)
-        for spec in self._specs:
-            ledger.allocation(spec.nbytes)
-        ledger.replayed(len(self._kernels), self._calls, self._reads, self._writes)
+            graph.launch()
+        ledger.replayed(self._launches, self._calls, self._reads, self._writes, len(made), self._taken)
         self._misses = 0
         return made
 
@@ -200,19 +214,23 @@ class Graphs:
         return graph.notes
 
     def _new(self, run: Any, found: Any, free: dict[int, bool], asked: list[Any]) -> Graph | None:
-        """A record of this run, if it came before."""
+        """A record of this run, if it has come so often that one would have paid by now."""
         self._misses += 1
-        if found not in self._seen:
+        seen = self._seen.get(found, 0) + 1
+        if seen <= self._awaited:
             if len(self._seen) >= SEEN_LIMIT:
                 self._seen.clear()
-            self._seen.add(found)
+            self._seen[found] = seen
             return None
+        del self._seen[found]
         graph = self._record(run, free, asked)
         if graph is None:
             self._misses = MISSES_LIMIT + 1
             return None
         if len(self._graphs) >= GRAPHS_LIMIT:
             del self._graphs[next(iter(self._graphs))]
+            for ways in self._ways:
+                ways.clear()
         self._graphs[found] = graph
         return graph
 

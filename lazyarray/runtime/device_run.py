@@ -73,11 +73,16 @@ def plan_there(plan: Plan, device: Device) -> Plan:
 class Ready:
     """A kernel step on one device, with all that does not change from run to run."""
 
-    __slots__ = ("launcher", "notes", "offsets", "origins", "refused", "slots", "tolds", "watching", "words")
+    __slots__ = (
+        "launcher", "loaded", "name", "notes", "offsets", "ops", "origins", "refused", "slots", "stored", "tolds",
+        "watching", "words", "writes",
+    )  # fmt: skip
 
     def __init__(self, run: DeviceRun, step: KernelStep) -> None:
         plan = run.plan
         self.refused: str | None = None  # why the device cannot run it
+        self.name, self.ops, self.loaded, self.stored = step.name, step.ops, step.loaded, step.stored
+        self.writes = step.writes
         self.slots = tuple([walk.slot for walk in step.walks])
         self.offsets = tuple([walk.offset for walk in step.walks])
         # Of each scalar: the place of its source, or the literal in a tuple.
@@ -114,12 +119,15 @@ class Ready:
 class DeviceRun(AnyRun):
     """One evaluation of a plan on a device: a value per slot."""
 
-    __slots__ = ("device", "flags", "free", "memo", "specs")
+    __slots__ = ("device", "flags", "free", "listening", "memo", "readies", "specs")
 
     def __init__(self, plan: Plan, sources: list[Any], device: Device, uses: dict[int, int] | None = None) -> None:
         plan = plan_there(plan, device)
         AnyRun.__init__(self, plan, sources, uses)
         self.device = device
+        self.listening = False  # somebody records what runs
+        # By id of a step: what is kept of it on this device.
+        self.readies: dict[int, Ready] = plan.programs.setdefault(("ready", device.name), {})
         specs = plan.ready.get(SPECS)
         if specs is None:
             codes = zip(plan.shapes, plan.codes, strict=True)
@@ -134,8 +142,9 @@ class DeviceRun(AnyRun):
 
     def run(self) -> None:
         """Queues all steps in order. What is asked for is in `memory` afterwards."""
+        self.listening = ledger.listening
         with self.device.active():
-            if not ledger.listening and take_graph(self):
+            if not self.listening and take_graph(self):
                 return
             steps, frees = self.plan.steps, self.plan.frees
             for place in range(len(steps)):
@@ -148,7 +157,8 @@ class DeviceRun(AnyRun):
         if type(step) is KernelStep:
             self.kernel(step)
             self.done.update(step.writes)
-            forget_old(self, step.writes)
+            if self.taken:
+                forget_old(self, step.writes)
         else:
             RULES[type(step)](self, step)
             if type(step) is not ClaimStep:
@@ -207,39 +217,45 @@ class DeviceRun(AnyRun):
     # -- steps -----------------------------------------------------------------------------------------------------
     def ready(self, step: KernelStep) -> Ready:
         """What is kept of a step."""
-        key = (self.device.name, id(step))
-        found: Ready | None = self.plan.programs.get(key)
+        found = self.readies.get(id(step))
         if found is None:
-            found = self.plan.programs[key] = Ready(self, step)
+            for slot in step.writes:
+                if self.memory[slot] is None:
+                    self.make(slot)
+            found = self.readies[id(step)] = Ready(self, step)
         return found
 
     def kernel(self, step: KernelStep) -> None:
+        ready = self.ready(step)
         memory = self.memory
-        for slot in step.writes:
+        remote: Remote | None
+        for slot in ready.writes:
             if memory[slot] is None:
                 self.make(slot)
-        ready = self.ready(step)
         pointers: list[int] = []
         bases: list[int] = []
         place = 0
         for slot in ready.slots:
-            base = self.value(slot).address
+            remote = memory[slot]
+            if remote is None:
+                remote = self.value(slot)
+            base = remote.address
             bases.append(base)
             pointers.append(base + ready.offsets[place])
             place += 1  # noqa: SIM113  (C counts faster than `enumerate`)
         scalars = self.numbers(ready)
         if ready.refused is None:
-            listening = ledger.listening
-            if listening:
+            start = compiling = 0.0
+            if self.listening:
                 self.device.wait()
-            start, compiling = time.perf_counter(), ledger.compile_seconds
+                start, compiling = time.perf_counter(), ledger.compile_seconds
             try:
                 ready.launcher.start(pointers, scalars, bases, self.watched(step, ready) if ready.watching else 0)
             except CompileError as error:
                 ready.refused = str(error)
             else:
-                if not listening:
-                    ledger.kernel(step.name, step.ops, step.loaded, step.stored)
+                if not self.listening:
+                    ledger.kernel(ready.name, ready.ops, ready.loaded, ready.stored)
                     return
                 self.device.wait()
                 end = time.perf_counter()

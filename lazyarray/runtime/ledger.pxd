@@ -14,3 +14,7 @@ cdef class Ledger:
     cpdef plan(self, made, sources=*)
     cpdef evaluation(self, reason)
     cpdef allocation(self, nbytes)
+    cpdef replayed(
+        self, long long launches, long long calls, long long bytes_read, long long bytes_written,
+        long long allocations=*, long long bytes_allocated=*
+    )

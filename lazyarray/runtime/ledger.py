@@ -12,11 +12,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import FrameType
 from typing import Any, Final
 
 from lazyarray.config import config
 from lazyarray.ir.node import Node, Site
+from lazyarray.native.primitives import find_site
 from lazyarray.records import NamedTuple
 
 
@@ -251,12 +251,22 @@ class Ledger:
             for runs in self._open:
                 runs.library_runs.append(run)
 
-    def replayed(self, launches: int, calls: tuple[str, ...], bytes_read: int, bytes_written: int) -> None:
+    def replayed(
+        self,
+        launches: int,
+        calls: int,
+        bytes_read: int,
+        bytes_written: int,
+        allocations: int = 0,
+        bytes_allocated: int = 0,
+    ) -> None:
         """Kernels and library calls ran as one; only while nobody records."""
         self.launches += launches
-        self.library_calls += len(calls)
+        self.library_calls += calls
         self.bytes_read += bytes_read
         self.bytes_written += bytes_written
+        self.allocations += allocations
+        self.bytes_allocated += bytes_allocated
 
     def fallback(self, name: str, given: Iterable[Any] = ()) -> FallbackRun | None:
         """NumPy runs in the place of something that is not compiled; `given`: its arguments.
@@ -399,20 +409,3 @@ def bytes_of(given: Iterable[Any]) -> int:
         elif hasattr(type(item), "__array_ufunc__"):
             total += int(item.nbytes) if hasattr(type(item), "nbytes") else 0
     return total
-
-
-# Ids of the globals of lazyarray's own modules, which live as long as the process.
-_OWN: Final[set[int]] = set()
-
-
-def find_site(frame: FrameType | None) -> Site | None:
-    """The first place at or above `frame` that is not inside lazyarray."""
-    while frame is not None:
-        space = frame.f_globals
-        if id(space) not in _OWN:
-            name = space.get("__name__", "")
-            if not name.startswith("lazyarray.") and name != "lazyarray":
-                return frame.f_code, frame.f_lasti, space
-            _OWN.add(id(space))
-        frame = frame.f_back
-    return None

@@ -22,7 +22,7 @@ cdef class Repeat:
     cdef public list _asked, _leaves, _numbers, _read, _steps, outputs
     cdef public dict _memo
     cdef public Py_ssize_t length, size
-    cdef public bint reduces
+    cdef public bint reduces, _alone
 
     @cython.locals(found=list, at=Py_ssize_t, place=Py_ssize_t, step=Step, node=Node, args=tuple, site=tuple, named=bint, kept=Node)
     cpdef list match(self, list targets)

@@ -9,6 +9,7 @@ One of the modules that may run compiled (see `lazyarray/native`).
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, Final
 
 from lazyarray.config import config
@@ -54,8 +55,8 @@ class Step:
 class Repeat:
     """An evaluation that was queued as a graph."""
 
-    __slots__ = ("_asked", "_device", "_graphs", "_leaves", "_memo", "_numbers", "_read", "_steps", "length", "made",
-                 "outputs", "reduces", "size")  # fmt: skip
+    __slots__ = ("_alone", "_asked", "_device", "_graphs", "_leaves", "_memo", "_numbers", "_read", "_steps", "length",
+                 "made", "outputs", "reduces", "size")  # fmt: skip
 
     def __init__(
         self, asked: list[int], outputs: list[int], steps: list[Step], leaves: list[tuple[int, bool]], size: int
@@ -69,6 +70,7 @@ class Repeat:
         self.reduces = any(step.key.reads_all for step in steps)
         self._numbers: list[Any]
         self._device: Any
+        self._alone = False
         self._graphs: Any
         self._memo: dict[str, Any]
         self._read: list[int]
@@ -138,8 +140,12 @@ class Repeat:
         for place in self._read:
             node = found[place]
             given.append(node.remote)
-        with device.active():
-            made: list[Any] | None = self._graphs.again(given, device, self._memo)
+        made: list[Any] | None
+        if self._alone:
+            made = self._graphs.again(given, device, self._memo)
+        else:
+            with device.active():
+                made = self._graphs.again(given, device, self._memo)
         return made
 
     def settle(self, found: list[Any], made: list[Any]) -> None:
@@ -223,6 +229,7 @@ def learn(signature: Any, run: Any, outputs: list[Node], asked: int, made: Any) 
     known = Repeat(outputs_at[:asked], outputs_at, steps[::-1], leaves, len(run.sources))
     known._numbers = numbers
     known._device = run.device
+    known._alone = type(run.device.active()) is nullcontext  # there is no other
     known._graphs = memo["graphs"]
     known._memo = memo
     known._read = known._graphs.origins

@@ -6,61 +6,16 @@ On a GPU the tests that state something else about the CPU backend than results 
 from __future__ import annotations
 
 import os
-from typing import Any, Final
+from typing import Any
 
 import numpy
 import pytest
 
 import tests.conftest  # noqa: F401  (settings of the suite, which are read when the configuration is imported)
 from lazyarray.config import config
+from tests.devices.elsewhere import ELSEWHERE
 
 NAME = os.environ.get("LAZYARRAY_TEST_DEVICE", "fake")
-
-_BITS: Final = "bits of sums and elementary functions are the host's; here they are compared within a bound elsewhere"
-_POOL: Final = "counts bytes of the host's pool, or has its allocations fail; tests/devices does so on a device"
-_PLANS: Final = "counts compilations, which here are one for each alignment, or what is computed along"
-_THERE: Final = "it is not in the host's memory"
-_HOST: Final = "the array lies on the device, where its library is asked to share it; tests/devices/test_sharing.py"
-# Tests that are not of a device, by the beginning of their names.
-ELSEWHERE: Final = {
-    "tests/runtime/test_sums.py::test_sums_in_natural_layouts_are_numpys": _BITS,
-    "tests/frontend/test_versions.py::test_sums_have_the_bits_of_this_release": _BITS,
-    "tests/frontend/test_small_calls.py::test_a_power_has_the_bits_of_compiled_kernels": _BITS,
-    "tests/property/test_reductions.py::test_reductions_equal_numpy": _BITS,
-    "tests/property/test_programs.py::test_eager_and_compiled_give_the_same_bits": _BITS,
-    "tests/property/test_programs.py::test_with_numpys_loops_the_bits_are_numpys": _BITS,
-    "tests/property/test_programs.py::test_programs_equal_numpy_wherever_they_are_evaluated": _BITS,
-    "tests/frontend/test_linalg.py::test_products_agree_with_numpy[solve": "signs of zeros in a solution are LAPACK's",
-    "tests/runtime/test_memory.py::test_the_activation_needs_its_inputs_and_its_result": _POOL,
-    "tests/runtime/test_memory.py::test_a_loop_that_is_evaluated_step_by_step_holds_two_buffers": _POOL,
-    "tests/runtime/test_memory.py::test_a_loop_that_is_only_recorded_holds_what_lives_at_a_cut": _POOL,
-    "tests/runtime/test_memory.py::test_a_stencil_that_writes_its_array_holds_it_and_one_more": _POOL,
-    "tests/runtime/test_memory.py::test_memory_that_ends_within_a_plan_leaves_everything_usable": _POOL,
-    "tests/runtime/test_errors_in_runs.py::test_what_an_error_ended_is_right_when_it_is_evaluated_again": _POOL,
-    "tests/runtime/test_failures.py::test_the_note_has_file_number_and_text_of_the_line": _POOL,
-    "tests/runtime/test_fused_programs.py::test_a_heat_step_is_one_kernel_that_writes_the_array_in_place": _PLANS,
-    "tests/runtime/test_fused_programs.py::test_a_new_size_or_scalar_compiles_nothing": _PLANS,
-    "tests/runtime/test_fused_programs.py::test_a_long_loop_compiles_a_bounded_number": _PLANS,
-    "tests/runtime/test_fused_programs.py::test_dropped_results_are_never_computed": _PLANS,
-    "tests/frontend/test_recipes.py": "compares sums by their bits",
-    "tests/frontend/test_small_regions.py::test_results_are_numpys_and_nothing_is_planned": (
-        "small regions of arrays on a device are read and written by kernels"
-    ),
-    "tests/frontend/test_linalg.py::test_short_products_of_what_is_in_memory": _THERE,
-    "tests/frontend/test_mixtures.py::test_mixtures_agree_with_numpy[large-foreign-recorded]": _BITS,  # of next to 0
-    "tests/frontend/test_histograms.py::test_a_histogram_is_one_pass": "the device's library counts",
-    "tests/frontend/test_lending.py::test_walking_through_an_array_evaluates_nothing": _THERE,
-    "tests/frontend/test_reductions.py::test_positions_in_few_rows_are_looked_up": _THERE,
-    "tests/frontend/test_transforms.py::test_the_lines_are_shared_out": "the device's library transforms",
-    "tests/frontend/test_transforms.py::test_what_overflows_warns_once": "the device's library tells no errors",
-    "tests/runtime/test_dump.py::test_a_dump_holds_every_stage_from_graph_to_assembly": "LLVM's stages",
-    "tests/frontend/test_namespace.py::test_fallbacks_are_counted_and_wrapped": "CuPy serves one of the fallbacks",
-    "tests/frontend/test_numpys_protocols.py::test_every_name_of_the_standard_is_there": "x.device is not cpu",
-    "tests/ecosystem/test_dlpack.py::test_dtypes_and_strides_survive": _HOST,
-    "tests/ecosystem/test_dlpack.py::test_functions_of_torch_take_lazy_arrays": _HOST,
-    "tests/ecosystem/test_dlpack.py::test_numpy_shares_the_memory": _HOST,
-    "tests/ecosystem/test_dlpack.py::test_torch_shares_the_memory_both_ways": _HOST,
-}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

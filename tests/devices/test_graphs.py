@@ -11,6 +11,7 @@ import pytest
 
 import lazyarray as np
 from lazyarray.config import config
+from lazyarray.runtime import device_graphs
 from tests.devices.fake import FakeDevice
 
 DATA = numpy.random.default_rng(0).random((100, 100))
@@ -101,6 +102,20 @@ def test_errors_of_each_run_are_told(devices: list[FakeDevice]) -> None:
                 float(y[5, 5])
             assert [str(w.message) for w in found] == ["divide by zero encountered in divide"] * told
         assert len(devices[0].replays) >= 6
+
+
+def test_a_run_is_recorded_when_that_would_have_paid(
+    devices: list[FakeDevice], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device_graphs, "AWAITED", 4)
+    monkeypatch.setattr(device_graphs, "SHORT", 24)
+    data = numpy.random.default_rng(3).random((77, 78))  # plans are kept by shape
+    with np.device("fake"):
+        x = np.evaluate(np.array(data) * 2)
+        repeat(lambda: x * 3, 24)
+        assert not devices[0].replays  # one launch
+        repeat(lambda: x * 3, 40)
+        assert devices[0].replays
 
 
 def test_what_a_device_cannot_record_runs_step_by_step(

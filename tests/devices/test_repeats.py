@@ -10,6 +10,7 @@ import pytest
 
 import lazyarray as np
 from lazyarray.config import config
+from lazyarray.runtime import device_errors
 from tests.devices.fake import FakeDevice
 
 DATA = numpy.random.default_rng(0).random((100, 100))
@@ -136,6 +137,23 @@ def test_the_line_and_the_error_state_of_each_run_are_told(devices: list[FakeDev
             (told,) = found
             assert told.filename == __file__
             assert told.lineno == LINE if lines % 2 else told.lineno > LINE
+
+
+def test_the_errors_of_many_runs_that_nobody_waits_for_are_told(
+    devices: list[FakeDevice], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device_errors, "_WORDS", 12)  # those of three runs
+    data = DATA.copy()
+    data[3, 4] = 0
+    with np.device("fake"):
+        fine, odd = np.evaluate(np.array(DATA) * 1), np.evaluate(np.array(data) * 1)
+        for last in range(1, 5 * TURNS):
+            with warnings.catch_warnings(record=True) as found:
+                warnings.simplefilter("always")
+                for turn in range(1, last + 1):
+                    y = np.evaluate(1 / (odd if turn == last else fine) + 1)
+                float(y[5, 5])
+            assert [str(w.message) for w in found] == ["divide by zero encountered in divide"]
 
 
 def test_what_is_pending_beside_it_is_computed_along_as_ever(devices: list[FakeDevice]) -> None:

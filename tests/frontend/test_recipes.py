@@ -54,6 +54,12 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "mean of a mask": lambda np, x, y: x.mean(where=y > 0.0),
     "sum of a view": lambda np, x, y: x[1:-1, ::2].sum(axis=1),
     "mean of columns in Fortran order": lambda np, x, y: x.T.mean(axis=0),
+    "rolled": lambda np, x, y: np.roll(x, -3, axis=1),
+    "rolled both ways": lambda np, x, y: np.roll(x, (1, 50), axis=(0, 1)),
+    "rolled by nothing": lambda np, x, y: np.roll(x, 128, axis=0),
+    "rolled through": lambda np, x, y: np.roll(x, 5),
+    "rolled row": lambda np, x, y: np.roll(x[3] + y[4], -1),
+    "rolled in Fortran order": lambda np, x, y: np.roll(x.T, 1, axis=0),
 }
 
 
@@ -69,7 +75,9 @@ def test_a_call_is_recorded_again_with_the_same_bits(name: str) -> None:
         assert have.tobytes() == want.tobytes()
 
 
-@pytest.mark.parametrize("name", ["sum", "variance", "choice", "clipped", "running sum", "sum of a view"])
+@pytest.mark.parametrize(
+    "name", ["sum", "variance", "choice", "clipped", "running sum", "sum of a view", "rolled", "rolled row"]
+)
 def test_the_third_call_takes_no_long_look(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = (own(a) for a in (DATA, OTHER))
     CALLS[name](np, x, y)

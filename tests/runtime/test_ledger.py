@@ -8,7 +8,8 @@ import numpy
 import pytest
 
 import lazyarray
-from lazyarray.runtime.ledger import Ledger, find_site
+from lazyarray.native.primitives import find_site
+from lazyarray.runtime.ledger import Ledger
 
 
 def test_counts_and_recordings() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.util import find_spec
 
 import numpy as np
@@ -13,11 +14,12 @@ if find_spec("triton") is None:
 from lazyarray.ir.ops import OPS, dtype_of
 from lazyarray.ir.raises import OVERFLOW
 from lazyarray.runtime.backend import load
-from lazyarray.schedule.kernel import Access, Instruction, Kernel, Stage, Store
+from lazyarray.schedule.kernel import Access, Instruction, Kernel, Reduction, Stage, Store
 from lazyarray_triton.emit import emit
 from lazyarray_triton.errors import checked, watchable
 from lazyarray_triton.launch import plan_launches
 from lazyarray_triton.model import Blocks, Guess, guess
+from lazyarray_triton.source import Form
 from tests.backends.test_elementwise import specials
 from tests.triton import cases
 from tests.triton.cases import bind
@@ -31,6 +33,12 @@ from tests.triton.interpreter import launch
 UNARY = "exp log sqrt square reciprocal sin arctanh".split()
 BINARY = "add multiply divide floor_divide remainder power logaddexp".split()
 BLOCKS = Blocks(1, 64, 1)
+# Tiles of more elements than two warps have threads: whole rows, or columns, of 40 elements, or parts of them.
+TALL = {
+    (roles, form): (8, 16) if form != "tile" else (4, 64) if roles == "pr" else (64, 4)
+    for roles in ("pr", "rp")
+    for form in ("tile", "loop", "split", "joined")
+}
 
 
 def found(kernel: Kernel, arrays: list[np.ndarray], watched: str) -> dict[int, int]:
@@ -186,6 +194,35 @@ def test_a_look_at_many_values_compiles_them_for_one_element_a_thread() -> None:
         assert main.blocks == chosen.blocks
         assert (look.blocks.y, look.blocks.warps) == (elements, 4)
         assert look.turns == (1 << 20) // elements
+
+
+def a_sum_of_a_chain(count: int, roles: str) -> Kernel:
+    """Adds up, along an axis, what was doubled again and again."""
+    body = a_chain(count).stages[0].body
+    steps = tuple("s" if role == "p" else "0" for role in roles)
+    accesses = (Access("f4", ("s", "1")), Access("f4", steps))
+    total = Reduction(count + 1, "sum", count, "f4")
+    stages = (Stage("full", body, reductions=(total,)), Stage("row", (), stores=(Store(1, count + 1),)))
+    return Kernel(tuple(roles), accesses, (), stages)
+
+
+@pytest.mark.parametrize("form", ["tile", "loop", "split", "joined"])
+@pytest.mark.parametrize("roles", ["pr", "rp"])
+def test_a_look_at_many_values_of_rows_and_columns_has_few_a_thread_and_finds_the_same(roles: str, form: Form) -> None:
+    kernel, extents = a_sum_of_a_chain(30, roles), (40, 40)
+    x, out = np.ones(extents, np.float32), np.empty(40, np.float32)
+    x[33, 39] = 2.0**100
+    chosen = replace(cases.small_blocks(kernel, extents, form), blocks=Blocks(*TALL[roles, form], 2))
+    binding = bind([x, out], extents)._replace(strides=(x.strides, (4, 0) if roles == "pr" else (0, 4)))
+    words = watchable(kernel)
+    flags = np.zeros(len(words) + 4 & -4, np.int32)
+    launch(kernel, binding, chosen, watched="apart", flags=flags)
+    assert {target: int(flags[word]) for target, word in words.items() if flags[word]} == {28: OVERFLOW}
+    step = plan_launches(emit(kernel, form, "apart"), extents, chosen).steps[-1]
+    assert step.function.looks
+    held = 64 if form == "tile" else 1
+    assert step.blocks.x * step.blocks.y <= max(64, held)
+    assert (step.blocks.y if roles == "pr" else step.blocks.x) >= held
 
 
 def test_no_atomic_operation_is_laid_out_for_each_value() -> None:

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lazyarray.schedule.kernel import Binding, Kernel
+from lazyarray.schedule.kernel import Access, Binding, Instruction, Kernel, Stage, Store
 from lazyarray_triton import launcher, model
+from lazyarray_triton.backend import Program
 from lazyarray_triton.compiler import Binary
 from lazyarray_triton.cubins import Cubins
 from lazyarray_triton.emit import emit, forms
@@ -263,3 +264,21 @@ def test_a_warm_start_imports_no_triton(tmp_path: Path) -> None:
         done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
     assert np.size(list(tmp_path.glob("*.entry"))) == 1
+
+
+@pytest.mark.parametrize(("count", "forms"), [(3, 3), (20, 2)])
+def test_odd_addresses_of_many_arrays_are_one_form(count: int, forms: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = Compiler()
+    monkeypatch.setattr("lazyarray_triton.launcher.compile_variant", compiler)
+    monkeypatch.setattr("lazyarray_triton.launcher.load_functions", lambda source: {})
+    body = [Instruction(k, "load", (), "f4", k) for k in range(count - 1)]
+    body += [Instruction(count + k, "add", (count + k - 1 if k else 0, k + 1), "f4") for k in range(count - 2)]
+    last = body[-1].target
+    accesses = (Access("f4", ("1",)),) * count
+    kernel = Kernel(("p",), accesses, (), (Stage("full", tuple(body), stores=(Store(count - 1, last),)),))
+    program = Program(Launcher(FakeDriver(), None), kernel)
+    bound = program.launcher((4096,), ((4,),) * count, (1 << 20,) * count)
+    bases = [(k + 1) << 20 for k in range(count)]
+    for odd in ((), (0,), (1,)):
+        bound.start([base + 4 * (k in odd) for k, base in enumerate(bases)], [], bases)
+    assert len(bound._prepared) == forms
