@@ -160,9 +160,17 @@ cdef extern from *:
             }
         }
         if (into) {
-            /* The first operand too. */
+            /* The first operand too. NumPy warns of writes to arrays that it has broadcast, by a flag of its own. */
+            npy_intp inner = PyArray_ITEMSIZE(into);
             if (PyArray_NDIM(into) != rank || chosen.made != type || !PyArray_ISWRITEABLE(into)) return NULL;
-            for (axis = 0; axis < rank; axis++) if (PyArray_DIM(into, axis) != dims[axis]) return NULL;
+            if (PyArray_FLAGS(into) & (1 << 31)) return NULL;
+            for (axis = rank - 1; axis >= 0; axis--) {
+                npy_intp step = steps[0][axis] < 0 ? -steps[0][axis] : steps[0][axis];
+                if (PyArray_DIM(into, axis) != dims[axis]) return NULL;
+                if (dims[axis] == 1) continue;
+                if (step < inner) return NULL;  /* elements may share memory, or are not in C order */
+                inner = step * dims[axis];
+            }
             if (count == 2 && PyArray_CheckExact(given[1]) && given[1] != (PyObject *)into
                 && lazyarray_may_meet(into, (PyArrayObject *)given[1])) return NULL;
             Py_INCREF(into);

@@ -35,13 +35,13 @@ cpdef evaluate(nodes, reason=*, bint alone=*, bint stay=*)
 cdef evaluate_locked(nodes, reason, bint alone, bint stay)
 @cython.locals(node=Node, known=Repeat, ways=list, nodes=list, made=list)
 cdef bint came_before(list targets, reason) except -1
-@cython.locals(known=Recalled, ways=list, sources=list, before=cython.longlong)
-cdef bint recall(list targets, reason) except -1
+@cython.locals(known=Recalled, sources=list, before=cython.longlong)
+cdef bint recall(list ways, list targets, reason) except -1
 @cython.locals(closure=list, outside=list)
 cdef bint stands_alone(Recalled known, list sources) except -1
 @cython.locals(kept=list, node=Node)
 cpdef prune()
-@cython.locals(outputs=list, sources=list, node=Node)
+@cython.locals(outputs=list, sources=list, ways=list, node=Node)
 cpdef evaluate_pending(list targets, reason, bint alone=*)
 @cython.locals(node=Node, asked=Py_ssize_t, along=Py_ssize_t, read=Py_ssize_t, closure=list, outside=list, outputs=list, small=list, readers=list, holders=list, sources=list)
 cpdef tuple expression_for(list targets, bint alone, bint unasked=*, list noted=*)

@@ -193,10 +193,9 @@ def without_parts(targets: list[Node], reason: str) -> list[Node]:
     return left
 
 
-def recall(targets: list[Node], reason: str) -> bool:
-    """True if an evaluation on the host came before with its plan (`runtime/recalled.py`), which has now run again."""
-    ways = _recalled.get(targets[0].key)
-    if not ways or not _settings.home or Seen.any or shadows or _settings.exact or _changes.nbytes >= HELD_UNSEEN:
+def recall(ways: list[Recalled], targets: list[Node], reason: str) -> bool:
+    """True if one of these evaluations (`runtime/recalled.py`) is asked for, whose plan has now run again."""
+    if _changes.nbytes >= HELD_UNSEEN:
         return False
     before = _changes.count
     known: Recalled
@@ -286,9 +285,13 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         targets = [node for node in targets if is_pending(node)]
         if not targets:
             return
-        if not alone and recall(targets, reason):
-            return
-        noted: list[Any] | None = [] if targets[0].key in _recalled else None
+        noted: list[Any] | None = None
+        if not alone and _settings.home and not (Seen.any or shadows or _settings.exact):
+            ways = _recalled.get(targets[0].key)
+            if ways is not None:
+                if recall(ways, targets, reason):
+                    return
+                noted = []
         try:
             outputs, uses, signature, sources, wanted = expression_for(targets, alone, reason == BUDGET, noted)
         except Exception:
@@ -325,7 +328,7 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
     else:
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
         plan = plan_of(signature)
-        if recalled.is_worth_learning(plan, targets[0].key) and noted and not _settings.exact:
+        if recalled.is_worth_learning(plan, targets[0].key) and noted:
             recalled.learn(plan, signature, sources, len(targets), wanted, noted, uses)
         run_plan(run_of(plan, sources, backend, uses), outputs, wanted)
         for check in checks:

@@ -24,6 +24,7 @@ WAYS_LIMIT: Final = 8  # evaluations with one last operation that are kept
 LEARNED_LIMIT: Final = 8  # times that evaluations of one plan are kept: what the program names of it may vary
 NODES_LIMIT: Final = 512  # nodes of an evaluation that is kept
 ARGS_LIMIT: Final = 30  # arguments of such a node
+TOGETHER_LIMIT: Final = 1 << 16  # nodes of all that is kept: some 10 MiB
 
 
 def _count_of_item(nodes: list[Any], place: int) -> int:
@@ -148,15 +149,24 @@ def _take_args(node: Node, step: Step, found: list[Any], mark: int) -> bool:
 
 # By the key of the last target. An empty list: plans with this target have come again.
 recalled: Final[dict[Key, list[Recalled]]] = {}
-config.followers.append(recalled.clear)
+_kept: Final[list[int]] = []  # nodes of each evaluation that was kept since all were forgotten
+
+
+def forget() -> None:
+    """Settings have changed, or too much is kept."""
+    recalled.clear()
+    _kept.clear()
+
+
+config.followers.append(forget)
 
 
 def is_worth_learning(plan: Any, target: Key) -> bool:
     """True if an evaluation of this plan is to be kept: plans with such a target come again; it was not kept often."""
     if target not in recalled:
         if plan.layout is not None:
-            if len(recalled) >= KEYS_LIMIT:
-                recalled.clear()
+            if len(recalled) >= KEYS_LIMIT or sum(_kept) >= TOGETHER_LIMIT:
+                forget()
             recalled[target] = []
         return False
     return plan.layout is not None and plan.recalls < LEARNED_LIMIT
@@ -210,9 +220,10 @@ def learn(
     known.reduces = any(step.key.reads_all for step in steps)
     known.writes = any(step.key.writes for step in steps)
     known._olds = [(at, uses[id(source)]) for at, source in enumerate(sources) if id(source) in uses]
+    _kept.append(len(steps))
     ways = recalled[by_place[asked[0]].key]
     ways.insert(0, known)
     del ways[WAYS_LIMIT:]
 
 
-__all__ = ["Recalled", "Step", "is_worth_learning", "learn", "recalled"]
+__all__ = ["Recalled", "Step", "forget", "is_worth_learning", "learn", "recalled"]

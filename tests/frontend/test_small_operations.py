@@ -141,6 +141,26 @@ def test_augmented_assignments_to_memory_that_they_read(name: str) -> None:
         assert numpy.array_equal(numpy.asarray(own), theirs)
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_arrays_that_were_broadcast_are_written_with_a_warning(which: int) -> None:
+    def written(package: Any) -> Any:
+        both = package.broadcast_arrays(package.arange(2), package.arange(4).reshape(2, 2))
+        return outcome(operator.iadd, both[which], 1)
+
+    assert written(np) == written(numpy)
+
+
+def test_memory_whose_elements_share_places_is_written_as_numpy_does() -> None:
+    def written(package: Any) -> list[float]:
+        x = package.arange(6.0)
+        view = package.lib.stride_tricks.as_strided(x, (4, 3), (8, 8))
+        view += 1.0
+        view *= 2.0
+        return x.tolist()  # type: ignore[no-any-return]
+
+    assert written(np) == written(numpy)
+
+
 def test_what_is_not_writeable_is_not_written() -> None:
     x = np.arange(4.0)
     x.setflags(write=False)

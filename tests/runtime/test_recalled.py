@@ -7,13 +7,16 @@ import numpy
 import pytest
 
 import lazyarray as np
-from lazyarray.runtime import recalled
+from lazyarray.runtime import evaluate, recalled
+from lazyarray.runtime.remote import Seen
 
 
 @pytest.fixture(autouse=True)
-def everything_is_recorded() -> Iterator[None]:
+def everything_is_recorded(monkeypatch: Any) -> Iterator[None]:
+    monkeypatch.setattr(Seen, "any", False)
+    monkeypatch.setattr(evaluate, "_plans", {}, raising=False)
     with np.config.set(eager_below=0):
-        recalled.recalled.clear()
+        recalled.forget()
         yield
 
 
@@ -136,6 +139,15 @@ def test_settings_forget_what_was_kept() -> None:
         for _ in range(4):
             assert np.exp(x)[0] == numpy.exp(1.0)
         assert known() == 0
+
+
+def test_what_is_kept_is_bounded(monkeypatch: Any) -> None:
+    monkeypatch.setattr(recalled, "TOGETHER_LIMIT", 20)
+    for size in range(2, 40):
+        x = made(size)
+        for _ in range(4):
+            assert (x * 2.0 + 1.0).tolist()[0] == 3.0
+        assert known() <= 12
 
 
 def test_warnings_are_told_each_time() -> None:
