@@ -23,7 +23,9 @@ cdef extern from *:
     static lazyarray_loop lazyarray_loops[256];
 
     static int lazyarray_is_plain_type(int type) {
-        return type <= NPY_ULONG || type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_CFLOAT || type == NPY_CDOUBLE;
+        /* Types that others have defined may have no number. */
+        return (type >= 0 && type <= NPY_ULONG) || type == NPY_FLOAT || type == NPY_DOUBLE
+            || type == NPY_CFLOAT || type == NPY_CDOUBLE;
     }
 
     /* The ufunc's loop for operands of one type. */

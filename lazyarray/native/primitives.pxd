@@ -195,6 +195,7 @@ cdef extern from *:
                                          : code == NPY_LONG && PyLong_CheckExact(value))) return 0;
         if ((x->flags & (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED)) != (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED)
             || !PyArray_ISNBO(x->descr->byteorder)) return 0;
+        if (x->flags & (1 << 31)) return 0;  /* NumPy warns of writes to it */
         place = lazyarray_seek_element(a, key);
         if (!place) return 0;
         if (code == NPY_DOUBLE && PyFloat_Check(value)) *(double *)place = PyFloat_AS_DOUBLE(value);

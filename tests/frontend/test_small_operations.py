@@ -150,6 +150,19 @@ def test_arrays_that_were_broadcast_are_written_with_a_warning(which: int) -> No
     assert written(np) == written(numpy)
 
 
+def test_elements_of_such_arrays_too() -> None:
+    def written(package: Any) -> Any:
+        row = package.broadcast_arrays(package.arange(2), package.arange(4).reshape(2, 2))[1]
+
+        def put() -> Any:
+            row[0, 1] = 7
+            return row
+
+        return outcome(put)
+
+    assert written(np) == written(numpy)
+
+
 def test_memory_whose_elements_share_places_is_written_as_numpy_does() -> None:
     def written(package: Any) -> list[float]:
         x = package.arange(6.0)
@@ -192,6 +205,14 @@ def test_flags_that_were_raised_before_are_not_told() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert (np.ones(3) + np.ones(3)).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_dtypes_of_others_have_no_loops_of_numpys() -> None:
+    tests = pytest.importorskip("numpy._core._multiarray_umath")
+    dtype = tests._get_sfloat_dtype()(1.0)
+    x = numpy.array([1.0, 2.0, 3.0]).view(dtype)
+    expected = (x * x).view(numpy.float64).tolist()
+    assert numpy.asarray(np.asarray(x) * np.asarray(x)).view(numpy.float64).tolist() == expected
 
 
 def test_a_ufunc_of_others_is_called_with_their_loops() -> None:
