@@ -1,8 +1,6 @@
 # C's side of `launch.py`.
 cimport cython
 
-cdef object _kept_caller
-
 cdef class Launch:
     cdef public object pool, flags, pointers, _arguments, _block, _keeps, _signature, _steps
     cdef public Py_ssize_t reserved, _first, _raised, _stream

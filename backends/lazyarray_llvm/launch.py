@@ -38,16 +38,6 @@ def form_of(geometry: Geometry, watched: bool = False) -> Form:
     return "split" if geometry.split else "whole"
 
 
-_kept_caller: Any = None
-
-
-def caller() -> Any:
-    """What calls a kernel on this thread (`threads.call`), kept once somebody needs it."""
-    global _kept_caller
-    _kept_caller = threads.caller()
-    return _kept_caller
-
-
 class Launch:
     """A program bound to extents and memory, ready to run any number of times; `pointers` may be rewritten between."""
 
@@ -151,7 +141,7 @@ class Launch:
         arguments = self._arguments
         for call, address, tasks in self._steps:
             if call is None:
-                (_kept_caller or caller())(address, arguments, 0, tasks)
+                (threads.kept_caller or threads.caller())(address, arguments, 0, tasks)
             else:
                 call(address, arguments, tasks)
         raised: int = self._slots[self._raised]

@@ -321,7 +321,7 @@ _worker_memory: list[Any] = outlive([])
 _by_size: dict[int, Pool] = {}
 configured: Pool | None = None  # the last that `get_pool` was asked for without a size, since settings changed
 _prototypes: dict[int, Callable[[int, int, int, int], None]] = {}
-_caller: Callable[[int, int, int, int], None] | None = None
+kept_caller: Callable[[int, int, int, int], None] | None = None  # what `caller` has found
 
 
 def _after_fork() -> None:
@@ -344,15 +344,15 @@ def _call_through_ctypes(fn_addr: int, arg: int, begin: int, end: int) -> None:
 
 def caller() -> Callable[[int, int, int, int], None]:
     """The function behind `call`, for those who keep it: on CPython a builtin."""
-    global _caller
-    if _caller is None:
-        _caller = _native(_default_parking()).call
-    return _caller
+    global kept_caller
+    if kept_caller is None:
+        kept_caller = _native(_default_parking()).call
+    return kept_caller
 
 
 def call(fn_addr: int, arg: int, begin: int, end: int) -> None:
     """Call a kernel on one range on this thread, as worker 0, with the interpreter's lock released."""
-    (_caller or caller())(fn_addr, arg, begin, end)
+    (kept_caller or caller())(fn_addr, arg, begin, end)
 
 
 def available_cpus() -> int:

@@ -16,7 +16,7 @@ from lazyarray.frontend.copies import copied_order
 from lazyarray.frontend.record import COMPILED
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.expression import pending_closure
-from lazyarray.ir.node import Key, Node, leaf, spec_of
+from lazyarray.ir.node import Node, leaf, leaf_key, spec_of
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.along import is_pending, pending, unused
 from lazyarray.runtime.device import (
@@ -96,7 +96,7 @@ def device_name(array: Any) -> str:
 
 def remote_leaf(array: Any, place: Device) -> Node:
     """A node over a device's array, C-contiguous and of a compiled dtype."""
-    node = Node(Key("leaf", None, spec_of(tuple(array.shape), np.dtype(array.dtype.str))), ())
+    node = Node(leaf_key(spec_of(tuple(array.shape), np.dtype(array.dtype.str))), ())
     node.remote = Remote(array, place)
     return node
 

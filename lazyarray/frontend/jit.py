@@ -13,7 +13,7 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.array import assign, from_node, ndarray, spec_of_array, value
-from lazyarray.frontend.loops import COMPILED, MEMO_LIMIT
+from lazyarray.frontend.loops import COMPILED
 from lazyarray.frontend.quick import Fields, limits, managed, wrapped  # cimport
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.ir import node as node_module
@@ -38,6 +38,7 @@ Refuse: TypeAlias = Callable[[str, str], None]
 _STATIC: Final = frozenset({int, float, complex, bool, str, bytes, type(None), type, np.dtype})
 _nparray: Final = np.ndarray
 spec_of: Final = node_module.spec_of
+leaf_key: Final = node_module.leaf_key
 
 
 class Unfit(Exception):
@@ -95,7 +96,7 @@ class Trace:
         self.plan = boundary.plan_of(signature)
         self.outputs = self.plan.outputs
         self.memo: dict[str, Any] = {} if self.device is None else {"equal": equal_sources(sources)}
-        self.keys = [_key_of(node.key.spec) for node in results]
+        self.keys = [leaf_key(node.key.spec) for node in results]
         self.scalars = [not node.key.spec.shape for node in results]
         self.shape = shape  # of what is returned: one value, or a tuple or list of them
         self.direct: Ready | None = None  # the one kernel of a plan that is nothing else
@@ -269,21 +270,9 @@ class Trace:
 REPLAYED: Final = "a jit-compiled function was called"
 
 
-_KEYS: dict[Any, Key] = {}
-
-
-def _key_of(spec: Any) -> Key:
-    key = _KEYS.get(spec)
-    if key is None:
-        if len(_KEYS) >= MEMO_LIMIT:
-            _KEYS.clear()
-        key = _KEYS[spec] = Key("leaf", None, spec)
-    return key
-
-
 def _holding(data: Any) -> Node:
     """A node that is evaluated already, over C-contiguous memory."""
-    node = Node(_key_of(spec_of(data.shape, data.dtype)), ())
+    node = Node(leaf_key(spec_of(data.shape, data.dtype)), ())
     node.data = data
     return node
 

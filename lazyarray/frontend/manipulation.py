@@ -467,22 +467,17 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         raise Uncompiled
     if axis is None and x.ndim != 1:
         return reshape(roll(ravel(x), shift, 0), x.shape)
-    ndim = x.ndim
-    along = 0 if axis is None else axis
-    shifts = [0] * ndim
-    if type(shift) is int and type(along) is int and -ndim <= along < ndim:
-        shifts[along] = shift
-    else:
-        axes = normalize_axis_tuple(along, ndim, allow_duplicate=True)
-        pairs = np.broadcast(to_numpy(as_array(shift)), axes)
-        if pairs.ndim > 1:
-            raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
-        for distance, place in pairs:
-            shifts[place] += int(distance)
+    axes = normalize_axis_tuple(0 if axis is None else axis, x.ndim, allow_duplicate=True)
+    pairs = np.broadcast(to_numpy(as_array(shift)), axes)
+    if pairs.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    shifts = [0] * x.ndim
+    for distance, along in pairs:
+        shifts[along] += int(distance)
     perm = copied_order(x)
     if perm is None:
         return from_node(roll_(value(x), shifts))
-    return from_node_as(roll_(in_order(x, perm), [shifts[place] for place in perm]), perm)
+    return from_node_as(roll_(in_order(x, perm), [shifts[along] for along in perm]), perm)
 
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {

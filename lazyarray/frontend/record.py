@@ -306,13 +306,8 @@ def _refuse_empty(name: str, spec: Spec, axes: tuple[int, ...], size: int) -> No
 def roll_(node: Node, shifts: Sequence[int]) -> Node:
     """The elements moved along each axis by its shift, those pushed out coming in at the other end."""
     spec = node.key.spec
-    moved = False
-    turned: list[int] = []
-    for axis in range(len(shifts)):
-        extent = spec.shape[axis]
-        turned.append(shifts[axis] % extent if extent else 0)
-        moved = moved or turned[axis] != 0
-    return _make("roll", tuple(turned), spec, (node,)) if moved else copy_(node)
+    turned = tuple([shift % extent if extent else 0 for shift, extent in zip(shifts, spec.shape, strict=True)])
+    return _make("roll", turned, spec, (node,)) if any(turned) else copy_(node)
 
 
 def scan_(name: str, node: Node, axis: int, dtype: DType | None = None) -> Node:

@@ -138,18 +138,29 @@ def capture(nodes: Sequence[Node], outputs: Sequence[Node]) -> tuple[Signature, 
     return (tuple(items), tuple([node.place for node in outputs])), sources
 
 
-def expression_of(signature: Signature) -> Expression:
-    """The expression that a signature stands for."""
-    entries: list[Entry] = []
+def places_of(signature: Signature) -> list[tuple[Any, tuple[int, ...]]]:
+    """By place of a source: a spec (a leaf), a dtype code (a scalar), or a key, and the places of its arguments."""
+    found: list[tuple[Any, tuple[int, ...]]] = []
     args: list[int] = []
     for item in signature[0]:
         if type(item) is int:
             args.append(item)
-        elif type(item) is Spec:
+        elif type(item) is Spec or type(item) is str:
+            found.append((item, ()))
+        else:
+            found.append((item, tuple(args)))
+            args = []
+    return found
+
+
+def expression_of(signature: Signature) -> Expression:
+    """The expression that a signature stands for."""
+    entries: list[Entry] = []
+    for item, args in places_of(signature):
+        if type(item) is Spec:
             entries.append(Entry("leaf", None, item.shape, item.code, ()))
         elif type(item) is str:
             entries.append(Entry("scalar", None, (), item, ()))
         else:
-            entries.append(Entry(item.kind, item.attr, item.spec.shape, item.spec.code, tuple(args)))
-            args = []
+            entries.append(Entry(item.kind, item.attr, item.spec.shape, item.spec.code, args))
     return Expression(tuple(entries), signature[1])

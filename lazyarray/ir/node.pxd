@@ -28,6 +28,7 @@ cdef class Pinned:
     cpdef add(self, long long nbytes)
 
 cpdef Spec spec_of(shape, dtype)
+cpdef Key leaf_key(Spec spec)
 @cython.locals(spec=Spec)
 cpdef Node leaf(data)
 

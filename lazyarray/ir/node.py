@@ -59,7 +59,7 @@ class Spec:
         self.size = size
         self.nbytes: int = size * dtype.itemsize
         self.ndim = len(shape)
-        self.leaf: Key | None = None  # the key of values in memory
+        self.leaf: Key | None = None  # see `leaf_key`
 
     def __repr__(self) -> str:
         return f"{self.code}{list(self.shape)}"
@@ -194,13 +194,19 @@ class Pinned:
 PINNED: Final = Pinned()
 
 
+def leaf_key(spec: Spec) -> Key:
+    """The one key of values in memory of this shape and dtype."""
+    found = spec.leaf
+    if found is None:
+        found = spec.leaf = Key("leaf", None, spec)
+    return found
+
+
 def leaf(data: np.ndarray[Any, Any]) -> Node:
     """A node over memory that nobody else will write. `data`: C-contiguous, native byte order, of a compiled dtype."""
     spec = spec_of(data.shape, data.dtype)
-    if spec.leaf is None:
-        spec.leaf = Key("leaf", None, spec)
     PINNED.add(spec.nbytes)
-    node = Node(spec.leaf, ())
+    node = Node(leaf_key(spec), ())
     node.data = data
     return node
 

@@ -22,10 +22,29 @@ cdef extern from *:
     /* The loops last asked for; a loop is NULL where the ufunc has none for operands of one type. */
     static lazyarray_loop lazyarray_loops[256];
 
+    static int lazyarray_is_inexact(int type) {
+        return type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_CFLOAT || type == NPY_CDOUBLE;
+    }
+
     static int lazyarray_is_plain_type(int type) {
         /* Types that others have defined may have no number. */
-        return (type >= 0 && type <= NPY_ULONG) || type == NPY_FLOAT || type == NPY_DOUBLE
-            || type == NPY_CFLOAT || type == NPY_CDOUBLE;
+        return (type >= 0 && type <= NPY_ULONG) || lazyarray_is_inexact(type);
+    }
+
+    /* NumPy's own dtype of a plain type, borrowed: it stays. */
+    static PyArray_Descr *lazyarray_own(int type) {
+        PyArray_Descr *own = PyArray_DescrFromType(type);
+        Py_DECREF(own);
+        return own;
+    }
+
+    /* Whether NumPy's two tables of functions are there. */
+    static int lazyarray_is_ready(void) {
+        return (PyArray_API || _import_array() >= 0) && (PyUFunc_API || _import_umath() >= 0);
+    }
+
+    static void lazyarray_forget_errors(void) {
+        if (fetestexcept(LAZYARRAY_ERRORS)) feclearexcept(LAZYARRAY_ERRORS);
     }
 
     /* The ufunc's loop for operands of one type. */
@@ -115,21 +134,18 @@ cdef extern from *:
         double numbers[2][2];
         lazyarray_loop chosen;
         int k, axis, rank = 0, kept = 0, type = 0, raised;
-        if (!PyArray_API && _import_array() < 0) return NULL;
-        if (!PyUFunc_API && _import_umath() < 0) return NULL;
+        if (!lazyarray_is_ready()) return NULL;
         if (Py_TYPE(ufunc) != &PyUFunc_Type || ((PyUFuncObject *)ufunc)->nin != count) return NULL;
         for (k = 0; k < count; k++) {
             PyArrayObject *array = (PyArrayObject *)given[k];
-            PyArray_Descr *own;
             if (!PyArray_CheckExact(given[k])) continue;
             if (!first) {
                 first = array;
                 type = PyArray_TYPE(array);
                 if (!lazyarray_is_plain_type(type)) return NULL;
             }
-            own = PyArray_DescrFromType(type);
-            Py_DECREF(own);  /* it is NumPy's own and stays */
-            if (PyArray_DESCR(array) != own || !PyArray_ISALIGNED(array) || !PyArray_NDIM(array)) return NULL;
+            if (PyArray_DESCR(array) != lazyarray_own(type) || !PyArray_ISALIGNED(array) || !PyArray_NDIM(array))
+                return NULL;
             if (PyArray_NDIM(array) > rank) rank = PyArray_NDIM(array);
         }
         if (!first || rank > LAZYARRAY_AXES) return NULL;
@@ -201,7 +217,7 @@ cdef extern from *:
         }
         for (k = 0; k <= count; k++) { now[k] = places[k]; counts[k] = steps[k][kept - 1]; }
         for (axis = 0; axis < kept; axis++) at[axis] = 0;
-        if (fetestexcept(LAZYARRAY_ERRORS)) feclearexcept(LAZYARRAY_ERRORS);
+        lazyarray_forget_errors();
         {
             NPY_BEGIN_THREADS_DEF;
             if (total >= LAZYARRAY_UNHELD) { NPY_BEGIN_THREADS; }
@@ -236,13 +252,11 @@ cdef extern from *:
         PyArray_Descr *own;
         lazyarray_loop chosen;
         char *places[3];
-        if (!PyArray_API && _import_array() < 0) return NULL;
-        if (!PyUFunc_API && _import_umath() < 0) return NULL;
+        if (!lazyarray_is_ready()) return NULL;
         if (!PyArray_CheckExact(a) || !PyArray_CheckExact(b) || Py_TYPE(matmul) != &PyUFunc_Type) return NULL;
         type = PyArray_TYPE(a);
-        if (type != NPY_FLOAT && type != NPY_DOUBLE && type != NPY_CFLOAT && type != NPY_CDOUBLE) return NULL;
-        own = PyArray_DescrFromType(type);
-        Py_DECREF(own);  /* it is NumPy's own and stays */
+        if (!lazyarray_is_inexact(type)) return NULL;
+        own = lazyarray_own(type);
         if (PyArray_DESCR(a) != own || PyArray_DESCR(b) != own || !PyArray_ISALIGNED(a) || !PyArray_ISALIGNED(b))
             return NULL;
         if (PyArray_NDIM(a) < 1 || PyArray_NDIM(a) > 2 || PyArray_NDIM(b) < 1 || PyArray_NDIM(b) > 2) return NULL;
@@ -269,7 +283,7 @@ cdef extern from *:
             if (sizes[3] > 1) steps[8] = PyArray_STRIDE(made, rank - 1);
         }
         places[2] = made ? PyArray_BYTES(made) : (char *)value;
-        if (fetestexcept(LAZYARRAY_ERRORS)) feclearexcept(LAZYARRAY_ERRORS);
+        lazyarray_forget_errors();
         {
             NPY_BEGIN_THREADS_DEF;
             if (sizes[1] * sizes[2] * sizes[3] >= LAZYARRAY_UNHELD) { NPY_BEGIN_THREADS; }
@@ -295,15 +309,13 @@ cdef extern from *:
         PyArray_Descr *own;
         double value[2] = {0.0, 0.0};
         int type, k, raised;
-        if (!PyArray_API && _import_array() < 0) return NULL;
-        if (!PyUFunc_API && _import_umath() < 0) return NULL;
+        if (!lazyarray_is_ready()) return NULL;
         both[0] = a;
         both[1] = b;
         if (!PyArray_CheckExact(a)) return NULL;
         type = PyArray_TYPE(a);
-        if (type != NPY_FLOAT && type != NPY_DOUBLE && type != NPY_CFLOAT && type != NPY_CDOUBLE) return NULL;
-        own = PyArray_DescrFromType(type);
-        Py_DECREF(own);  /* it is NumPy's own and stays */
+        if (!lazyarray_is_inexact(type)) return NULL;
+        own = lazyarray_own(type);
         for (k = 0; k < 2; k++) {
             if (!PyArray_CheckExact(both[k]) || PyArray_NDIM(both[k]) != 1 || PyArray_DESCR(both[k]) != own) return NULL;
         }
@@ -316,7 +328,7 @@ cdef extern from *:
             if (!copies[k]) { Py_XDECREF(copies[0]); return NULL; }
             both[k] = copies[k];
         }
-        if (fetestexcept(LAZYARRAY_ERRORS)) feclearexcept(LAZYARRAY_ERRORS);
+        lazyarray_forget_errors();
         {
             NPY_BEGIN_THREADS_DEF;
             if (PyArray_DIM(a, 0) >= LAZYARRAY_UNHELD) { NPY_BEGIN_THREADS; }
@@ -338,7 +350,7 @@ cdef extern from *:
         PyObject *found;
         if (!function) {
             PyObject *numpy = PyImport_ImportModule("numpy"), *kind;
-            if (!numpy || (!PyArray_API && _import_array() < 0)) return NULL;
+            if (!numpy || !lazyarray_is_ready()) return NULL;
             kind = PyObject_GetAttrString(numpy, "ndarray");
             if (kind) method = PyObject_GetAttrString(kind, "dot");
             if (method) flip = PyObject_GetAttrString(numpy, "flip");
@@ -370,8 +382,8 @@ cdef extern from *:
 
     static PyObject *lazyarray_run_into(PyObject *ufunc, PyObject *a, PyObject *b) {
         PyObject *given[3] = {a, b, a}, *found = NULL;
-        if (PyArray_API || _import_array() >= 0)
-            found = PyArray_CheckExact(a) ? lazyarray_run(ufunc, given, 2, (PyArrayObject *)a) : NULL;
+        if (lazyarray_is_ready() && PyArray_CheckExact(a))
+            found = lazyarray_run(ufunc, given, 2, (PyArrayObject *)a);
         return found || PyErr_Occurred() ? found : PyObject_Vectorcall(ufunc, given, 3, NULL);
     }
     """

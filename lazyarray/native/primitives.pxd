@@ -242,11 +242,12 @@ cdef extern from *:
         return 0;
     }
 
-    /* `numpy.empty` of a plain shape and a dtype. */
     static PyObject *lazyarray_copy_of(PyObject *data) {
         if (!PyArray_API && _import_array() < 0) return NULL;
         return PyArray_NewCopy((PyArrayObject *)data, NPY_CORDER);
     }
+
+    /* `numpy.empty` of a plain shape and a dtype. */
     static PyObject *lazyarray_empty_of(PyObject *shape, PyObject *dtype) {
         npy_intp extents[NPY_MAXDIMS];
         Py_ssize_t axis, rank = PyTuple_GET_SIZE(shape);

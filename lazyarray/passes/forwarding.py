@@ -29,9 +29,8 @@ def forward_writes(before: Rewritten) -> Rewritten:
 
     def rule(build: Rebuild, entry: Entry, origin: int | None) -> int:
         position = next(positions)
-        if (
-            entry.args and entry.args[0] in again
-        ):  # what reads such an update is a view of what it wrote, or the next write
+        # What reads such an update is a view of what it wrote, or the next write.
+        if entry.args and entry.args[0] in again:
             old, new = build.entries[entry.args[0]].args
             if entry.kind == "view":
                 return new

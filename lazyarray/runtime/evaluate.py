@@ -409,7 +409,7 @@ def expression_for(
             targets = list(dict.fromkeys([*targets, *holders]))
             closure = pending_closure(targets)
         outside = []  # references to nodes are counted now
-    if noted is None or read < len(targets) or along < read or asked < along:
+    if noted is None or asked < len(targets):
         kept, uses = named_and_dear(closure, targets)
     else:
         visits = [node.visits for node in closure]

@@ -9,9 +9,11 @@ One of the modules that may run compiled (see `lazyarray/native`).
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Final
 
 from lazyarray.config import config
+from lazyarray.ir.expression import places_of
 
 # The build reads such imports by the line.
 # isort: split
@@ -186,32 +188,23 @@ def learn(
     steps: list[Step] = []
     leaves: list[tuple[int, Spec]] = []
     numbers: set[int] = set()
-    args: list[int] = []
-    place = 0
-    for item in signature[0]:
-        if type(item) is int:
-            args.append(item)
-            continue
+    for place, (item, args) in enumerate(places_of(signature)):
         if type(item) is Spec:
             leaves.append((place, item))
         elif type(item) is str:
             numbers.add(place)
         else:
             bits = sum(1 << at for at, arg in enumerate(args) if arg in numbers)
-            steps.append(Step(item, place, tuple(args), bits))
-            args = []
-        place += 1
+            steps.append(Step(item, place, args, bits))
     by_place = {step.place: step for step in steps}
-    for step in steps:
-        for at in step.args:
-            if at in by_place:
-                by_place[at].uses += 1
+    counted = Counter(at for step in steps for at in step.args)
     outputs = list(signature[1])
     asked = outputs[:targets]
     for at in asked:
         by_place[at].asked = True
     for step, (state, visits) in zip(steps, before, strict=True):
         node: Node = sources[step.place]
+        step.uses = counted[step.place]
         step.named = state > 0
         step.visited = visits != 0
         step.left = node.visits != 0 and visits == 0

@@ -9,10 +9,12 @@ One of the modules that may run compiled (see `lazyarray/native`).
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import nullcontext
 from typing import Any, Final
 
 from lazyarray.config import config
+from lazyarray.ir.expression import places_of
 
 # The build reads such imports by the line.
 # isort: split
@@ -192,12 +194,7 @@ def learn(signature: Any, run: Any, outputs: list[Node], asked: int, made: Any) 
     leaves: list[tuple[int, bool]] = []
     numbers: list[Any] = []
     of_number: dict[int, int] = {}
-    args: list[int] = []
-    place = 0
-    for item in signature[0]:
-        if type(item) is int:
-            args.append(of_number.get(item, item))
-            continue
+    for place, (item, args) in enumerate(places_of(signature)):
         source = run.sources[place]
         if type(item) is Spec:
             remote = source.remote
@@ -208,16 +205,12 @@ def learn(signature: Any, run: Any, outputs: list[Node], asked: int, made: Any) 
             numbers.append(source)
             of_number[place] = -len(numbers)
         else:
-            steps.append(Step(item, place, tuple(args), source, 0))
-            args = []
-        place += 1
+            steps.append(Step(item, place, tuple([of_number.get(at, at) for at in args]), source, 0))
     by_place = {step.place: step for step in steps}
-    for step in steps:
-        for at in step.args:
-            if at in by_place:
-                by_place[at].uses += 1
+    counted = Counter(at for step in steps for at in step.args)
     states = memo["states"]
     for step in steps:
+        step.uses = counted[step.place]
         node = run.sources[step.place]
         if step.place in states:
             step.errors, step.wanted = states[step.place]
