@@ -122,6 +122,8 @@ def scatter(
 
         def write(one: AnyValue = one, at: Value = at) -> list[Register]:
             place = frame.offset(base, at)
+            if op == "add" and point.lanes > 1 and one.code[0] in "iu":
+                place = frame.settled(place)
             store_scalar(frame, added(frame, load_scalar(frame, one.code, place), one) if op == "add" else one, place)
             return []
 
