@@ -155,6 +155,18 @@ def can_split(kernel: Kernel) -> bool:
     return True
 
 
+def carries(kernel: Kernel) -> bool:
+    """Whether a split kernel's tasks carry what they reduce from row to row, and leave one partial result each.
+
+    That takes reductions whose order does not show, over rows that all belong to one result.
+    """
+    if "p" in kernel.roles or kernel.roles.count("r") < 2:
+        return False
+    codes = value_codes(kernel)
+    found = [r for stage in kernel.stages for r in stage.reductions]
+    return all(ops.kind_of(r, ops.operand_code(r, codes[r.value])) == "free" for r in found)
+
+
 def phase_names(kernel: Kernel) -> tuple[str, ...]:
     """The functions of a split kernel in order: parts run in parallel, joins on one thread."""
     names = []

@@ -7,7 +7,7 @@ from math import prod
 from lazyarray.records import NamedTuple
 from lazyarray.schedule.kernel import Kernel
 from lazyarray_llvm.builder import itemsize
-from lazyarray_llvm.lower.facts import PARTIAL_BYTES, VALUE_BYTES, crossing, is_buffered, phase_names
+from lazyarray_llvm.lower.facts import PARTIAL_BYTES, VALUE_BYTES, carries, crossing, is_buffered, phase_names
 from lazyarray_llvm.lower.layout import layout
 from lazyarray_llvm.reduce_kinds import BUFFER_ELEMENTS
 
@@ -167,17 +167,19 @@ def cut_split(kernel: Kernel, extents: tuple[int, ...], work: int) -> Geometry:
     total = rows * reduced
     serial = total * (point_bytes(kernel) + 2 * work // 8) < _SERIAL_BYTES
     run = max(1, units) if serial else max(1, min(units, _BLOCK_ELEMENTS // max(1, length // segments)))
+    tasks = -(-units // run) * segments
     plane, strip, scratch = layout(kernel).sizes(total, 0)
     phases = []
     for number, name in enumerate(phase_names(kernel)):
         if name.startswith("part"):
-            phases.append(Phase(number, -(-units // run) * segments, not serial))
+            phases.append(Phase(number, tasks, not serial))
         else:
             phases.append(Phase(number, rows, False))
     most = max(len(s.reductions) for s in kernel.stages)
+    slots = tasks if carries(kernel) else units * segments
     return Geometry(
         units, run, segments, 1, tuple(phases), scratch=scratch, plane=plane, strip=strip, depth=depth,
-        partials=units * segments * most * PARTIAL_BYTES, values=rows * len(crossing(kernel)) * VALUE_BYTES,
+        partials=slots * most * PARTIAL_BYTES, values=rows * len(crossing(kernel)) * VALUE_BYTES,
         split=True, shared=True,
     )  # fmt: skip
 

@@ -36,11 +36,12 @@ def for_each_row(
     segments: bool = False,
     single: bool = False,
     begin: Callable[[Value], None] | None = None,
+    end: Callable[[Value], None] | None = None,
 ) -> None:
     """The task and row loops over the axes `outer`; `used`: accesses whose rows move.
 
     `last` is cut into blocks, if given; with `segments` a cell has the number of its segment as start.  A
-    task is `run` rows, or one row with `single`.  `begin` runs first in every task.
+    task is `run` rows, or one row with `single`.  `begin` runs first in every task, `end` last.
     """
     frame = body.frame
     b = frame.b
@@ -61,6 +62,8 @@ def for_each_row(
         if not outer:
             body.rows = [frame.address(f"pointer{n}") for n in range(len(frame.kernel.accesses))]
             emit(Cell(zero, start, stop))
+            if end is not None:
+                end(t)
             return []
         if single:
             first, left = group, frame.number(1)
@@ -68,6 +71,8 @@ def for_each_row(
             first = b.mul(group, frame.argument("run"))
             left = frame.minimum(frame.argument("run"), b.sub(frame.argument("rows"), first))
         _rows(body, outer, first, left, Cell(zero, start, stop), emit, used)
+        if end is not None:
+            end(t)
         return []
 
     frame.loop(Value("%begin", "i8", 1), Value("%end", "i8", 1), 1, [], task, "task")

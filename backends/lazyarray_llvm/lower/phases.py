@@ -16,6 +16,7 @@ from lazyarray_llvm.lower.ahead import along_row
 from lazyarray_llvm.lower.facts import (
     PARTIAL_BYTES,
     VALUE_BYTES,
+    carries,
     crossing,
     group_reductions,
     is_buffered,
@@ -26,6 +27,7 @@ from lazyarray_llvm.lower.frame import Frame, Pointer, Register
 from lazyarray_llvm.lower.memory import load_scalar, store_scalar
 from lazyarray_llvm.lower.nest import Cell, for_each_row
 from lazyarray_llvm.lower.reduce import Rows
+from lazyarray_llvm.lower.rowpass import Pass
 from lazyarray_llvm.lower.tree import Cells
 from lazyarray_llvm.lower.values import used_values
 
@@ -40,6 +42,7 @@ class Phases(Rows):
         self.fetching = None
         self.body.ahead = lambda number: along_row(frame, number)  # every stage reads its segments from memory
         self.crossing = crossing(self.kernel)
+        self.carries = carries(self.kernel)
         self.row: Value | None = None  # flattened index of the parallel axes
 
     # -- values per row -------------------------------------------------------------------------------------
@@ -67,10 +70,28 @@ class Phases(Rows):
         """The function that runs segments of a full stage."""
         self.begin()
         self._current = stage
+        walk = group_reductions(stage, self.codes)[0]
+        pass_ = self.make_pass(stage, walk, effects=True)
+        cells = Cells(self.frame, pass_.shape()) if self.carries or pass_.trees else None
+
+        def begin(task: Value) -> None:
+            if cells is not None and self.carries:
+                cells.store(pass_.initial())
+
+        def end(task: Value) -> None:
+            if cells is not None and self.carries:
+                self._put_partials(walk, task, pass_.results(cells.load()))
+
+        def row(cell: Cell) -> None:
+            found = self._part(stage, pass_, cells, cell)
+            if not self.carries:
+                slot = self.frame.b.add(self.frame.b.mul(cell.row, self.frame.argument("blocks")), cell.start)
+                self._put_partials(walk, slot, found)
+
         with self.frame.scope():
             self.body.settle()
             outer = [*self.parallel, *self.outer]
-            for_each_row(self.body, outer, None, lambda c: self._part(stage, c), self.used, segments=True)
+            for_each_row(self.body, outer, None, row, self.used, segments=True, begin=begin, end=end)
         return self.frame.function(name)
 
     def _inner_rows(self) -> Value:
@@ -83,7 +104,8 @@ class Phases(Rows):
                 count = size if count.ref == "1" else frame.b.mul(count, size)
         return count
 
-    def _part(self, stage: Stage, cell: Cell) -> None:
+    def _part(self, stage: Stage, pass_: Pass, cells: Cells | None, cell: Cell) -> dict[int, list[Value]]:
+        """A segment of a row: what its reductions have found, if it is not left in `cells` for the next row."""
         frame, b = self.frame, self.frame.b
         length = frame.argument(f"extent{self.last}")
         self.row, within = cell.row, None
@@ -96,24 +118,20 @@ class Phases(Rows):
         instructions = [*stage.body, *stage.after]
         self.body.compute(instructions, 1)
         self.body.compute(instructions, 2)
-        walk = group_reductions(stage, self.codes)[0]
-        pass_ = self.make_pass(stage, walk, effects=True)
         pass_.flat = within
         start, count = self._segment(stage, cell.start)
         with frame.scope():
             self.body.settle()
-            if pass_.trees:
-                cells = Cells(frame, pass_.shape())
-                cells.store(pass_.initial())
-                sums = pass_.walk_tree(start, count, cells)
-                carried = cells.load()
-            else:
-                sums, carried = [], pass_.walk(start, b.add(start, count), pass_.initial())
-        found = pass_.results(carried)
+            if cells is None:
+                return pass_.results(pass_.walk(start, b.add(start, count), pass_.initial()))
+            if self.carries:
+                cells.store(pass_.walk(start, b.add(start, count), cells.load()))
+                return {}
+            cells.store(pass_.initial())
+            sums = pass_.walk_tree(start, count, cells)
+            found = pass_.results(cells.load())
         found.update((r.target, ops.parts(s)) for r, s in zip(pass_.trees, sums, strict=True))
-        slot = b.add(b.mul(cell.row, frame.argument("blocks")), cell.start)
-        for number, r in enumerate(walk):
-            self._put_partial(r, self._partial(slot, number, len(walk)), found[r.target])
+        return found
 
     def _segment(self, stage: Stage, number: Value) -> tuple[Value, Value]:
         """Where a segment begins and how many elements it has."""
@@ -150,6 +168,10 @@ class Phases(Rows):
         frame, b = self.frame, self.frame.b
         index = b.add(b.mul(slot, frame.number(count)), frame.number(number)) if count > 1 else slot
         return frame.offset(frame.address("partials"), index, PARTIAL_BYTES, "partial.at")
+
+    def _put_partials(self, walk: Sequence[Reduction], slot: Value, found: dict[int, list[Value]]) -> None:
+        for number, r in enumerate(walk):
+            self._put_partial(r, self._partial(slot, number, len(walk)), found[r.target])
 
     def _put_partial(self, reduction: Reduction, at: Pointer, registers: list[Value]) -> None:
         if reduction.op in ("argmin", "argmax"):
@@ -203,6 +225,9 @@ class Phases(Rows):
         code = self._partial_code(reduction)
         is_tree = tree_class(reduction, self.codes) is not None
         inner, segments = self._inner_rows(), frame.argument("blocks")
+        if self.carries:
+            rows, run = frame.argument("rows"), frame.argument("run")
+            inner = b.binary("udiv", b.add(rows, b.sub(run, frame.number(1))), run, "groups")
         if is_tree:
             first = ops.parts(self._begin_total(reduction))
         else:

@@ -14,7 +14,7 @@ from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import AnyValue, Value, is_complex
 from lazyarray_llvm.lower.ahead import ahead, prefetch
 from lazyarray_llvm.lower.body import Body
-from lazyarray_llvm.lower.facts import Levels, cost, group_reductions, widest
+from lazyarray_llvm.lower.facts import Levels, carries, cost, group_reductions, widest
 from lazyarray_llvm.lower.frame import Frame, Register
 from lazyarray_llvm.lower.memory import fixed_step, store_or_stream, store_scalar, store_when
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops
@@ -47,7 +47,8 @@ def row_span(frame: Frame, stage: Stage, levels: Levels, walk: Sequence[Reductio
     # More vectors at once shorten chains of dependent steps; those of the order of a sum stay as they are.
     chains = not units or "free" in kinds or "arg" in kinds
     if chains and stage.scan is None and "ordered" not in kinds and work < _SHORT_BODY and None not in steps:
-        lanes = min(64, 2 * lanes) if stage.stores else min(64, 4 * lanes)
+        # Rows that carry on where the last one ended may be short, and are joined by no fold.
+        lanes = min(64, 2 * lanes) if stage.stores or carries(kernel) else min(64, 4 * lanes)
     single = width == 64 and work >= _SINGLE_BODY and all(step in (0, 1) for step in steps)
     strict = any(step is not None and step > 1 for step in steps)
     return Span(lanes, lanes, single=single, strict=strict)
