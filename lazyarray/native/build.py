@@ -73,6 +73,7 @@ MODULES: Final = (
     "lazyarray.runtime.floating",
     "lazyarray.runtime.ledger",
     "lazyarray.ir.index_map",
+    "lazyarray.runtime.blocks",
     "lazyarray.runtime.pool",
     "lazyarray.runtime.recovery",
     "lazyarray.frontend.array",

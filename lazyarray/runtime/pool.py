@@ -1,15 +1,13 @@
 """The host memory pool: uninitialised arrays over page-mapped memory that is used again when they die.
 
 Fresh pages are the largest cost of a big result: the system zeroes each one at its first touch. A block
-therefore goes back to a free list when the last array over it dies, and the next array of its size class is
-made of it.
+therefore goes back to a shelf when the last array over it dies, and later arrays are made of it (see `blocks`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
-import mmap
 import operator
 import os
 import threading
@@ -21,6 +19,7 @@ import numpy as np
 
 from lazyarray.native.primitives import empty_of  # cimport
 from lazyarray.records import NamedTuple
+from lazyarray.runtime.blocks import LEAST, Block, Shelves, map_block, size_class
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -28,16 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["MemoryPool", "PoolStats", "allocate", "default_pool", "reserve", "stats", "trim"]
 
 # Below it, malloc gives memory that was touched before, too: ten times as fast (0.14 us against 1.7).
-_POOLED_FROM = 512 << 10
-_HUGE_PAGE = 2 << 20
+_POOLED_FROM = LEAST
 _MAX_IDLE = 1 << 30
 # Bytes that the pool may hold beyond the most that were in use at once. A program whose arrays change their sizes
 # would else gather idle blocks of all of them.
 _SLACK = 32 << 20
 _BYTE = np.dtype(np.uint8)
-# Blocks start at different places modulo 4 KiB and the cache's sets. With all at one place a loop over 13
-# arrays of 8 MiB took 2.6 times as long (5 arrays: 1.3 times); which distance apart made no difference.
-_STAGGER, _PLACES = 17 * 64, 31
 
 
 class PoolStats(NamedTuple):
@@ -50,40 +45,13 @@ class PoolStats(NamedTuple):
     reuses: int
 
 
-class _Block:
-    """One mapped range of memory, aligned for vectors and, from 2 MiB, for huge pages."""
-
-    __slots__ = ("memory", "offset", "owner", "size")
-
-    def __init__(self, owner: MemoryPool, size: int, number: int) -> None:
-        self.owner = owner
-        self.size = size
-        self.offset = number % _PLACES * _STAGGER
-        # Address space, not memory: pages that no array reaches are never touched.
-        room = size + _PLACES * _STAGGER + (_HUGE_PAGE if size >= _HUGE_PAGE else 0)
-        if hasattr(mmap, "MAP_ANONYMOUS"):
-            # Not mmap's default of MAP_SHARED: a forked child must not write into its parent's arrays.
-            self.memory = mmap.mmap(-1, room, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        else:
-            self.memory = mmap.mmap(-1, room)
-        if size >= _HUGE_PAGE:
-            address: int = np.frombuffer(self.memory, _BYTE).__array_interface__["data"][0]
-            first = -address % _HUGE_PAGE
-            self.offset += first
-            if hasattr(mmap, "MADV_HUGEPAGE"):
-                # Not the last, partial page: touching its beginning would take all of it.
-                whole = (self.offset + size - first) & -_HUGE_PAGE
-                with contextlib.suppress(OSError):  # kernels built without huge pages
-                    self.memory.madvise(mmap.MADV_HUGEPAGE, first, whole)
-
-
 class _Lease(np.ndarray[Any, Any]):
     """The base of a pooled array and all its views; gives the block back when the last of them dies.
 
     NumPy shortens a view's chain of bases only through plain arrays, so it stops at this subclass.
     """
 
-    block: _Block | None = None  # an instance has it; views taken of a lease itself do not
+    block: Block | None = None  # an instance has it; views taken of a lease itself do not
 
     def __del__(self) -> None:
         block = self.block
@@ -93,12 +61,6 @@ class _Lease(np.ndarray[Any, Any]):
 
 # What pooled arrays have for a base, where NumPy's own their memory.
 LEASE: Final[type] = _Lease
-
-
-def _size_class(nbytes: int) -> int:
-    # Eight classes to a power of two: at most an eighth of the request is waste.
-    step = 1 << max((nbytes - 1).bit_length() - 4, 12)
-    return (nbytes + step - 1) & -step
 
 
 def _usable_memory() -> int:
@@ -112,16 +74,15 @@ def _usable_memory() -> int:
 
 
 class MemoryPool:
-    """Blocks by size class, with at most `max_idle` bytes of them idle (1 GiB or an eighth of the memory)."""
+    """Blocks that are used again, with at most `max_idle` bytes of them idle (1 GiB or an eighth of the memory)."""
 
     def __init__(self, max_idle: int | None = None) -> None:
         self._max_idle = max_idle if max_idle is not None else min(_MAX_IDLE, _usable_memory() // 8)
         self._lock = threading.Lock()
         # Filled by finalisers, which may run at any instruction, the pool's own included: they only append.
-        self._returned: deque[_Block] = deque()
-        self._free: dict[int, deque[_Block]] = {}
-        self._by_age: dict[int, _Block] = {}  # by id, in the order of return
-        self._idle = self._in_use = self._peak = 0
+        self._returned: deque[Block] = deque()
+        self._shelves = Shelves()
+        self._in_use = self._peak = 0
         self._allocations = self._reuses = 0
 
     @property
@@ -164,10 +125,10 @@ class MemoryPool:
         lease.block = block
         return np.ndarray(extents, kind, lease, 0, strides, order)
 
-    def _take(self, nbytes: int) -> _Block | None:
+    def _take(self, nbytes: int) -> Block | None:
         """A block for a request; None when the system has none (np.empty then words the error)."""
-        size = _size_class(nbytes)
-        dropped: list[_Block] = []
+        size = size_class(nbytes)
+        dropped: list[Block] = []
         returned = self._returned
         with self._lock:
             self._allocations += 1
@@ -178,7 +139,7 @@ class MemoryPool:
                     return block
                 returned.append(block)
                 dropped = self._collect(self._max_idle)
-            found = self._idle_block(size)
+            found = self._shelves.take(size, self._allocations)
             self._in_use += size if found is None else found.size
             most = max(self._peak, self._in_use)
             if found is not None:
@@ -189,7 +150,7 @@ class MemoryPool:
         dropped.clear()
         for attempt in range(2):
             try:
-                block = _Block(self, size, self._allocations)
+                block = map_block(self, size, self._allocations)
                 with self._lock:
                     self._peak = max(self._peak, most)
                 return block
@@ -201,24 +162,10 @@ class MemoryPool:
             self._allocations -= 1
         return None
 
-    def _idle_block(self, size: int) -> _Block | None:
-        """Under the lock: the idle block that wastes least, at most half of it."""
-        free = self._free
-        chosen = size if size in free else min([other for other in free if size < other <= 2 * size], default=0)
-        if not chosen:
-            return None
-        shelf = free[chosen]
-        block = shelf.pop()
-        if not shelf:
-            del free[chosen]
-        del self._by_age[id(block)]
-        self._idle -= chosen
-        return block
-
-    def _give_back(self, block: _Block) -> None:
+    def _give_back(self, block: Block) -> None:
         self._returned.append(block)
         # Up to eight blocks wait for the next allocation to shelve them, if so many could not pass the bound.
-        if self._idle + 8 * block.size <= self._max_idle and len(self._returned) <= 8:
+        if self._shelves.idle + 8 * block.size <= self._max_idle and len(self._returned) <= 8:
             return
         # Never wait here: the thread that runs this finaliser may be the one that holds the lock.
         if self._lock.acquire(blocking=False):
@@ -228,30 +175,14 @@ class MemoryPool:
                 self._lock.release()
             dropped.clear()
 
-    def _collect(self, keep: int) -> list[_Block]:
+    def _collect(self, keep: int) -> list[Block]:
         """Under the lock: shelve what was returned; the oldest blocks beyond `keep` bytes, to be dropped."""
-        returned = self._returned
+        returned, shelves = self._returned, self._shelves
         while returned:
             block = returned.popleft()
-            size = block.size
-            self._in_use -= size
-            self._idle += size
-            shelf = self._free.get(size)
-            if shelf is None:
-                shelf = self._free[size] = deque()
-            shelf.append(block)
-            self._by_age[id(block)] = block
-        dropped: list[_Block] = []
-        while self._idle > keep:
-            oldest = next(iter(self._by_age))
-            block = self._by_age.pop(oldest)
-            shelf = self._free[block.size]
-            shelf.popleft()  # blocks are taken at the right, so the left one is the oldest of its class
-            if not shelf:
-                del self._free[block.size]
-            self._idle -= block.size
-            dropped.append(block)
-        return dropped
+            self._in_use -= block.size
+            shelves.put(block)
+        return shelves.drop(keep)
 
     def trim(self, keep: int = 0) -> None:
         """Give idle memory beyond `keep` bytes back to the system, the longest unused first."""
@@ -263,7 +194,7 @@ class MemoryPool:
         """What the pool holds and did so far."""
         with self._lock:
             dropped = self._collect(self._max_idle)
-            record = PoolStats(self._in_use, self._idle, self._peak, self._allocations, self._reuses)
+            record = PoolStats(self._in_use, self._shelves.idle, self._peak, self._allocations, self._reuses)
         dropped.clear()
         return record
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from lazyarray.runtime import pool as pool_module
+from lazyarray.runtime.blocks import size_class
 from lazyarray.runtime.pool import MemoryPool
 
 BIG = 1 << 20
@@ -20,6 +21,12 @@ BIG = 1 << 20
 def address(array: np.ndarray[Any, Any]) -> int:
     found: int = array.__array_interface__["data"][0]
     return found
+
+
+def resident() -> int:
+    """Bytes that the process has in memory, on Linux."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @pytest.fixture
@@ -122,21 +129,73 @@ def test_a_cycle_is_freed_by_the_collector(pool: MemoryPool) -> None:
 
 def test_waste_is_bounded() -> None:
     for nbytes in [65536, 65537, 100_000, (1 << 20) + 1, (9 << 20) - 3, (1 << 27) + 1, 10**9 + 7]:
-        size = pool_module._size_class(nbytes)
+        size = size_class(nbytes)
         assert nbytes <= size <= nbytes * 1.125
-        assert pool_module._size_class(size) == size
+        assert size_class(size) == size
 
 
-def test_a_smaller_array_takes_idle_memory_of_up_to_twice_its_size(pool: MemoryPool) -> None:
-    large, larger = pool.allocate((8 << 20,), "u1"), pool.allocate((9 << 20,), "u1")
-    where = address(large)
+def test_a_smaller_array_takes_a_part_of_the_idle_memory_that_is_least_too_large(pool: MemoryPool) -> None:
+    large, larger = pool.allocate((8 << 20,), "u1"), pool.allocate((19 << 20,), "u1")
+    where, end = address(larger), address(larger) + larger.nbytes
     del large, larger
-    too_small = pool.allocate((3 << 20,), "u1")  # half of either is more
-    fits = pool.allocate((5 << 20,), "u1")  # the one that wastes less
-    assert address(fits) == where
-    assert pool.stats().reuses == 1
-    del fits, too_small
-    assert address(pool.allocate((8 << 20,), "u1")) == where  # as large as before
+    parts = [pool.allocate((9 << 20,), "u1") for _ in range(2)]
+    assert all(where - (1 << 16) <= address(part) < end for part in parts)
+    assert abs(address(parts[0]) - address(parts[1])) >= 9 << 20
+    assert pool.stats().reuses == 2
+    del parts[0]
+    gc.collect()
+    other = pool.allocate((9 << 20,), "u1")
+    assert pool.stats().reuses == 3
+    del parts, other
+    assert address(pool.allocate((19 << 20,), "u1")) == where, "its parts are one again"
+    assert pool.stats().reuses == 4
+
+
+def test_a_small_array_leaves_a_large_block_whole(pool: MemoryPool) -> None:
+    large = pool.allocate((32 << 20,), "u1")
+    where = address(large)
+    del large
+    small = pool.allocate((1 << 20,), "u1")
+    assert pool.stats().reuses == 0
+    assert address(pool.allocate((32 << 20,), "u1")) == where
+    del small
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2), (2, 0, 3, 1)])
+def test_parts_become_one_in_whatever_order_they_die(pool: MemoryPool, order: tuple[int, ...]) -> None:
+    whole = pool.allocate((17 << 20,), "u1")
+    where = address(whole)
+    del whole
+    parts: list[Any] = [pool.allocate((4 << 20,), "u1") for _ in range(4)]
+    for mark, part in enumerate(parts):
+        part[:] = mark
+    del part
+    for place in order:
+        assert (parts[place] == place).all(), "nobody else wrote there"
+        parts[place] = None
+        assert pool.stats().bytes_in_use == 4 * sum([part is not None for part in parts]) << 20
+    again = pool.allocate((17 << 20,), "u1")
+    assert address(again) == where
+    assert pool.stats().bytes_idle == 0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_an_idle_part_of_a_region_in_use_is_given_back_to_the_system(pool: MemoryPool) -> None:
+    whole = pool.allocate((40 << 20,), "u1")
+    whole[:] = 1
+    del whole
+    part = pool.allocate((4 << 20,), "u1")
+    part[:] = 7
+    used = resident()
+    pool.trim()
+    assert pool.stats().bytes_idle == 0
+    assert resident() < used - (30 << 20)
+    assert (part == 7).all()
+    rest = pool.allocate((30 << 20,), "u1")  # the addresses serve again, with other pages
+    rest[:] = 9
+    assert (part == 7).all()
+    del part, rest
+    assert pool.stats().bytes_in_use == 0
 
 
 def test_arrays_of_changing_sizes_hold_little_more_than_were_in_use_at_once() -> None:
@@ -255,10 +314,6 @@ def test_a_forked_child_has_its_own_memory(pool: MemoryPool) -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_trim_gives_memory_back_to_the_system(pool: MemoryPool) -> None:
-    def resident() -> int:
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
     array = pool.allocate((48 << 20,), "u1")
     array[:] = 1
     used = resident()
