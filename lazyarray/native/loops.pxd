@@ -75,6 +75,12 @@ cdef extern from *:
         return found;
     }
 
+    #define LAZYARRAY_INTEGER(type, kind, least, most) \\
+        case type: \\
+            if (value < (long)(least) || value > (long)(most)) return -1; \\
+            *(kind *)given = (kind)value; \\
+            return 0;
+
     /* -1 for what is no number that the type holds as NumPy would have it do. */
     static int lazyarray_number_as(PyObject *item, int type, double *given) {
         if (PyFloat_CheckExact(item) || (type == NPY_DOUBLE && Py_TYPE(item) == &PyDoubleArrType_Type)) {
@@ -90,10 +96,20 @@ cdef extern from *:
             int over;
             long value = PyLong_AsLongAndOverflow(item, &over);
             if (over) return -1;
-            if (type == NPY_LONG) *(long *)given = value;
-            else if (type == NPY_DOUBLE && value <= 1L << 30 && value >= -(1L << 30)) given[0] = (double)value;
-            else return -1;
-            return 0;
+            switch (type) {
+                LAZYARRAY_INTEGER(NPY_BYTE, npy_byte, NPY_MIN_BYTE, NPY_MAX_BYTE)
+                LAZYARRAY_INTEGER(NPY_UBYTE, npy_ubyte, 0, NPY_MAX_UBYTE)
+                LAZYARRAY_INTEGER(NPY_SHORT, npy_short, NPY_MIN_SHORT, NPY_MAX_SHORT)
+                LAZYARRAY_INTEGER(NPY_USHORT, npy_ushort, 0, NPY_MAX_USHORT)
+                LAZYARRAY_INTEGER(NPY_INT, npy_int, NPY_MIN_INT, NPY_MAX_INT)
+                LAZYARRAY_INTEGER(NPY_UINT, npy_uint, 0, NPY_MAX_UINT)
+                LAZYARRAY_INTEGER(NPY_LONG, npy_long, NPY_MIN_LONG, NPY_MAX_LONG)
+                LAZYARRAY_INTEGER(NPY_ULONG, npy_ulong, 0, NPY_MAX_LONG)
+                /* Exact as floats. */
+                LAZYARRAY_INTEGER(NPY_FLOAT, npy_float, -(1L << 24), 1L << 24)
+                LAZYARRAY_INTEGER(NPY_DOUBLE, npy_double, -(1L << 30), 1L << 30)
+            }
+            return -1;
         }
         return -1;
     }

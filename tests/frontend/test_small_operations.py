@@ -90,6 +90,7 @@ def test_operators_on_two_arrays(name: str, code: str) -> None:
 def test_operators_with_numbers(name: str, code: str) -> None:
     function = getattr(operator, name)
     numbers = (2, 0, -1, 3.0, 0.5, -0.0, 1e300, 1e39, 1e-40, float("nan"), 2**40, 2**70, True, 1j,
+               127, 128, -128, 255, 256, 32768, 65535, 2**31, -(2**31), 2**32 - 1, 2**24 + 1, 2**63, 2**64 - 1,
                numpy.float64(1.5), numpy.float32(1.5), numpy.int64(3), numpy.int8(2), numpy.bool_(True))  # fmt: skip
     for layout in ("a vector", "inside of a matrix", "backwards", "transposed"):
         for number in numbers:
