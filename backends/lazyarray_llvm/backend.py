@@ -246,6 +246,10 @@ class Backend:
         """Idle workers leave their cores to a library's threads."""
         threads.get_pool().rest()
 
+    def share(self, function: int, argument: int, tasks: int) -> None:
+        """Has the workers call `void function(argument, begin, end, worker)` on ranges that cover all tasks."""
+        threads.get_pool().run(function, argument, tasks)
+
     def warm(self) -> None:
         """Loads LLVM and makes the workers, ahead of the first kernel."""
         engine.host()

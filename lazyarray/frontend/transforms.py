@@ -1,7 +1,10 @@
 """Owns Fourier transforms of large arrays: NumPy's own loops, the lines of an array shared out to threads.
 
 NumPy's functions work out shapes, norms and dtypes and call one loop for each axis. They run here as they are, but for
-the names of these loops, so results have NumPy's bits.
+the names of these loops, so results have NumPy's bits. In the compiled form the backend's workers run the loops, else
+threads of Python.
+
+One of the modules that may run compiled (see `lazyarray/native`).
 """
 
 from __future__ import annotations
@@ -15,9 +18,18 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
+
+# The build reads such imports by the line.
+# isort: split
+from lazyarray.native.lines import address_of_lines, count_of, lines_of, raised_by, runner_of_lines  # cimport
+from lazyarray.runtime.backend import current
+
+# isort: split
 from lazyarray.runtime.pool import allocate
 
-LEAST: Final = 1 << 18  # elements from which sharing out saves more than threads of Python cost: 1 ms in NumPy
+# Elements from which sharing out saves more than it costs: 0.1 ms in NumPy, and 1 ms by threads of Python.
+SHARED_FROM: Final = 1 << 15
+LEAST: Final = 1 << 18
 LOOPS: Final = ("fft", "ifft", "rfft_n_even", "rfft_n_odd", "irfft")
 
 _functions: dict[str, Any] = {}
@@ -46,37 +58,64 @@ def shared_out(loop: Any) -> Callable[..., Any]:
 
     def run(a: Any, factor: Any, axes: Any, out: Any) -> Any:
         count = threads()
-        rest = [axis for axis in range(a.ndim) if axis != axes[0][0]]
-        widest = max(rest, key=a.shape.__getitem__, default=None)
-        if count < 2 or a.size < LEAST or widest is None or a.shape[widest] < 2 * count:
+        if count < 2 or a.size < SHARED_FROM or type(out) is not np.ndarray or np.may_share_memory(a, out):
             return loop(a, factor, axes=axes, out=out)
-        if type(out) is not np.ndarray or out.shape[widest] != a.shape[widest] or np.may_share_memory(a, out):
+        raised = run_by_backend(loop, a, factor, axes[0][0], out)
+        if raised is None:
+            raised = run_by_python(loop, a, factor, axes, out, count)
+        if raised is None or (raised and any([told != "ignore" for told in np.geterr().values()])):
+            # What is to be told is told on the thread that asked, under its error state.
             return loop(a, factor, axes=axes, out=out)
-        before = (slice(None),) * widest
-        watched: Any = {kind: told if told == "ignore" else "raise" for kind, told in np.geterr().items()}
-
-        def transform(part: int) -> bool:
-            first, last = (a.shape[widest] * k // count for k in (part, part + 1))
-            lines = (*before, slice(first, last))
-            with np.errstate(**watched):
-                try:
-                    loop(a[lines], factor, axes=axes, out=out[lines])
-                except FloatingPointError:
-                    return False
-            return True
-
-        pool = workers()
-        others = [pool.submit(transform, part) for part in range(1, count)]
-        try:
-            quiet = transform(0)
-        finally:
-            wait(others)
-        if quiet and all([other.result() for other in others]):
-            return out
-        # What is to be told is told on the thread that asked, under its error state.
-        return loop(a, factor, axes=axes, out=out)
+        return out
 
     return run
+
+
+def run_by_backend(loop: Any, a: Any, factor: Any, axis: int, out: Any) -> int | None:
+    """Whether the backend's workers met floating-point errors when they ran the loop; None where they cannot."""
+    share: Any = getattr(current(), "share", None)
+    kind = type(factor)
+    if share is None or (
+        kind not in (int, float) and (not isinstance(factor, np.floating | np.ndarray) or factor.ndim)
+    ):
+        return None
+    # With a number of Python's for a factor NumPy computes complex64 in complex128.
+    taken = loop.resolve_dtypes((a.dtype, kind if kind in (int, float) else factor.dtype, None))
+    if taken[0] != a.dtype or taken[2] != out.dtype:
+        return None
+    lines = lines_of(loop, a, float(factor), out, axis)
+    if lines is None or count_of(lines) < 2:
+        return None
+    share(runner_of_lines(), address_of_lines(lines), count_of(lines))
+    return raised_by(lines)
+
+
+def run_by_python(loop: Any, a: Any, factor: Any, axes: Any, out: Any, count: int) -> int | None:
+    """Whether `count` threads of Python met floating-point errors; None where there is too little for them to do."""
+    rest = [axis for axis in range(a.ndim) if axis != axes[0][0]]
+    widest = max(rest, key=a.shape.__getitem__, default=None)
+    if a.size < LEAST or widest is None or a.shape[widest] < 2 * count or out.shape[widest] != a.shape[widest]:
+        return None
+    before = (slice(None),) * widest
+    watched: Any = {kind: told if told == "ignore" else "raise" for kind, told in np.geterr().items()}
+
+    def transform(part: int) -> bool:
+        first, last = (a.shape[widest] * k // count for k in (part, part + 1))
+        lines = (*before, slice(first, last))
+        with np.errstate(**watched):
+            try:
+                loop(a[lines], factor, axes=axes, out=out[lines])
+            except FloatingPointError:
+                return True
+        return False
+
+    pool = workers()
+    others = [pool.submit(transform, part) for part in range(1, count)]
+    try:
+        raised = transform(0)
+    finally:
+        wait(others)
+    return int(raised or any([other.result() for other in others]))
 
 
 def empty_like(a: Any, dtype: Any = None, shape: Any = None, **options: Any) -> Any:

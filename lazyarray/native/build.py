@@ -80,6 +80,7 @@ MODULES: Final = (
     "lazyarray.frontend.views",
     "lazyarray.frontend.regions",
     "lazyarray.frontend.layout",
+    "lazyarray.frontend.transforms",
 )
 INPUTS: Final = "inputs.txt"  # beside the index, a line for each module: its name, what its library was made of
 FLAGS: Final = [] if os.name == "nt" else ["-O2", "-g0", "-fvisibility=hidden", "-Wno-unused-function"]

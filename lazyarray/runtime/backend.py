@@ -61,7 +61,8 @@ class Launcher(Protocol):
 class Backend(Protocol):
     """What turns kernel records into programs, and holds memory.
 
-    One that has `foresee(kernels)` is told, before a plan's first run, of its kernels and their extents.
+    One that has `foresee(kernels)` is told, before a plan's first run, of its kernels and their extents. One that has
+    `share(function, argument, tasks)` calls machine code on ranges of tasks, on its workers.
     """
 
     name: str

@@ -10,6 +10,7 @@ import pytest
 
 import lazyarray as la
 from lazyarray.frontend import transforms
+from lazyarray.runtime.backend import current
 
 SHAPE = (280, 300)
 
@@ -17,6 +18,16 @@ SHAPE = (280, 300)
 @pytest.fixture(autouse=True)
 def shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transforms, "LEAST", 1 << 16)
+
+
+@pytest.fixture(params=["by the backend's workers", "by threads of Python"], autouse=True)
+def runner(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "by threads of Python":
+        monkeypatch.setattr(transforms, "run_by_backend", lambda *_: None)
+    elif hasattr(transforms, "lines_of"):  # in the compiled form it is C
+        pytest.skip("the modules run as Python")
+    found: str = request.param
+    return found
 
 
 def arrays(code: str = "D") -> tuple[Any, Any]:
@@ -79,7 +90,34 @@ def test_what_overflows_warns_once_and_raises_where_asked() -> None:
         assert np.isinf(np.asarray(la.fft.fft(lazy))).any()
 
 
-def test_the_lines_are_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("shape", [(40, 50, 60), (3, 5, 7, 800), (2, 60_000), (60_000, 1, 2), (1, 90_000)], ids=str)
+@pytest.mark.parametrize("cut", [np.s_[...], np.s_[..., ::-1], np.s_[::-1], np.s_[..., 1:]], ids=str)
+def test_lines_of_any_layout(shape: tuple[int, ...], cut: Any) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
+    lazy = la.array(x)
+    with la.config.set(num_threads=3):
+        for axis in range(len(shape)):
+            for turned in ((lambda a: a), (lambda a: a.T)):
+                got = la.fft.fft(turned(lazy[cut]), axis=axis)
+                np.testing.assert_array_equal(np.asarray(got), np.fft.fft(turned(x[cut]), axis=axis))
+
+
+def test_workers_of_the_backend_take_the_lines(runner: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if transforms.function_of("fft") is None or runner == "by threads of Python":
+        pytest.skip("another runner, or NumPy before 2.0")
+    asked: list[int] = []
+    share = current().share  # type: ignore[attr-defined]
+    monkeypatch.setattr(current(), "share", lambda *task: asked.append(task[2]) or share(*task), raising=False)
+    _, lazy = arrays()
+    with la.config.set(num_threads=4):
+        la.fft.fft2(lazy)
+    assert asked == [280, 300]
+
+
+def test_the_lines_are_shared_out(runner: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if runner != "by threads of Python":
+        pytest.skip("another runner")
     if transforms.function_of("fft") is None:
         pytest.skip("NumPy before 2.0")
     _, lazy = arrays()

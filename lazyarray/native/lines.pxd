@@ -1,0 +1,140 @@
+# C's side of `lines.py`.
+
+cdef extern from *:
+    """
+    #include <fenv.h>
+    #include "numpy/arrayobject.h"
+    #include "numpy/ufuncobject.h"
+
+    #define LAZYARRAY_LINE_ERRORS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
+    #define LAZYARRAY_LINE_AXES 8
+    #ifdef _MSC_VER
+    #define LAZYARRAY_ALSO(word, bits) _InterlockedOr((volatile long *)(word), (bits))
+    #else
+    #define LAZYARRAY_ALSO(word, bits) __atomic_fetch_or((word), (bits), __ATOMIC_RELAXED)
+    #endif
+
+    typedef struct {
+        PyUFuncGenericFunction loop;
+        void *data;
+        char *places[3];  /* the input, the factor, the output */
+        npy_intp sizes[2], along[2];  /* of the axis that is transformed: of the input, of the output */
+        int axes;  /* the others, the last one the fastest */
+        npy_intp dims[LAZYARRAY_LINE_AXES], steps[2][LAZYARRAY_LINE_AXES], count;
+        double factor;
+        int raised;
+    } lazyarray_lines;
+
+    static void lazyarray_run_lines(void *given, npy_int64 begin, npy_int64 end, npy_int64 worker) {
+        lazyarray_lines *lines = (lazyarray_lines *)given;
+        int raised;
+        (void)worker;
+        feclearexcept(LAZYARRAY_LINE_ERRORS);
+        while (begin < end) {
+            npy_intp rest = (npy_intp)begin, taken = 1, last = 0;
+            npy_intp steps[5] = {0, 0, 0, lines->along[0], lines->along[1]}, dims[3];
+            char *now[3] = {lines->places[0], (char *)&lines->factor, lines->places[2]};
+            int axis;
+            for (axis = lines->axes - 1; axis >= 0; axis--) {
+                npy_intp at = rest % lines->dims[axis];
+                rest /= lines->dims[axis];
+                now[0] += at * lines->steps[0][axis];
+                now[2] += at * lines->steps[1][axis];
+                if (axis == lines->axes - 1) last = at;
+            }
+            if (lines->axes) {
+                taken = lines->dims[lines->axes - 1] - last;
+                if (taken > end - begin) taken = (npy_intp)(end - begin);
+                steps[0] = lines->steps[0][lines->axes - 1];
+                steps[2] = lines->steps[1][lines->axes - 1];
+            }
+            dims[0] = taken;
+            dims[1] = lines->sizes[0];
+            dims[2] = lines->sizes[1];
+            lines->loop(now, dims, steps, lines->data);
+            begin += taken;
+        }
+        raised = fetestexcept(LAZYARRAY_LINE_ERRORS);
+        if (raised) {
+            feclearexcept(LAZYARRAY_LINE_ERRORS);
+            LAZYARRAY_ALSO(&lines->raised, raised);
+        }
+    }
+
+    /* Adds the other axes, the slowest of the output first. */
+    static int lazyarray_add_axes(lazyarray_lines *lines, PyArrayObject *a, PyArrayObject *out, int skipped) {
+        int axis, at;
+        for (axis = 0; axis < PyArray_NDIM(a); axis++) {
+            npy_intp step = PyArray_STRIDE(out, axis);
+            if (axis == skipped) continue;
+            if (PyArray_DIM(a, axis) != PyArray_DIM(out, axis)) return -1;
+            if (PyArray_DIM(a, axis) == 1) continue;
+            for (at = lines->axes; at > 0 && lines->steps[1][at - 1] < step; at--) {
+                lines->dims[at] = lines->dims[at - 1];
+                lines->steps[0][at] = lines->steps[0][at - 1];
+                lines->steps[1][at] = lines->steps[1][at - 1];
+            }
+            lines->dims[at] = PyArray_DIM(a, axis);
+            lines->steps[0][at] = PyArray_STRIDE(a, axis);
+            lines->steps[1][at] = step;
+            lines->axes++;
+            lines->count *= PyArray_DIM(a, axis);
+        }
+        return 0;
+    }
+
+    static PyObject *lazyarray_lines_of(PyObject *ufunc, PyObject *given, double factor, PyObject *result, int axis) {
+        PyUFuncObject *asked = (PyUFuncObject *)ufunc;
+        PyArrayObject *a = (PyArrayObject *)given, *out = (PyArrayObject *)result;
+        lazyarray_lines *lines;
+        PyObject *made;
+        int k, type, real;
+        if ((!PyArray_API && _import_array() < 0) || (!PyUFunc_API && _import_umath() < 0)) return NULL;
+        if (Py_TYPE(ufunc) != &PyUFunc_Type || !PyArray_CheckExact(given) || !PyArray_CheckExact(result)) Py_RETURN_NONE;
+        if (asked->nin != 2 || asked->nout != 1 || !asked->core_enabled || asked->core_num_dim_ix != 2) Py_RETURN_NONE;
+        if (asked->core_num_dims[0] != 1 || asked->core_num_dims[1] != 0 || asked->core_num_dims[2] != 1) Py_RETURN_NONE;
+        if (PyArray_NDIM(a) != PyArray_NDIM(out) || PyArray_NDIM(a) > LAZYARRAY_LINE_AXES) Py_RETURN_NONE;
+        if (axis < 0) axis += PyArray_NDIM(a);
+        if (axis < 0 || axis >= PyArray_NDIM(a) || !PyArray_ISWRITEABLE(out)) Py_RETURN_NONE;
+        if (!PyArray_ISBEHAVED_RO(a) || !PyArray_ISBEHAVED_RO(out)) Py_RETURN_NONE;
+        type = PyArray_TYPE(a);
+        real = type == NPY_FLOAT || type == NPY_CFLOAT ? NPY_FLOAT : NPY_DOUBLE;
+        for (k = 0; k < asked->ntypes; k++) {
+            const char *types = asked->types + (size_t)k * 3;
+            if (types[0] == type && types[1] == real && types[2] == PyArray_TYPE(out)) break;
+        }
+        if (k == asked->ntypes || !asked->functions[k]) Py_RETURN_NONE;
+        made = PyBytes_FromStringAndSize(NULL, sizeof(lazyarray_lines));
+        if (!made) return NULL;
+        lines = (lazyarray_lines *)PyBytes_AS_STRING(made);
+        lines->loop = asked->functions[k];
+        lines->data = asked->data ? (void *)asked->data[k] : NULL;
+        lines->places[0] = PyArray_BYTES(a);
+        lines->places[2] = PyArray_BYTES(out);
+        lines->sizes[0] = PyArray_DIM(a, axis);
+        lines->sizes[1] = PyArray_DIM(out, axis);
+        lines->along[0] = PyArray_STRIDE(a, axis);
+        lines->along[1] = PyArray_STRIDE(out, axis);
+        lines->axes = 0;
+        lines->count = 1;
+        lines->raised = 0;
+        if (real == NPY_FLOAT) *(float *)&lines->factor = (float)factor; else lines->factor = factor;
+        if (lazyarray_add_axes(lines, a, out, axis) < 0) { Py_DECREF(made); Py_RETURN_NONE; }
+        return made;
+    }
+
+    static lazyarray_lines *lazyarray_lines_in(PyObject *lines) { return (lazyarray_lines *)PyBytes_AS_STRING(lines); }
+    static long long lazyarray_lines_count(PyObject *lines) { return lazyarray_lines_in(lines)->count; }
+    static size_t lazyarray_lines_address(PyObject *lines) { return (size_t)lazyarray_lines_in(lines); }
+    static size_t lazyarray_lines_runner(void) { return (size_t)&lazyarray_run_lines; }
+    static int lazyarray_lines_raised(PyObject *lines) {
+        int raised = lazyarray_lines_in(lines)->raised;
+        return (raised & FE_DIVBYZERO ? NPY_FPE_DIVIDEBYZERO : 0) | (raised & FE_OVERFLOW ? NPY_FPE_OVERFLOW : 0)
+            | (raised & FE_UNDERFLOW ? NPY_FPE_UNDERFLOW : 0) | (raised & FE_INVALID ? NPY_FPE_INVALID : 0);
+    }
+    """
+    object lines_of "lazyarray_lines_of" (object loop, object a, double factor, object out, int axis)
+    long long count_of "lazyarray_lines_count" (object lines)
+    size_t address_of_lines "lazyarray_lines_address" (object lines)
+    size_t runner_of_lines "lazyarray_lines_runner" ()
+    int raised_by "lazyarray_lines_raised" (object lines)
