@@ -9,7 +9,7 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.foreign import Forwarder, forward
-from lazyarray.frontend.quick import broadcast_size
+from lazyarray.frontend.quick import broadcast_cost
 from lazyarray.frontend.record import COMPILED, NUMBER_DTYPES, NUMBERS, WEAK, broadcast_shape, map_, reduce_
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.ir.index_map import IndexMap
@@ -214,10 +214,10 @@ def is_small(memory: list[Any]) -> bool:
             return False
         else:
             return bool(np.size(item) < limit)
-    if product < limit or same:
+    if same:
         return limit > 0
     shapes = [item.shape for item in memory if type(item) is _nparray]
-    return len(shapes) == 2 and broadcast_size(shapes[0], shapes[1]) < limit
+    return (broadcast_cost(shapes[0], shapes[1]) if len(shapes) == 2 else product) < limit
 
 
 def elementwise(function: Any, args: tuple[Any, ...], python: Callable[..., Any] | None = None) -> Any:

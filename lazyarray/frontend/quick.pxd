@@ -33,15 +33,18 @@ cdef type _nparray
 cdef object FLOAT64
 cdef list _tape
 cdef Last _last
-cdef Py_ssize_t _TAPE_LIMIT
+cdef Py_ssize_t _TAPE_LIMIT, _ROW_COST
 cdef dict _VIEW_KEYS
 
 @cython.locals(last=tuple)
 cdef _key_of(Op op, left, right)
 cdef _own_of(Op op, a, b)
 
-@cython.locals(size=Py_ssize_t, extent=Py_ssize_t, place=Py_ssize_t)
-cpdef Py_ssize_t broadcast_size(tuple a, tuple b)
+@cython.locals(
+    size=Py_ssize_t, rows=Py_ssize_t, extent=Py_ssize_t, other=Py_ssize_t, place=Py_ssize_t, lead=Py_ssize_t, way=int,
+    here=int, straight=bint,
+)
+cpdef Py_ssize_t broadcast_cost(tuple a, tuple b)
 
 @cython.locals(node=Node)
 cpdef Node record_node(Key key, tuple args, site)

@@ -31,6 +31,7 @@ _DOUBLE: Final = np.dtype(float)
 FLOAT64: Final = np.float64
 _ZERO: Final = np.float64(0.0)
 _SHORT_POWERS: Final = frozenset({-1, 0, 0.5, 1, 2})
+_ROW_COST: Final = 16
 _last: Final = LAST
 _tape: Final = node_module.TAPE
 _TAPE_LIMIT: Final = budget.TAPE_LIMIT
@@ -261,18 +262,36 @@ def _own_of(op: Op, a: Any, b: Any) -> Any:
 # ---- operators
 
 
-def broadcast_size(a: Any, b: Any) -> int:
-    """How many elements two shapes have together, where they fit."""
+def broadcast_cost(a: Any, b: Any) -> int:
+    """What NumPy's walk over two shapes that fit costs, in elements of one that goes straight on.
+
+    A row is what its inner loop takes at once: the last axes along which both operands move, or one of them. Each row
+    but the first costs 4 to 9 ns beside 0.25 ns for an element in a cache (Zen 4, NumPy 2.4).
+    """
     if len(a) < len(b):
         a, b = b, a
-    size = 1
-    place = len(b) - len(a)
-    for extent in a:
-        if place >= 0 and b[place] > extent:
-            extent = b[place]
+    size = rows = 1
+    way = 0
+    straight = True
+    lead = len(a) - len(b)
+    for place in range(len(a) - 1, -1, -1):
+        extent = a[place]
+        other = b[place - lead] if place >= lead else 1
+        if extent == other:
+            if extent == 1:
+                continue
+            here = 1
+        elif other == 1:
+            here = 2
+        else:
+            extent = other
+            here = 3
+        straight = straight and (way == 0 or way == here)
+        way = here
         size *= extent
-        place += 1
-    return size
+        if not straight:
+            rows *= extent
+    return size + _ROW_COST * (rows - 1)
 
 
 def of_float(op: Op, number: Any) -> Any:
@@ -327,7 +346,7 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
         if (
             n >= limit
             or m >= limit
-            or (n * m >= limit and not same_shape(a, b) and broadcast_size(a.shape, b.shape) >= limit)
+            or (n * m >= limit // _ROW_COST and not same_shape(a, b) and broadcast_cost(a.shape, b.shape) >= limit)
         ):
             a = b = None
             return _record_binary(op, self, other, plain + 1, compiled)
