@@ -21,7 +21,7 @@ from lazyarray.config import config
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.native.lines import address_of_lines, count_of, lines_of, raised_by, runner_of_lines  # cimport
+from lazyarray.native.lines import address_in, count_of, lines_of, raised_in_lines, runner_of_lines  # cimport
 from lazyarray.runtime.backend import current
 
 # isort: split
@@ -86,8 +86,8 @@ def run_by_backend(loop: Any, a: Any, factor: Any, axis: int, out: Any) -> int |
     lines = lines_of(loop, a, float(factor), out, axis)
     if lines is None or count_of(lines) < 2:
         return None
-    share(runner_of_lines(), address_of_lines(lines), count_of(lines))
-    return raised_by(lines)
+    share(runner_of_lines(), address_in(lines), count_of(lines))
+    return raised_in_lines(lines)
 
 
 def run_by_python(loop: Any, a: Any, factor: Any, axes: Any, out: Any, count: int) -> int | None:

@@ -181,6 +181,7 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
         **unknown: Any,
     ) -> Any:
         from lazyarray.frontend import reduce_methods
+        from lazyarray.frontend.segments import shared_out
 
         if more or unknown or indices is MISSING:
             given = (array, indices, axis, dtype)
@@ -189,7 +190,7 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
         options = {"axis": axis, "dtype": dtype, "out": out}
         if overrides(array) or overrides(out):
             return ask_ufunc(self, "reduceat", (array, indices), reduce_methods.said(options))
-        run = self.numpy_method("reduceat", (getattr(array, "dtype", None),))
+        run = shared_out(self._np, self.numpy_method("reduceat", (getattr(array, "dtype", None),)))
         return call_numpy(f"{self.__name__}.reduceat", run, (array, indices), options)
 
     def outer(self, *args: Any, **options: Any) -> Any:

@@ -123,18 +123,93 @@ cdef extern from *:
         return made;
     }
 
-    static lazyarray_lines *lazyarray_lines_in(PyObject *lines) { return (lazyarray_lines *)PyBytes_AS_STRING(lines); }
-    static long long lazyarray_lines_count(PyObject *lines) { return lazyarray_lines_in(lines)->count; }
-    static size_t lazyarray_lines_address(PyObject *lines) { return (size_t)lazyarray_lines_in(lines); }
-    static size_t lazyarray_lines_runner(void) { return (size_t)&lazyarray_run_lines; }
-    static int lazyarray_lines_raised(PyObject *lines) {
-        int raised = lazyarray_lines_in(lines)->raised;
+    typedef struct {
+        PyUFuncGenericFunction loop;
+        void *data;
+        char *from, *into;
+        npy_intp step, size, length, count;
+        const npy_intp *starts;
+        int raised;
+    } lazyarray_segments;
+
+    /* As NumPy's reduceat: the first element copied, the others by the ufunc's loop. */
+    static void lazyarray_run_segments(void *given, npy_int64 begin, npy_int64 end, npy_int64 worker) {
+        lazyarray_segments *segments = (lazyarray_segments *)given;
+        int raised;
+        (void)worker;
+        feclearexcept(LAZYARRAY_LINE_ERRORS);
+        for (; begin < end; begin++) {
+            npy_intp start = segments->starts[begin], stop = segments->length, count;
+            npy_intp steps[3] = {0, segments->step, 0};
+            char *into = segments->into + begin * segments->size, *from = segments->from + start * segments->step;
+            char *now[3] = {into, from + segments->step, into};
+            if (begin + 1 < segments->count) stop = segments->starts[begin + 1];
+            memcpy(into, from, segments->size);
+            count = stop - start - 1;
+            if (count > 0) segments->loop(now, &count, steps, segments->data);
+        }
+        raised = fetestexcept(LAZYARRAY_LINE_ERRORS);
+        if (raised) {
+            feclearexcept(LAZYARRAY_LINE_ERRORS);
+            LAZYARRAY_ALSO(&segments->raised, raised);
+        }
+    }
+
+    /* `starts` is in bounds, C-contiguous and of NumPy's own intp; `result` is new. */
+    static PyObject *lazyarray_segments_of(PyObject *ufunc, PyObject *given, PyObject *starts, PyObject *result) {
+        PyUFuncObject *asked = (PyUFuncObject *)ufunc;
+        PyArrayObject *a = (PyArrayObject *)given, *out = (PyArrayObject *)result;
+        lazyarray_segments *segments;
+        PyObject *made;
+        int k, type;
+        if ((!PyArray_API && _import_array() < 0) || (!PyUFunc_API && _import_umath() < 0)) return NULL;
+        if (Py_TYPE(ufunc) != &PyUFunc_Type || asked->nin != 2 || asked->nout != 1 || asked->core_enabled) Py_RETURN_NONE;
+        if (!PyArray_CheckExact(given) || PyArray_NDIM(a) != 1 || !PyArray_ISBEHAVED_RO(a)) Py_RETURN_NONE;
+        type = PyArray_TYPE(a);
+        for (k = 0; k < asked->ntypes; k++) {
+            const char *types = asked->types + (size_t)k * 3;
+            if (types[0] == type && types[1] == type && types[2] == type) break;
+        }
+        if (k == asked->ntypes || !asked->functions[k]) Py_RETURN_NONE;
+        made = PyBytes_FromStringAndSize(NULL, sizeof(lazyarray_segments));
+        if (!made) return NULL;
+        segments = (lazyarray_segments *)PyBytes_AS_STRING(made);
+        segments->loop = asked->functions[k];
+        segments->data = asked->data ? (void *)asked->data[k] : NULL;
+        segments->from = PyArray_BYTES(a);
+        segments->into = PyArray_BYTES(out);
+        segments->step = PyArray_STRIDE(a, 0);
+        segments->size = PyArray_ITEMSIZE(a);
+        segments->length = PyArray_DIM(a, 0);
+        segments->count = PyArray_DIM(out, 0);
+        segments->starts = (const npy_intp *)PyArray_BYTES((PyArrayObject *)starts);
+        segments->raised = 0;
+        return made;
+    }
+
+    static int lazyarray_numpy_bits(int raised) {
         return (raised & FE_DIVBYZERO ? NPY_FPE_DIVIDEBYZERO : 0) | (raised & FE_OVERFLOW ? NPY_FPE_OVERFLOW : 0)
             | (raised & FE_UNDERFLOW ? NPY_FPE_UNDERFLOW : 0) | (raised & FE_INVALID ? NPY_FPE_INVALID : 0);
+    }
+
+    static size_t lazyarray_bytes_address(PyObject *made) { return (size_t)PyBytes_AS_STRING(made); }
+    static size_t lazyarray_segments_runner(void) { return (size_t)&lazyarray_run_segments; }
+    static int lazyarray_segments_raised(PyObject *made) {
+        return lazyarray_numpy_bits(((lazyarray_segments *)PyBytes_AS_STRING(made))->raised);
+    }
+
+    static lazyarray_lines *lazyarray_lines_in(PyObject *lines) { return (lazyarray_lines *)PyBytes_AS_STRING(lines); }
+    static long long lazyarray_lines_count(PyObject *lines) { return lazyarray_lines_in(lines)->count; }
+    static size_t lazyarray_lines_runner(void) { return (size_t)&lazyarray_run_lines; }
+    static int lazyarray_lines_raised(PyObject *lines) {
+        return lazyarray_numpy_bits(lazyarray_lines_in(lines)->raised);
     }
     """
     object lines_of "lazyarray_lines_of" (object loop, object a, double factor, object out, int axis)
     long long count_of "lazyarray_lines_count" (object lines)
-    size_t address_of_lines "lazyarray_lines_address" (object lines)
+    object segments_of "lazyarray_segments_of" (object ufunc, object a, object starts, object out)
+    size_t address_in "lazyarray_bytes_address" (object made)
+    size_t runner_of_segments "lazyarray_segments_runner" ()
+    int raised_in_segments "lazyarray_segments_raised" (object segments)
     size_t runner_of_lines "lazyarray_lines_runner" ()
-    int raised_by "lazyarray_lines_raised" (object lines)
+    int raised_in_lines "lazyarray_lines_raised" (object lines)
