@@ -46,6 +46,7 @@ MODULES: Final = (
     "lazyarray_llvm.launch",
     "lazyarray_triton.backend",
     "lazyarray_triton.prepared",
+    "lazyarray_cupy.blocks",
     "lazyarray_cupy.device",
     "lazyarray.frontend.loops",
     "lazyarray.frontend.record",
