@@ -32,7 +32,6 @@ cpdef Spec spec_of(shape, dtype)
 cpdef Node leaf(data)
 
 
-@cython.freelist(256)
 cdef class Node:
     cdef public Key key
     cdef public object args, data, remote, errors, made, site
