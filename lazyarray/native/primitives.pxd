@@ -321,6 +321,7 @@ cdef extern from *:
     object empty_of "lazyarray_empty_of" (object shape, object dtype)
     object weak "lazyarray_weak" (object item)
     object referent "lazyarray_referent" (object entry)
+    unsigned long thread_here "PyThread_get_thread_ident" ()
     Py_ssize_t most_selected "lazyarray_most_selected" (object a, object key)
     object element_of "lazyarray_element_of" (object a, object key)
     int put_element "lazyarray_put_element" (object a, object key, object value) except -1
