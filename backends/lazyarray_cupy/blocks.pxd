@@ -17,8 +17,10 @@ cdef class Blocks:
     cdef object _current, _fresh
     cdef dict _homes
     cdef public Py_ssize_t kept
+    cdef public bint closed
 
     @cython.locals(size=Py_ssize_t, home=list, memory=tuple, block=Block)
     cpdef tuple allocate(self, Py_ssize_t nbytes)
     @cython.locals(home=list)
     cpdef clear(self)
+    cpdef close(self)

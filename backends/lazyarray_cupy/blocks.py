@@ -38,8 +38,8 @@ class Block:
 
     def __del__(self) -> None:
         home = self._home
-        if home is not None:
-            store = self._store
+        store = self._store
+        if home is not None and not store.closed:
             if store.kept + self._size > KEPT:
                 store.clear()
             store.kept += self._size
@@ -52,13 +52,14 @@ class Blocks:
     `fresh(nbytes)`: memory of the pool; `current()`: the stream that work is queued on. Both have addresses in `ptr`.
     """
 
-    __slots__ = ("_current", "_fresh", "_homes", "kept")
+    __slots__ = ("_current", "_fresh", "_homes", "closed", "kept")
 
     def __init__(self, fresh: Callable[[int], Any], current: Callable[[], Any]) -> None:
         self._fresh = fresh
         self._current = current
         self._homes: dict[int, list[Any]] = {}  # by size: memory and its address
         self.kept = 0
+        self.closed = False
 
     def allocate(self, nbytes: int) -> tuple[Any, int]:
         """Memory and its address."""
@@ -88,6 +89,11 @@ class Blocks:
         self.kept = 0
         for home in list(self._homes.values()):
             home.clear()
+
+    def close(self) -> None:
+        """Keeps nothing from now on: the process ends, and the pool takes nothing back later."""
+        self.closed = True
+        self.clear()
 
 
 __all__ = ["Block", "Blocks"]

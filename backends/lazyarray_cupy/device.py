@@ -8,6 +8,7 @@ One of the modules that may run compiled (see `lazyarray/native`).
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 from collections.abc import Callable, Sequence
@@ -62,6 +63,7 @@ class Device:
         self._staging = Staging()
         self._blocks = Blocks(self._fresh, cupy.cuda.get_current_stream)
         self.allocate = self._blocks.allocate
+        atexit.register(self._blocks.close)
 
     def __repr__(self) -> str:
         return f"<device {self.name}>"

@@ -97,3 +97,14 @@ def test_what_is_kept_is_bounded_and_goes_back_when_it_is_asked_for(
     held = [store.allocate(1 << 20) for _ in range(80)]
     held.clear()
     assert 0 < store.kept <= blocks.KEPT
+
+
+def test_nothing_is_kept_once_the_process_ends(pool: Pool, store: Blocks) -> None:
+    spare, _ = store.allocate(KI)
+    held, _ = store.allocate(KI)
+    del spare
+    store.close()
+    del held
+    assert store.kept == 0
+    store.allocate(KI)
+    assert len(pool.asked) == 3
