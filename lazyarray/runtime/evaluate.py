@@ -18,8 +18,8 @@ from lazyarray.ir.node import PINNED, TAPE, Node
 from lazyarray.native.primitives import referent, thread_here  # cimport
 from lazyarray.runtime.along import companions, readers_first, releasing
 from lazyarray.runtime.backend import current
-from lazyarray.runtime.device import fetch, fetch_part, placement, stays_home
-from lazyarray.runtime.device_errors import tell_waiting, told_by
+from lazyarray.runtime.device import fetch, fetch_part, placement, stays_home, told_by
+from lazyarray.runtime.device_errors import tell_waiting
 from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.liveness import named_and_dear, reduces, writes  # cimport
@@ -455,8 +455,9 @@ def settle_warnings(reason: str) -> None:
     if _tape and not _running.here():
         with lock:
             evaluate_unasked([node for node in unused(pending()) if may_warn(node)], reason)
-    if not _running.here():
-        tell_waiting()
+    if told_by and not _running.here():
+        with lock:  # no kernel is queued between its words being looked at and being handed out again
+            tell_waiting()
 
 
 def may_warn(node: Node) -> bool:
