@@ -38,7 +38,7 @@ class Look:
     @property
     def is_odd(self) -> bool:
         """True if there is something to tell, once the words are here."""
-        return bool(self.found[self.start :].any())
+        return bool(np.count_nonzero(self.found[self.start :]))
 
     def tell(self) -> None:
         """Warns."""
