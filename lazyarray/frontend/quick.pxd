@@ -35,6 +35,7 @@ cdef type _nparray
 cdef object FLOAT64
 cdef list _tape
 cdef Last _last
+cdef object _state
 cdef Py_ssize_t _TAPE_LIMIT
 cdef dict _VIEW_KEYS
 

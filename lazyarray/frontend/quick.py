@@ -20,11 +20,11 @@ from lazyarray.native.primitives import copy_of, create, holds_in_c_order, same_
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.frontend.loops import Ranged  # cimport
-from lazyarray.native.primitives import site_here, size_of_memory, weak  # cimport
+from lazyarray.native.primitives import present, site_here, size_of_memory, weak  # cimport
 from lazyarray.native.recycled import quicken, quicken_below, recycle, reused  # cimport
 from lazyarray.runtime import budget
 from lazyarray.runtime import evaluate as boundary
-from lazyarray.runtime.floating import LAST, error_state
+from lazyarray.runtime.floating import LAST, STATE
 
 _nparray: Final = np.ndarray
 _NUMBERS: Final = NUMBERS
@@ -33,6 +33,7 @@ FLOAT64: Final = np.float64
 _ZERO: Final = np.float64(0.0)
 _SHORT_POWERS: Final = frozenset({-1, 0, 0.5, 1, 2})
 _last: Final = LAST
+_state: Final = STATE
 _tape: Final = node_module.TAPE
 _TAPE_LIMIT: Final = budget.TAPE_LIMIT
 
@@ -159,7 +160,7 @@ def record_node(key: Key, args: tuple[Any, ...], site: Any) -> Node:
     node.visits = node.mark = 0
     _tape.append(weak(node))
     if key.raises:
-        state = error_state()
+        state = present(_state)
         node.errors = state
         if state is not _last.waits:
             known.note_errors(node)
@@ -257,13 +258,13 @@ def _own_of(op: Op, a: Any, b: Any) -> Any:
     """The ufunc that has compiled kernels' bits for the operands; `b`: None for one operand, or an array or number."""
     if a.dtype is not _DOUBLE or not (b is None or type(b) is float or (type(b) is _nparray and b.dtype is _DOUBLE)):
         return (op.own(op.name, a) if b is None else op.own(op.name, a, b)) or op.compute
-    if op.swift is not None and error_state() is _last.waits:
+    if op.swift is not None and present(_state) is _last.waits:
         return op.swift
     found = op.own(op.name, a) if b is None else op.own(op.name, a, b)
     if found is None:
         return op.compute
     found = getattr(found, "inexact", found)
-    if op.swift is None and error_state() is _last.waits:
+    if op.swift is None and present(_state) is _last.waits:
         op.swift = found
         _swift.append(op)
     return found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from _thread import get_ident
+from operator import methodcaller
 from typing import Any, Final
 from weakref import ref
 
@@ -110,6 +111,10 @@ weak: Final = ref
 
 thread_here: Final = get_ident
 """The number of the calling thread."""
+
+
+present: Final = methodcaller("get")
+"""The present value of a context variable, or of what has such a `get`."""
 
 
 def referent(entry: Any) -> Any:
