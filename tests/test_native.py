@@ -43,3 +43,16 @@ def test_changed_types_and_flags_compile_all_again(tree: Path, monkeypatch: pyte
     assert all(after[module] != before[module] for module in MODULES)
     monkeypatch.setattr(build, "FLAGS", ["-O3"])
     assert all(build.inputs_of(MODULES)[module] != after[module] for module in MODULES)
+
+
+def test_marked_lines_become_cythons_and_stay_where_they_were() -> None:
+    source = (
+        "from __future__ import annotations\n\nfrom a.b import c, d  # cimport\n\n"
+        "# Why that is so:\n# freelist 64\nclass Made:\n    pass\n"
+    )
+    assert build.rewrite(source) == (
+        "from __future__ import annotations; import cython\n\nfrom cython.cimports.a.b import c, d\n\n"
+        "@cython.freelist(64)\n@cython.cclass\nclass Made:\n    pass\n"
+    )
+    unmarked = source.replace("# freelist 64\n", "")
+    assert "import cython" not in build.rewrite(unmarked)

@@ -8,6 +8,7 @@ One of the modules that may run compiled (see `lazyarray/native`).
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ from lazyarray.errors import BackendError, DeviceMemoryError
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Library
 from lazyarray_cupy import products
+from lazyarray_cupy.blocks import Block, Blocks
 from lazyarray_cupy.driver import CupyDriver
 from lazyarray_cupy.functions import FUNCTIONS
 from lazyarray_cupy.landing import Landing
@@ -59,6 +61,9 @@ class Device:
         # Where there is one GPU it is every thread's own.
         self._active: AbstractContextManager[Any] = self._device if runtime.getDeviceCount() > 1 else nullcontext()
         self._staging = Staging()
+        self._blocks = Blocks(self._fresh, cupy.cuda.get_current_stream)
+        self.allocate = self._blocks.allocate
+        atexit.register(self._blocks.close)
 
     def __repr__(self) -> str:
         return f"<device {self.name}>"
@@ -90,20 +95,20 @@ class Device:
         except cupy.cuda.memory.OutOfMemoryError as error:
             raise DeviceMemoryError(f"{self.name} has no room for it: {error}") from None
 
-    def allocate(self, nbytes: int) -> tuple[Any, int]:
-        """New memory and its address."""
+    def _fresh(self, nbytes: int) -> Any:
+        """New memory of CuPy's pool."""
         try:
-            memory = _allocate(nbytes)
+            return _allocate(nbytes)
         except cupy.cuda.memory.OutOfMemoryError:
-            memory = self.empty((nbytes,), _BYTE).data
-        return memory, memory.ptr
+            return self.empty((nbytes,), _BYTE).data
 
     def shaped(self, memory: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """An array over allocated memory."""
-        return cupy.ndarray(shape, dtype, memory)
+        return cupy.ndarray(shape, dtype, memory.lend() if type(memory) is Block else memory)
 
     def trim(self) -> None:
         """Gives unused memory back to the driver."""
+        self._blocks.clear()
         self._landing.trim()
         runtime.deviceSynchronize()
         cupy.get_default_memory_pool().free_all_blocks()

@@ -8,6 +8,8 @@ exp(max(x) - m); what was added up is scaled where a larger element comes.
 
 from __future__ import annotations
 
+from typing import Final
+
 from lazyarray.schedule.kernel import Instruction, Kernel, Reduction, Stage
 from lazyarray.schedule.moments import Deviations, deviations_of
 from lazyarray_triton.codes import VALUE, literal
@@ -24,6 +26,19 @@ def one_pass(kernel: Kernel, *, watched: bool = False) -> Kernel:
 
     `watched`: what may have raised errors is computed elsewhere, or shows.
     """
+    last, so, found = _last[0]
+    if last is not kernel or so != watched:
+        found = _one_pass(kernel, watched)
+        _last[0] = (kernel, watched, found)
+    assert found is not None
+    return found
+
+
+# The kernel last asked for, and what was found: a guess asks four times for one kernel, which took half of its time.
+_last: Final[list[tuple[Kernel | None, bool, Kernel | None]]] = [(None, False, None)]
+
+
+def _one_pass(kernel: Kernel, watched: bool) -> Kernel:
     while (found := deviations_of(kernel)) is not None:
         if watched and found.kind == "exponentials" and not _is_recalled(kernel, found):
             return kernel

@@ -17,9 +17,10 @@ COUNTED: Final = "a shape follows from the number of true elements"
 def count_true(mask: Node) -> int:
     """How many elements of the mask are true; it is evaluated."""
     spec = mask.key.spec
-    boundary.evaluate((mask,), COUNTED, stay=True)
     if mask.data is None and in_use() and spec.ndim and spec.size:
+        # With the mask, which is wanted next: one evaluation for both.
         total = reduce_("sum", cast_(mask, np.dtype(np.int64)), tuple(range(spec.ndim)))
+        boundary.evaluate((mask, total), COUNTED, stay=True)
         boundary.evaluate((total,), COUNTED)
         assert total.data is not None
         return int(total.data[()])

@@ -1,6 +1,7 @@
 # C's side of `quick.py`.
 cimport cython
 
+from lazyarray.frontend.loops cimport Ranged
 from lazyarray.ir.node cimport Key, Node, leaf, next_sequence, spec_of
 from lazyarray.native.loops cimport run_binary, run_into, run_unary
 from lazyarray.native.primitives cimport copy_of, create, holds_in_c_order, same_shape, site_here, size_of_memory, weak
@@ -14,6 +15,7 @@ cdef class Limits:
     cdef public Py_ssize_t eager
 
 cdef class Op:
+    cdef public tuple earlier
     cdef public object compute, in_place, memo, name, own, reflected, slow, swift
     cdef public dict known
     cdef public tuple last
@@ -33,10 +35,11 @@ cdef type _nparray
 cdef object FLOAT64
 cdef list _tape
 cdef Last _last
+cdef object _state
 cdef Py_ssize_t _TAPE_LIMIT, _ROW_COST
 cdef dict _VIEW_KEYS
 
-@cython.locals(last=tuple)
+@cython.locals(last=tuple, earlier=tuple)
 cdef _key_of(Op op, left, right)
 cdef _own_of(Op op, a, b)
 
@@ -56,18 +59,19 @@ cpdef wrapped(data)
 cpdef Node node_of(Fields array, site)
 @cython.locals(key=Key)
 cpdef Node operand_of(Fields array, site)
+@cython.locals(ranged=Ranged)
 cdef _in_range(key, number)
 cpdef of_float(Op op, number)
-@cython.locals(value=Node)
+@cython.locals(value=Node, key=Key)
 cpdef unary(Op op, Fields self, int plain, int compiled)
 @cython.locals(limit=Py_ssize_t, n=Py_ssize_t, m=Py_ssize_t, right=Fields)
 cpdef binary(Op op, Fields self, other, int plain, int compiled)
-@cython.locals(left=Node, right=Node, second=Fields)
+@cython.locals(left=Node, right=Node, second=Fields, key=Key)
 cdef _record_binary(Op op, Fields self, other, int plain, int compiled)
 cpdef reflected(Op op, Fields self, other)
 cpdef raised(Op op, base, exponent)
 cpdef of_number(Op op, Fields self, number)
-@cython.locals(right=Node)
+@cython.locals(right=Node, key=Key)
 cdef _record_reflected(Op op, Fields self, number)
 @cython.locals(limit=Py_ssize_t, left=Node, node=Node, second=Fields)
 cpdef in_place(Op op, Fields self, other)

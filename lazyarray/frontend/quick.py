@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.loops import MEMO_LIMIT, NUMBERS, Ranged
+from lazyarray.frontend.loops import MEMO_LIMIT, NUMBERS
 from lazyarray.ir import node as node_module
 from lazyarray.ir.index_map import is_identity
 from lazyarray.ir.node import Key, Node, leaf, next_sequence, spec_of  # cimport
@@ -19,11 +19,12 @@ from lazyarray.native.primitives import copy_of, create, holds_in_c_order, same_
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.native.primitives import site_here, size_of_memory, weak  # cimport
+from lazyarray.frontend.loops import Ranged  # cimport
+from lazyarray.native.primitives import present, site_here, size_of_memory, weak  # cimport
 from lazyarray.native.recycled import quicken, quicken_below, recycle, reused  # cimport
 from lazyarray.runtime import budget
 from lazyarray.runtime import evaluate as boundary
-from lazyarray.runtime.floating import LAST, error_state
+from lazyarray.runtime.floating import LAST, STATE
 
 _nparray: Final = np.ndarray
 _NUMBERS: Final = NUMBERS
@@ -33,6 +34,7 @@ _ZERO: Final = np.float64(0.0)
 _SHORT_POWERS: Final = frozenset({-1, 0, 0.5, 1, 2})
 _ROW_COST: Final = 16
 _last: Final = LAST
+_state: Final = STATE
 _tape: Final = node_module.TAPE
 _TAPE_LIMIT: Final = budget.TAPE_LIMIT
 
@@ -66,7 +68,8 @@ class Op:
     """An operator or ufunc of one or two arguments: what runs on memory, and who serves unusual operands."""
 
     __slots__ = (
-        "compute", "in_place", "known", "last", "memo", "name", "own", "reads_exponents", "reflected", "slow", "swift",
+        "compute", "earlier", "in_place", "known", "last", "memo", "name", "own", "reads_exponents", "reflected",
+        "slow", "swift",
     )  # fmt: skip
 
     def __init__(self, name: str, compute: Any, memo: Any, own: Any = None, slow: Any = None) -> None:
@@ -80,8 +83,10 @@ class Op:
         self.reads_exponents = name == "power"  # of integers: these go the general way where they are recorded
         self.reflected: Any = None
         self.in_place: Any = None
-        # The operands last asked for, and what the memo had of them: a loop asks for the same again.
+        # The operands last asked for, and what the memo had of them: a loop asks for the same again, and often for
+        # two kinds in turns, such as two arrays and an array and a number.
         self.last: tuple[Any, Any, Any] = (None, None, None)
+        self.earlier: tuple[Any, Any, Any] = (None, None, None)
 
 
 class Known:
@@ -156,7 +161,7 @@ def record_node(key: Key, args: tuple[Any, ...], site: Any) -> Node:
     node.visits = node.mark = 0
     _tape.append(weak(node))
     if key.raises:
-        state = error_state()
+        state = present(_state)
         node.errors = state
         if state is not _last.waits:
             known.note_errors(node)
@@ -228,10 +233,16 @@ def _key_of(op: Op, left: Any, right: Any) -> Any:
     last = op.last
     if left is last[0] and right is last[1]:
         return last[2]
+    earlier = op.earlier
+    if left is earlier[0] and right is earlier[1]:
+        op.earlier = last
+        op.last = earlier
+        return earlier[2]
     operands = (left,) if right is None else (left, right)
     found = op.known.get(operands)
     if found is None:
         found = op.memo[operands]
+    op.earlier = last
     op.last = (left, right, found)
     return found
 
@@ -239,7 +250,8 @@ def _key_of(op: Op, left: Any, right: Any) -> Any:
 def _in_range(key: Any, number: Any) -> Any:
     """The key of a number in its range; None for others."""
     if type(key) is Ranged:
-        return key.key if key.low <= number <= key.high else None
+        ranged: Ranged = key
+        return ranged.key if ranged.low <= number <= ranged.high else None
     return key
 
 
@@ -247,13 +259,13 @@ def _own_of(op: Op, a: Any, b: Any) -> Any:
     """The ufunc that has compiled kernels' bits for the operands; `b`: None for one operand, or an array or number."""
     if a.dtype is not _DOUBLE or not (b is None or type(b) is float or (type(b) is _nparray and b.dtype is _DOUBLE)):
         return (op.own(op.name, a) if b is None else op.own(op.name, a, b)) or op.compute
-    if op.swift is not None and error_state() is _last.waits:
+    if op.swift is not None and present(_state) is _last.waits:
         return op.swift
     found = op.own(op.name, a) if b is None else op.own(op.name, a, b)
     if found is None:
         return op.compute
     found = getattr(found, "inexact", found)
-    if op.swift is None and error_state() is _last.waits:
+    if op.swift is None and present(_state) is _last.waits:
         op.swift = found
         _swift.append(op)
     return found
@@ -318,10 +330,12 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
     value = node_of(self, site)
     if value is None:
         return op.slow(self)
-    key = _key_of(op, value.key.spec, None)
-    if type(key) is not Key or not key.spec.shape:
-        return op.slow(self)
-    return managed(record_node(key, (value,), site))
+    found = _key_of(op, value.key.spec, None)
+    if type(found) is Key:
+        key: Key = found
+        if key.spec.shape:
+            return managed(record_node(key, (value,), site))
+    return op.slow(self)
 
 
 def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
@@ -382,26 +396,28 @@ def _record_binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) 
             right = operand_of(second, site)
             if right is None:
                 return op.slow(self, other)
-        key = _key_of(op, left.key.spec, right.key.spec)
+        found = _key_of(op, left.key.spec, right.key.spec)
         args: Any = (left, right)
     elif kind is float:
-        key = _in_range(_key_of(op, left.key.spec, float), other)
+        found = _in_range(_key_of(op, left.key.spec, float), other)
         args = (left, other)
     elif kind is int and -128 <= other <= 127:
-        key = _in_range(_key_of(op, left.key.spec, int), other)
+        found = _in_range(_key_of(op, left.key.spec, int), other)
         args = (left, other)
     elif kind is known.scalar:
         right = other._node
-        key = _key_of(op, left.key.spec, right.key.spec)
+        found = _key_of(op, left.key.spec, right.key.spec)
         args = (left, right)
     elif kind is not int and kind in _NUMBERS:
-        key = _in_range(_key_of(op, left.key.spec, kind), other)
+        found = _in_range(_key_of(op, left.key.spec, kind), other)
         args = (left, other)
     else:
         return op.slow(self, other)
-    if type(key) is not Key or not key.spec.shape or (op.reads_exponents and left.key.spec.dtype.kind in "biu"):
-        return op.slow(self, other)
-    return managed(record_node(key, args, site))
+    if type(found) is Key:
+        key: Key = found
+        if key.spec.shape and not (op.reads_exponents and left.key.spec.dtype.kind in "biu"):
+            return managed(record_node(key, args, site))
+    return op.slow(self, other)
 
 
 def reflected(op: Op, self: Fields, other: Any) -> Any:
@@ -446,8 +462,12 @@ def _record_reflected(op: Op, self: Fields, number: Any) -> Any:
     right = node_of(self, site)
     if right is None:
         return None
-    key = _in_range(_key_of(op, type(number), right.key.spec), number)
-    return managed(record_node(key, (number, right), site)) if type(key) is Key and key.spec.shape else None
+    found = _in_range(_key_of(op, type(number), right.key.spec), number)
+    if type(found) is Key:
+        key: Key = found
+        if key.spec.shape:
+            return managed(record_node(key, (number, right), site))
+    return None
 
 
 def in_place(op: Op, self: Fields, other: Any) -> Any:

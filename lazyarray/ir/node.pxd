@@ -33,7 +33,6 @@ cpdef Key leaf_key(Spec spec)
 cpdef Node leaf(data)
 
 
-@cython.freelist(256)
 cdef class Node:
     cdef public Key key
     cdef public object args, data, remote, errors, made, site

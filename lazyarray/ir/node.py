@@ -132,6 +132,8 @@ def next_sequence() -> int:
     return _sequence
 
 
+# A program records nodes about as fast as others go. In C memory is kept of as many:
+# freelist 256
 class Node:
     """One operation: `key`, `args`, and after evaluation `data` (C-contiguous, of the key's shape and dtype)."""
 

@@ -46,6 +46,7 @@ MODULES: Final = (
     "lazyarray_llvm.launch",
     "lazyarray_triton.backend",
     "lazyarray_triton.prepared",
+    "lazyarray_cupy.blocks",
     "lazyarray_cupy.device",
     "lazyarray.frontend.loops",
     "lazyarray.frontend.record",
@@ -94,6 +95,9 @@ DIRECTIVES: Final = {
     "binding": True,
 }
 _CIMPORT: Final = re.compile(r"^from (\S+) import (.*)  # cimport$", re.MULTILINE)
+# Two lines of comment above a class, for the two decorators that they become.
+_FREELIST: Final = re.compile(r"^# .*\n# freelist (\d+)$", re.MULTILINE)
+_FUTURE: Final = "from __future__ import annotations\n"
 
 
 def file_of(module: str, root: Path = ROOT) -> Path:
@@ -105,7 +109,14 @@ def file_of(module: str, root: Path = ROOT) -> Path:
 
 
 def rewrite(source: str) -> str:
-    """The source with its marked imports taken from C: what Cython reads."""
+    """The source with its marked imports taken from C, line by line as it was: what Cython reads.
+
+    Classes that are marked so keep memory of instances that are gone for as many new ones. They have no `__del__`: an
+    instance in such memory would count as one whose `__del__` has run.
+    """
+    source, marked = _FREELIST.subn(r"@cython.freelist(\1)\n@cython.cclass", source)
+    if marked:
+        source = source.replace(_FUTURE, f"{_FUTURE[:-1]}; import cython\n", 1)
     return _CIMPORT.sub(r"from cython.cimports.\1 import \2", source)
 
 

@@ -263,6 +263,14 @@ cdef extern from *:
     static PyObject *lazyarray_weak(PyObject *item) { return PyWeakref_NewRef(item, NULL); }
 
     /* What a weak reference refers to; None if that is gone. */
+    static PyObject *lazyarray_present(PyObject *variable) {
+        PyObject *value = NULL;
+        if (!PyContextVar_CheckExact(variable)) return PyObject_CallMethod(variable, "get", NULL);
+        if (PyContextVar_Get(variable, NULL, &value) < 0) return NULL;
+        if (!value) PyErr_SetObject(PyExc_LookupError, variable);
+        return value;
+    }
+
     static PyObject *lazyarray_referent(PyObject *entry) {
         PyObject *found = PyWeakref_GET_OBJECT(entry);
         Py_INCREF(found);
@@ -321,7 +329,9 @@ cdef extern from *:
     object copy_of "lazyarray_copy_of" (object data)
     object empty_of "lazyarray_empty_of" (object shape, object dtype)
     object weak "lazyarray_weak" (object item)
+    object present "lazyarray_present" (object variable)
     object referent "lazyarray_referent" (object entry)
+    unsigned long thread_here "PyThread_get_thread_ident" ()
     Py_ssize_t most_selected "lazyarray_most_selected" (object a, object key)
     object element_of "lazyarray_element_of" (object a, object key)
     int put_element "lazyarray_put_element" (object a, object key, object value) except -1

@@ -6,6 +6,8 @@ The build (`build.py`) has the hot modules take these names from `primitives.pxd
 from __future__ import annotations
 
 import sys
+from _thread import get_ident
+from operator import methodcaller
 from typing import Any, Final
 from weakref import ref
 
@@ -105,6 +107,14 @@ def empty_of(shape: tuple[int, ...], dtype: Any) -> Any:
 
 weak: Final = ref
 """A weak reference to an object; None of a class derived from it."""
+
+
+thread_here: Final = get_ident
+"""The number of the calling thread."""
+
+
+present: Final = methodcaller("get")
+"""The present value of a context variable, or of what has such a `get`."""
 
 
 def referent(entry: Any) -> Any:

@@ -34,6 +34,7 @@ _MAX_BYTES = 512 << 20
 _CHECK_EVERY = 64  # stores between two looks at the folder's size
 _STALE_SECONDS = 3600.0  # a temporary file this old was left by a process that died
 _CHECKED = "checked.mark"
+_NOTED_SECONDS = 3600.0  # entries used longest ago go first, as long ago as this is noted
 
 
 def source_version(*folders: str) -> str:
@@ -125,7 +126,8 @@ class KernelCache:
         path = self._path(folder, key)
         try:
             with open(path, "rb") as file:
-                if not _is_private(os.fstat(file.fileno())):
+                status = os.fstat(file.fileno())
+                if not _is_private(status):
                     data = b""
                 else:
                     data = file.read()
@@ -136,8 +138,9 @@ class KernelCache:
             with contextlib.suppress(OSError):
                 os.unlink(path)
             return None
-        with contextlib.suppress(OSError):
-            os.utime(path)
+        if time.time() - status.st_mtime > _NOTED_SECONDS:
+            with contextlib.suppress(OSError):
+                os.utime(path)
         return payload
 
     def store(self, key: str, payload: bytes) -> None:

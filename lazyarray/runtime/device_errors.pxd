@@ -6,6 +6,7 @@ cdef class Log:
     cdef list _waiting
     cdef public object address
 
+    cpdef clear(self)
     cpdef queue(self)
     cpdef note(self, list notes)
-    cpdef tell(self)
+    cpdef look(self)

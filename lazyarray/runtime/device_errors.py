@@ -15,11 +15,38 @@ import numpy as np
 
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node
-from lazyarray.runtime.device import Device, DeviceArray
+from lazyarray.runtime.device import Device, DeviceArray, told_by
 from lazyarray.runtime.floating import Told, tell_later
 
 _WORDS: Final = 1 << 14
 _INT: Final = np.dtype(np.int32)
+
+
+class Look:
+    """Words that are copied to the host: an array there, memory here; what each run is to tell, by its first word."""
+
+    __slots__ = ("array", "found", "rows", "start")
+
+    def __init__(
+        self, device: Any, words: DeviceArray, size: int, rows: list[tuple[int, Sequence[tuple[int, Told]]]], start: int
+    ) -> None:
+        self.found: Any = np.empty(size, _INT)
+        self.array = device.view(words, IndexMap(0, self.found.shape, (1,)))
+        self.rows = rows
+        self.start = start  # what comes before it are no words
+
+    @property
+    def is_odd(self) -> bool:
+        """True if there is something to tell, once the words are here."""
+        return bool(np.count_nonzero(self.found[self.start :]))
+
+    def tell(self) -> None:
+        """Warns."""
+        for first, notes in self.rows:
+            for word, told in notes:
+                bits = int(self.found[first + word])
+                if bits:
+                    tell_later(told, bits)
 
 
 class Words:
@@ -31,11 +58,13 @@ class Words:
         self._used = 0
         self._waiting: list[tuple[int, Sequence[tuple[int, Told]]]] = []
         self._logs: list[Log] = []  # those in which something is to be looked at
+        self._looks: list[Look] = []  # what was found and is not told yet
 
     def take(self, count: int) -> tuple[int, int]:
         """The number and the address of as many words, all zero and aligned to 16 bytes."""
+        if self._array is not None and self._used + count > self._array.size:
+            self.tell()  # where nothing is to be told, all words are free again
         if self._array is None or self._used + count > self._array.size:
-            self.tell()
             self._array = self.device.upload(np.zeros(max(_WORDS, count), _INT))
             self._used = 0
         first = self._used
@@ -50,25 +79,33 @@ class Words:
         """A log has words that are to be told."""
         self._logs.append(log)
 
+    def download(self, arrays: Sequence[DeviceArray], targets: Sequence[Any]) -> None:
+        """Copies arrays into host memory, and the words of all that was queued along with them: one wait for both."""
+        logs, self._logs = self._logs, []
+        looks = [log.look() for log in logs]
+        waiting, self._waiting, used = self._waiting, [], self._used
+        if waiting:
+            looks.append(Look(self.device, self._array, used, waiting, 0))
+        self.device.download([*arrays, *[look.array for look in looks]], [*targets, *[look.found for look in looks]])
+        for log in logs:
+            log.clear()
+        odd = [look for look in looks if look.is_odd]
+        if waiting:
+            if odd and odd[-1] is looks[-1]:
+                self._array = None  # words that are not zero are not used again
+            elif self._used == used:
+                self._used = 0
+        self._looks += odd
+
     def tell(self) -> None:
         """Waits for the device if anything may have to be told, and warns."""
-        if self._logs:
-            logs, self._logs = self._logs, []
-            for log in logs:
-                log.tell()
-        if not self._waiting:
-            return
-        waiting, self._waiting = self._waiting, []
-        found = np.empty(self._used, _INT)
-        with self.device.active():
-            self.device.download([self.device.view(self._array, IndexMap(0, found.shape, (1,)))], [found])
-        if found.any():
-            self._array = None  # words that are not zero are not used again
-            for first, notes in waiting:
-                for word, told in notes:
-                    bits = int(found[first + word])
-                    if bits:
-                        tell_later(told, bits)
+        if self._logs or self._waiting:
+            with self.device.active():
+                self.download([], [])
+        if self._looks:
+            looks, self._looks = self._looks, []
+            for look in looks:
+                look.tell()
 
 
 class Log:
@@ -88,11 +125,15 @@ class Log:
         self._waiting: list[list[tuple[int, Told]]] = []
         self.address: int = device.address(self._words)
         self.queue()  # what it takes is made now, and not while a record is
-        device.clear(self._taken)
+        self.clear()
 
     def queue(self) -> None:
         """Queues what a run ends with: its words are put away, and are 0 again."""
         self._device.append(self._taken, self._words)
+
+    def clear(self) -> None:
+        """No words are put away any more."""
+        self._device.clear(self._taken)
 
     def note(self, notes: list[tuple[int, Told]]) -> None:
         """A run is queued next, of whose words this is to be told: there is room for them."""
@@ -100,30 +141,16 @@ class Log:
         if not waiting:
             words_of(self._device).log(self)
         elif len(waiting) == self._rows:
-            self.tell()
+            words_of(self._device).tell()
             words_of(self._device).log(self)
         waiting = self._waiting
         waiting.append(notes)
 
-    def tell(self) -> None:
-        """Waits for the runs that were queued, and warns."""
+    def look(self) -> Look:
+        """What the runs that were queued leave; none of them waits any more."""
         waiting, self._waiting = self._waiting, []
-        device, width = self._device, self._width
-        if not waiting:
-            return
-        found = np.empty(1 + len(waiting) * width, _INT)
-        with device.active():
-            device.download([device.view(self._taken, IndexMap(0, found.shape, (1,)))], [found])
-            device.clear(self._taken)
-        if found[1:].any():
-            for row, notes in enumerate(waiting):
-                for word, told in notes:
-                    bits = int(found[1 + row * width + word])
-                    if bits:
-                        tell_later(told, bits)
-
-
-told_by: Final[dict[str, Words]] = {}
+        rows: list[Any] = [(1 + row * self._width, notes) for row, notes in enumerate(waiting)]
+        return Look(self._device, self._taken, 1 + len(waiting) * self._width, rows, 1)
 
 
 def words_of(device: Device) -> Words:

@@ -25,6 +25,7 @@ cdef class Running:
 
 cdef Ledger ledger
 cdef Pinned _pinned
+cdef list _tape
 cdef dict _recalled, _repeats
 cdef Changes _changes
 cdef Settings _settings

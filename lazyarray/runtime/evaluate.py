@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import threading
-from _thread import get_ident
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from weakref import WeakSet
@@ -16,11 +15,11 @@ from weakref import WeakSet
 from lazyarray.config import config
 from lazyarray.ir.expression import Signature, expression_of
 from lazyarray.ir.node import PINNED, TAPE, Node
-from lazyarray.native.primitives import referent  # cimport
+from lazyarray.native.primitives import referent, thread_here  # cimport
 from lazyarray.runtime.along import companions, readers_first, releasing
 from lazyarray.runtime.backend import current
-from lazyarray.runtime.device import fetch, fetch_part, placement, stays_home
-from lazyarray.runtime.device_errors import tell_waiting, told_by
+from lazyarray.runtime.device import fetch, fetch_part, placement, stays_home, told_by
+from lazyarray.runtime.device_errors import tell_waiting
 from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.liveness import named_and_dear, reduces, writes  # cimport
@@ -77,13 +76,14 @@ class Running:
         """True in a thread that is running a plan, or does not wait for one."""
         if not self.depth and not self.apart:
             return False
-        thread = get_ident()
+        thread = thread_here()
         return (self.depth > 0 and thread == self.thread) or thread in self.apart
 
 
 # Nodes whose evaluation, when nobody asked for it, met the end of memory.
 too_large: Final[WeakSet[Node]] = WeakSet()
 _pinned: Final = PINNED  # in C
+_tape: Final = TAPE
 running: Final = Running()
 _running: Final = running  # in C
 
@@ -155,8 +155,12 @@ def evaluate(nodes: Sequence[Node], reason: str = "asked for", alone: bool = Fal
 
     `alone`: nothing that the nodes do not need is computed along. `stay`: what is computed on a device stays there.
     """
-    with lock:
+    held = lock
+    held.acquire()  # C calls this sooner than what `with` asks for
+    try:
         evaluate_locked(nodes, reason, alone, stay)
+    finally:
+        held.release()
 
 
 def evaluate_locked(nodes: Sequence[Node], reason: str, alone: bool, stay: bool) -> None:
@@ -234,13 +238,13 @@ def came_before(targets: list[Node], reason: str) -> bool:
         return False
     known: Repeat
     for known in ways:
-        if known.reduces and len(TAPE) != known.length:
+        if known.reduces and len(_tape) != known.length:
             continue  # what is small may be computed along
         nodes = known.match(targets)
         if nodes is None:
             continue
         _running.depth += 1
-        _running.thread = get_ident()
+        _running.thread = thread_here()
         try:
             made = known.queue(nodes)
         except MemoryError:
@@ -252,8 +256,8 @@ def came_before(targets: list[Node], reason: str) -> bool:
         ledger.evaluation(reason)
         known.settle(nodes, made)
         _changes.count += len(made)
-        if len(TAPE) == known.length:
-            TAPE.clear()
+        if len(_tape) == known.length:
+            _tape.clear()
             _pinned.clear()
         else:
             prune()
@@ -264,14 +268,14 @@ def came_before(targets: list[Node], reason: str) -> bool:
 def prune() -> None:
     """Takes what is evaluated or gone off the tape."""
     kept: list[Any] = []
-    for entry in TAPE:
+    for entry in _tape:
         node = referent(entry)
         if node is not None and is_pending(node):
             kept.append(entry)
     if kept:
-        TAPE[:] = kept
+        _tape[:] = kept
     else:
-        TAPE.clear()
+        _tape.clear()
         _pinned.clear()
 
 
@@ -448,11 +452,12 @@ def evaluate_unasked(nodes: list[Node], reason: str) -> None:
 
 def settle_warnings(reason: str) -> None:
     """Evaluates the pending nodes that may warn."""
-    if TAPE and not _running.here():
+    if _tape and not _running.here():
         with lock:
             evaluate_unasked([node for node in unused(pending()) if may_warn(node)], reason)
-    if not _running.here():
-        tell_waiting()
+    if told_by and not _running.here():
+        with lock:  # no kernel is queued between its words being looked at and being handed out again
+            tell_waiting()
 
 
 def may_warn(node: Node) -> bool:
@@ -463,7 +468,7 @@ def may_warn(node: Node) -> bool:
 def run_plan(run: AnyRun, outputs: list[Node], wanted: Wanted) -> None:
     """Runs a plan and settles its outputs; after an error everything that was reached."""
     _running.depth += 1
-    _running.thread = get_ident()
+    _running.thread = thread_here()
     told: list[tuple[Node, int]] = []
     finished = False
     try:

@@ -36,23 +36,29 @@ _TOLDS_LIMIT: Final = 4096
 _known: dict[int, tuple[Any, int]] = {}
 
 
-def _state_reader() -> Callable[[], Any]:
-    """What reads NumPy's present error state: one object for as long as nobody changes it."""
+class _Shared:
+    """NumPy's error state where it has no context variable."""
+
+    def __init__(self) -> None:
+        self._states: dict[Any, Any] = {}
+
+    def get(self) -> Any:
+        """The present one."""
+        state = (*np.geterr().items(), np.geterrcall())
+        return self._states.setdefault(state, state)
+
+
+def _state_variable() -> Any:
+    """What has NumPy's present error state: one object for as long as nobody changes it."""
     try:
         from numpy._core.umath import _extobj_contextvar
     except ImportError:
-        shared: dict[Any, Any] = {}
-
-        def read() -> Any:
-            state = (*np.geterr().items(), np.geterrcall())
-            return shared.setdefault(state, state)
-
-        return read
-    reader: Callable[[], Any] = _extobj_contextvar.get
-    return reader
+        return _Shared()
+    return _extobj_contextvar
 
 
-error_state: Final = _state_reader()
+STATE: Final = _state_variable()
+error_state: Final[Callable[[], Any]] = STATE.get
 
 
 class Last:

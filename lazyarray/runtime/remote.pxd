@@ -1,4 +1,6 @@
 # C's side of `remote.py`.
+cimport cython
+
 from lazyarray.ir.node cimport Spec
 from lazyarray.native.primitives cimport create
 
@@ -9,4 +11,5 @@ cdef class Remote:
     cdef public bint exported, home
 
 
+@cython.locals(made=Remote, found=tuple)
 cpdef Remote reserve(device, Spec spec)

@@ -21,6 +21,8 @@ class Seen:
     kind: str | None = None
 
 
+# Results come and go with each evaluation. In C memory is kept of as many:
+# freelist 64
 class Remote:
     """A value on a device. `home`: it was made there; else it is a copy of what the host has.
 

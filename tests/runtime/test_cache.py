@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,17 @@ def test_eviction_keeps_the_bound_and_the_entries_used_last(tmp_path: Path) -> N
     assert sum(path.stat().st_size for path in entries(tmp_path)) <= 5000
     kept = [number for number in range(10) if cache.load(f"key {number}") is not None]
     assert kept == [3, 7, 8, 9]
+
+
+def test_that_an_entry_is_used_is_noted_once_an_hour(tmp_path: Path) -> None:
+    cache = KernelCache(tmp_path)
+    cache.store("key", b"payload")
+    (entry,) = tmp_path.glob("*.entry")
+    now = time.time()
+    for ago, noted in ((600.0, False), (7200.0, True)):
+        os.utime(entry, (now - ago, now - ago))
+        assert cache.load("key") == b"payload"
+        assert (entry.stat().st_mtime > now - ago + 1.0) == noted
 
 
 def test_leftovers_of_dead_writers_go_and_foreign_files_stay(tmp_path: Path) -> None:

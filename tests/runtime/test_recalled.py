@@ -1,4 +1,4 @@
-"""Evaluations that come again run the plan that they ran before, where everything that made it so is as it was."""
+"""Evaluations on the host that come again run the plan that they ran before, where all that made it so is as it was."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ from lazyarray.runtime.remote import Seen
 def everything_is_recorded(monkeypatch: Any) -> Iterator[None]:
     monkeypatch.setattr(Seen, "any", False)
     monkeypatch.setattr(evaluate, "_plans", {}, raising=False)
-    with np.config.set(eager_below=0):
+    with np.config.set(eager_below=0, device="cpu"):
         recalled.forget()
         yield
 
