@@ -13,7 +13,7 @@ import numpy as np
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.native.lines import address_in, raised_in_segments, runner_of_segments, segments_of  # cimport
-from lazyarray.runtime.backend import current
+from lazyarray.runtime.backend import workers
 
 # isort: split
 from lazyarray.runtime.pool import allocate
@@ -47,7 +47,7 @@ def _by_backend(ufunc: Any, a: Any, indices: Any) -> Any:
         return None
     if type(indices) is not np.ndarray or indices.ndim != 1 or indices.size < _FEWEST or indices.dtype != _INDEX:
         return None
-    share: Any = getattr(current(), "share", None)
+    share = workers()
     if share is None or indices.min() < 0 or indices.max() >= a.size:
         return None
     starts = np.ascontiguousarray(indices)

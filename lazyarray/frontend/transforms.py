@@ -22,7 +22,7 @@ from lazyarray.config import config
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.native.lines import address_in, count_of, lines_of, raised_in_lines, runner_of_lines  # cimport
-from lazyarray.runtime.backend import current
+from lazyarray.runtime.backend import warm, workers
 
 # isort: split
 from lazyarray.runtime.pool import allocate
@@ -73,7 +73,9 @@ def shared_out(loop: Any) -> Callable[..., Any]:
 
 def run_by_backend(loop: Any, a: Any, factor: Any, axis: int, out: Any) -> int | None:
     """Whether the backend's workers met floating-point errors when they ran the loop; None where they cannot."""
-    share: Any = getattr(current(), "share", None)
+    share = workers()
+    if share is None and a.size >= LEAST:
+        warm()  # for those that follow
     kind = type(factor)
     if share is None or (
         kind not in (int, float) and (not isinstance(factor, np.floating | np.ndarray) or factor.ndim)
@@ -109,7 +111,7 @@ def run_by_python(loop: Any, a: Any, factor: Any, axes: Any, out: Any, count: in
                 return True
         return False
 
-    pool = workers()
+    pool = python_threads()
     others = [pool.submit(transform, part) for part in range(1, count)]
     try:
         raised = transform(0)
@@ -131,8 +133,8 @@ def wait(jobs: list[Any]) -> None:
         job.exception()
 
 
-def workers() -> Any:
-    """The pool of threads."""
+def python_threads() -> Any:
+    """The pool of threads of Python's."""
     from concurrent.futures import ThreadPoolExecutor  # here, since importing it takes 5 ms
 
     with _lock:

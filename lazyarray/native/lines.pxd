@@ -3,6 +3,7 @@
 cdef extern from *:
     """
     #include <fenv.h>
+    #include <string.h>
     #include "numpy/arrayobject.h"
     #include "numpy/ufuncobject.h"
 
@@ -88,6 +89,7 @@ cdef extern from *:
         PyArrayObject *a = (PyArrayObject *)given, *out = (PyArrayObject *)result;
         lazyarray_lines *lines;
         PyObject *made;
+        float narrow = (float)factor;
         int k, type, real;
         if ((!PyArray_API && _import_array() < 0) || (!PyUFunc_API && _import_umath() < 0)) return NULL;
         if (Py_TYPE(ufunc) != &PyUFunc_Type || !PyArray_CheckExact(given) || !PyArray_CheckExact(result)) Py_RETURN_NONE;
@@ -118,7 +120,8 @@ cdef extern from *:
         lines->axes = 0;
         lines->count = 1;
         lines->raised = 0;
-        if (real == NPY_FLOAT) *(float *)&lines->factor = (float)factor; else lines->factor = factor;
+        lines->factor = factor;
+        if (real == NPY_FLOAT) memcpy(&lines->factor, &narrow, sizeof(narrow));
         if (lazyarray_add_axes(lines, a, out, axis) < 0) { Py_DECREF(made); Py_RETURN_NONE; }
         return made;
     }

@@ -187,6 +187,14 @@ def rest_for(*args: Any) -> None:
             rest()
 
 
+def workers() -> Any:
+    """`share` of the backend (see `Backend`), where it is loaded and has workers; None else.
+
+    Nothing is loaded for it: a program's one transform is over before.
+    """
+    return getattr(_loaded.get(config.backend), "share", None)
+
+
 _warming = False
 
 
