@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lazyarray import native
 from lazyarray.native import build
 
 MODULES = ("lazyarray.ir.node", "lazyarray.frontend.small")
@@ -56,3 +57,14 @@ def test_marked_lines_become_cythons_and_stay_where_they_were() -> None:
     )
     unmarked = source.replace("# freelist 64\n", "")
     assert "import cython" not in build.rewrite(unmarked)
+
+
+@pytest.mark.parametrize("file", sorted(Path(native.__file__).parent.glob("*.pxd")), ids=lambda file: file.name)
+def test_what_is_written_in_c_is_part_of_what_compiled_modules_were_made_of(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, read = str(build.file_of("lazyarray.frontend.segments")), native._read
+    before = native.digest_of(source)
+    monkeypatch.setattr(native, "_taken_in", [])
+    monkeypatch.setattr(native, "_read", lambda name: read(name) + b" " * (Path(name) == file))
+    assert native.digest_of(source) != before

@@ -38,7 +38,7 @@ def digest_of(source: str) -> str:
 def _written_in_c() -> bytes:
     """What any module may take in, as one digest: they are more text than most modules."""
     if not _taken_in:
-        files = [os.path.join(_HERE, name) for name in ("loops.pxd", "primitives.pxd", "recycled.pxd")]
+        files = [os.path.join(_HERE, name) for name in sorted(os.listdir(_HERE)) if name.endswith(".pxd")]
         vectors = os.path.join(os.path.dirname(_HERE), "frontend", "vectors.pxd")
         _taken_in.append(source_hash(b"\0".join([_read(file) for file in (*files, vectors)])))
     return _taken_in[0]
