@@ -12,10 +12,11 @@ import numpy as np
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.native.lines import address_in, raised_in_segments, runner_of_segments, segments_of  # cimport
+from lazyarray.native.lines import address_in, count_in, raised_in, runner, segments_of  # cimport
 from lazyarray.runtime.backend import workers
 
 # isort: split
+from lazyarray.runtime.floating import tells
 from lazyarray.runtime.pool import allocate
 
 LEAST: Final = 1 << 15  # elements from which sharing out saves more than it costs
@@ -55,7 +56,5 @@ def _by_backend(ufunc: Any, a: Any, indices: Any) -> Any:
     segments = segments_of(ufunc, a, starts, out)
     if segments is None:
         return None
-    share(runner_of_segments(), address_in(segments), starts.size)
-    if raised_in_segments(segments) and any([told != "ignore" for told in np.geterr().values()]):
-        return None  # NumPy tells of them
-    return out
+    share(runner(), address_in(segments), count_in(segments))
+    return None if raised_in(segments) and tells() else out

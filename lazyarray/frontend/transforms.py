@@ -21,10 +21,11 @@ from lazyarray.config import config
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.native.lines import address_in, count_of, lines_of, raised_in_lines, runner_of_lines  # cimport
+from lazyarray.native.lines import address_in, count_in, lines_of, raised_in, runner  # cimport
 from lazyarray.runtime.backend import warm, workers
 
 # isort: split
+from lazyarray.runtime.floating import tells
 from lazyarray.runtime.pool import allocate
 
 # Elements from which sharing out saves more than it costs: 0.1 ms in NumPy, and 1 ms by threads of Python.
@@ -63,7 +64,7 @@ def shared_out(loop: Any) -> Callable[..., Any]:
         raised = run_by_backend(loop, a, factor, axes[0][0], out)
         if raised is None:
             raised = run_by_python(loop, a, factor, axes, out, count)
-        if raised is None or (raised and any([told != "ignore" for told in np.geterr().values()])):
+        if raised is None or (raised and tells()):
             # What is to be told is told on the thread that asked, under its error state.
             return loop(a, factor, axes=axes, out=out)
         return out
@@ -71,7 +72,7 @@ def shared_out(loop: Any) -> Callable[..., Any]:
     return run
 
 
-def run_by_backend(loop: Any, a: Any, factor: Any, axis: int, out: Any) -> int | None:
+def run_by_backend(loop: Any, a: Any, factor: Any, axis: int, out: Any) -> bool | None:
     """Whether the backend's workers met floating-point errors when they ran the loop; None where they cannot."""
     share = workers()
     if share is None and a.size >= LEAST:
@@ -86,13 +87,13 @@ def run_by_backend(loop: Any, a: Any, factor: Any, axis: int, out: Any) -> int |
     if taken[0] != a.dtype or taken[2] != out.dtype:
         return None
     lines = lines_of(loop, a, float(factor), out, axis)
-    if lines is None or count_of(lines) < 2:
+    if lines is None or count_in(lines) < 2:
         return None
-    share(runner_of_lines(), address_in(lines), count_of(lines))
-    return raised_in_lines(lines)
+    share(runner(), address_in(lines), count_in(lines))
+    return raised_in(lines)
 
 
-def run_by_python(loop: Any, a: Any, factor: Any, axes: Any, out: Any, count: int) -> int | None:
+def run_by_python(loop: Any, a: Any, factor: Any, axes: Any, out: Any, count: int) -> bool | None:
     """Whether `count` threads of Python met floating-point errors; None where there is too little for them to do."""
     rest = [axis for axis in range(a.ndim) if axis != axes[0][0]]
     widest = max(rest, key=a.shape.__getitem__, default=None)
@@ -117,7 +118,7 @@ def run_by_python(loop: Any, a: Any, factor: Any, axes: Any, out: Any, count: in
         raised = transform(0)
     finally:
         wait(others)
-    return int(raised or any([other.result() for other in others]))
+    return raised or any([other.result() for other in others])
 
 
 def empty_like(a: Any, dtype: Any = None, shape: Any = None, **options: Any) -> Any:

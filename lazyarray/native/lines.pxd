@@ -15,24 +15,40 @@ cdef extern from *:
     #define LAZYARRAY_ALSO(word, bits) __atomic_fetch_or((word), (bits), __ATOMIC_RELAXED)
     #endif
 
+    /* What a record begins with: what runs a range of its parts, how many there are, what any thread raised. */
+    typedef struct lazyarray_shared {
+        void (*run)(struct lazyarray_shared *record, npy_intp begin, npy_intp end);
+        npy_intp count;
+        int raised;
+    } lazyarray_shared;
+
+    static void lazyarray_run_shared(void *given, npy_int64 begin, npy_int64 end, npy_int64 worker) {
+        lazyarray_shared *record = (lazyarray_shared *)given;
+        int raised;
+        (void)worker;
+        feclearexcept(LAZYARRAY_LINE_ERRORS);
+        record->run(record, (npy_intp)begin, (npy_intp)end);
+        raised = fetestexcept(LAZYARRAY_LINE_ERRORS);
+        if (!raised) return;
+        feclearexcept(LAZYARRAY_LINE_ERRORS);
+        LAZYARRAY_ALSO(&record->raised, raised);
+    }
+
     typedef struct {
+        lazyarray_shared shared;
         PyUFuncGenericFunction loop;
         void *data;
         char *places[3];  /* the input, the factor, the output */
         npy_intp sizes[2], along[2];  /* of the axis that is transformed: of the input, of the output */
         int axes;  /* the others, the last one the fastest */
-        npy_intp dims[LAZYARRAY_LINE_AXES], steps[2][LAZYARRAY_LINE_AXES], count;
+        npy_intp dims[LAZYARRAY_LINE_AXES], steps[2][LAZYARRAY_LINE_AXES];
         double factor;
-        int raised;
     } lazyarray_lines;
 
-    static void lazyarray_run_lines(void *given, npy_int64 begin, npy_int64 end, npy_int64 worker) {
-        lazyarray_lines *lines = (lazyarray_lines *)given;
-        int raised;
-        (void)worker;
-        feclearexcept(LAZYARRAY_LINE_ERRORS);
+    static void lazyarray_run_lines(lazyarray_shared *record, npy_intp begin, npy_intp end) {
+        lazyarray_lines *lines = (lazyarray_lines *)record;
         while (begin < end) {
-            npy_intp rest = (npy_intp)begin, taken = 1, last = 0;
+            npy_intp rest = begin, taken = 1, last = 0;
             npy_intp steps[5] = {0, 0, 0, lines->along[0], lines->along[1]}, dims[3];
             char *now[3] = {lines->places[0], (char *)&lines->factor, lines->places[2]};
             int axis;
@@ -45,7 +61,7 @@ cdef extern from *:
             }
             if (lines->axes) {
                 taken = lines->dims[lines->axes - 1] - last;
-                if (taken > end - begin) taken = (npy_intp)(end - begin);
+                if (taken > end - begin) taken = end - begin;
                 steps[0] = lines->steps[0][lines->axes - 1];
                 steps[2] = lines->steps[1][lines->axes - 1];
             }
@@ -54,11 +70,6 @@ cdef extern from *:
             dims[2] = lines->sizes[1];
             lines->loop(now, dims, steps, lines->data);
             begin += taken;
-        }
-        raised = fetestexcept(LAZYARRAY_LINE_ERRORS);
-        if (raised) {
-            feclearexcept(LAZYARRAY_LINE_ERRORS);
-            LAZYARRAY_ALSO(&lines->raised, raised);
         }
     }
 
@@ -79,7 +90,7 @@ cdef extern from *:
             lines->steps[0][at] = PyArray_STRIDE(a, axis);
             lines->steps[1][at] = step;
             lines->axes++;
-            lines->count *= PyArray_DIM(a, axis);
+            lines->shared.count *= PyArray_DIM(a, axis);
         }
         return 0;
     }
@@ -109,6 +120,7 @@ cdef extern from *:
         made = PyBytes_FromStringAndSize(NULL, sizeof(lazyarray_lines));
         if (!made) return NULL;
         lines = (lazyarray_lines *)PyBytes_AS_STRING(made);
+        lines->shared.run = lazyarray_run_lines;
         lines->loop = asked->functions[k];
         lines->data = asked->data ? (void *)asked->data[k] : NULL;
         lines->places[0] = PyArray_BYTES(a);
@@ -118,8 +130,8 @@ cdef extern from *:
         lines->along[0] = PyArray_STRIDE(a, axis);
         lines->along[1] = PyArray_STRIDE(out, axis);
         lines->axes = 0;
-        lines->count = 1;
-        lines->raised = 0;
+        lines->shared.count = 1;
+        lines->shared.raised = 0;
         lines->factor = factor;
         if (real == NPY_FLOAT) memcpy(&lines->factor, &narrow, sizeof(narrow));
         if (lazyarray_add_axes(lines, a, out, axis) < 0) { Py_DECREF(made); Py_RETURN_NONE; }
@@ -127,34 +139,26 @@ cdef extern from *:
     }
 
     typedef struct {
+        lazyarray_shared shared;
         PyUFuncGenericFunction loop;
         void *data;
         char *from, *into;
-        npy_intp step, size, length, count;
+        npy_intp step, size, length;
         const npy_intp *starts;
-        int raised;
     } lazyarray_segments;
 
     /* As NumPy's reduceat: the first element copied, the others by the ufunc's loop. */
-    static void lazyarray_run_segments(void *given, npy_int64 begin, npy_int64 end, npy_int64 worker) {
-        lazyarray_segments *segments = (lazyarray_segments *)given;
-        int raised;
-        (void)worker;
-        feclearexcept(LAZYARRAY_LINE_ERRORS);
+    static void lazyarray_run_segments(lazyarray_shared *record, npy_intp begin, npy_intp end) {
+        lazyarray_segments *segments = (lazyarray_segments *)record;
         for (; begin < end; begin++) {
             npy_intp start = segments->starts[begin], stop = segments->length, count;
             npy_intp steps[3] = {0, segments->step, 0};
             char *into = segments->into + begin * segments->size, *from = segments->from + start * segments->step;
             char *now[3] = {into, from + segments->step, into};
-            if (begin + 1 < segments->count) stop = segments->starts[begin + 1];
+            if (begin + 1 < segments->shared.count) stop = segments->starts[begin + 1];
             memcpy(into, from, segments->size);
             count = stop - start - 1;
             if (count > 0) segments->loop(now, &count, steps, segments->data);
-        }
-        raised = fetestexcept(LAZYARRAY_LINE_ERRORS);
-        if (raised) {
-            feclearexcept(LAZYARRAY_LINE_ERRORS);
-            LAZYARRAY_ALSO(&segments->raised, raised);
         }
     }
 
@@ -177,6 +181,7 @@ cdef extern from *:
         made = PyBytes_FromStringAndSize(NULL, sizeof(lazyarray_segments));
         if (!made) return NULL;
         segments = (lazyarray_segments *)PyBytes_AS_STRING(made);
+        segments->shared.run = lazyarray_run_segments;
         segments->loop = asked->functions[k];
         segments->data = asked->data ? (void *)asked->data[k] : NULL;
         segments->from = PyArray_BYTES(a);
@@ -184,35 +189,21 @@ cdef extern from *:
         segments->step = PyArray_STRIDE(a, 0);
         segments->size = PyArray_ITEMSIZE(a);
         segments->length = PyArray_DIM(a, 0);
-        segments->count = PyArray_DIM(out, 0);
+        segments->shared.count = PyArray_DIM(out, 0);
         segments->starts = (const npy_intp *)PyArray_BYTES((PyArrayObject *)starts);
-        segments->raised = 0;
+        segments->shared.raised = 0;
         return made;
     }
 
-    static int lazyarray_numpy_bits(int raised) {
-        return (raised & FE_DIVBYZERO ? NPY_FPE_DIVIDEBYZERO : 0) | (raised & FE_OVERFLOW ? NPY_FPE_OVERFLOW : 0)
-            | (raised & FE_UNDERFLOW ? NPY_FPE_UNDERFLOW : 0) | (raised & FE_INVALID ? NPY_FPE_INVALID : 0);
-    }
-
-    static size_t lazyarray_bytes_address(PyObject *made) { return (size_t)PyBytes_AS_STRING(made); }
-    static size_t lazyarray_segments_runner(void) { return (size_t)&lazyarray_run_segments; }
-    static int lazyarray_segments_raised(PyObject *made) {
-        return lazyarray_numpy_bits(((lazyarray_segments *)PyBytes_AS_STRING(made))->raised);
-    }
-
-    static lazyarray_lines *lazyarray_lines_in(PyObject *lines) { return (lazyarray_lines *)PyBytes_AS_STRING(lines); }
-    static long long lazyarray_lines_count(PyObject *lines) { return lazyarray_lines_in(lines)->count; }
-    static size_t lazyarray_lines_runner(void) { return (size_t)&lazyarray_run_lines; }
-    static int lazyarray_lines_raised(PyObject *lines) {
-        return lazyarray_numpy_bits(lazyarray_lines_in(lines)->raised);
-    }
+    static lazyarray_shared *lazyarray_shared_in(PyObject *record) { return (lazyarray_shared *)PyBytes_AS_STRING(record); }
+    static size_t lazyarray_shared_address(PyObject *record) { return (size_t)lazyarray_shared_in(record); }
+    static long long lazyarray_shared_count(PyObject *record) { return lazyarray_shared_in(record)->count; }
+    static int lazyarray_shared_raised(PyObject *record) { return lazyarray_shared_in(record)->raised != 0; }
+    static size_t lazyarray_shared_runner(void) { return (size_t)&lazyarray_run_shared; }
     """
     object lines_of "lazyarray_lines_of" (object loop, object a, double factor, object out, int axis)
-    long long count_of "lazyarray_lines_count" (object lines)
     object segments_of "lazyarray_segments_of" (object ufunc, object a, object starts, object out)
-    size_t address_in "lazyarray_bytes_address" (object made)
-    size_t runner_of_segments "lazyarray_segments_runner" ()
-    int raised_in_segments "lazyarray_segments_raised" (object segments)
-    size_t runner_of_lines "lazyarray_lines_runner" ()
-    int raised_in_lines "lazyarray_lines_raised" (object lines)
+    size_t address_in "lazyarray_shared_address" (object record)
+    long long count_in "lazyarray_shared_count" (object record)
+    bint raised_in "lazyarray_shared_raised" (object record)
+    size_t runner "lazyarray_shared_runner" ()

@@ -2,8 +2,8 @@
 
 As `primitives.py`: these functions in the hot modules' Python form, where there are none such, those of `lines.pxd` in
 the compiled one. A line is what a transform reads along one axis at one place of the others, a segment what
-`reduceat` makes one element of. What is to be run is a record of C's in a bytes object; a runner has the signature of a
-kernel, `void run(record, begin, end, worker)`.
+`reduceat` makes one element of. What is to be run is a record of C's in a bytes object; its runner has the signature of
+a kernel, `void run(record, begin, end, worker)`.
 """
 
 from __future__ import annotations
@@ -24,31 +24,21 @@ def segments_of(ufunc: Any, a: Any, starts: Any, out: Any) -> bytes | None:
     return None
 
 
-def count_of(lines: bytes) -> int:
-    """How many lines there are."""
+def count_in(record: bytes) -> int:
+    """How many lines or segments there are."""
     raise NotImplementedError
 
 
-def address_in(made: bytes) -> int:
-    """Where the record lies."""
+def address_in(record: bytes) -> int:
+    """Where what the runner is given lies."""
     raise NotImplementedError
 
 
-def runner_of_lines() -> int:
-    """The address of what runs lines."""
+def raised_in(record: bytes) -> bool:
+    """Whether any thread raised floating-point errors."""
     raise NotImplementedError
 
 
-def runner_of_segments() -> int:
-    """The address of what runs segments."""
-    raise NotImplementedError
-
-
-def raised_in_lines(lines: bytes) -> int:
-    """Which floating-point errors any thread raised: NumPy's bits."""
-    raise NotImplementedError
-
-
-def raised_in_segments(segments: bytes) -> int:
-    """Which floating-point errors any thread raised: NumPy's bits."""
+def runner() -> int:
+    """The address of what runs a record's parts, whatever they are."""
     raise NotImplementedError

@@ -61,6 +61,11 @@ STATE: Final = _state_variable()
 error_state: Final[Callable[[], Any]] = STATE.get
 
 
+def tells() -> bool:
+    """Whether NumPy tells of any floating-point error now."""
+    return any([told != "ignore" for told in np.geterr().values()])
+
+
 class Last:
     """The state last seen that lets operations wait: comparing with it is all that recording does."""
 

@@ -10,7 +10,7 @@ import pytest
 
 import lazyarray as la
 from lazyarray.frontend import transforms
-from lazyarray.runtime.backend import current
+from lazyarray.runtime.backend import current, workers
 
 SHAPE = (280, 300)
 
@@ -109,7 +109,7 @@ def test_workers_of_the_backend_take_the_lines(runner: str, monkeypatch: pytest.
     if transforms.function_of("fft") is None or runner == "by threads of Python":
         pytest.skip("another runner, or NumPy before 2.0")
     asked: list[int] = []
-    share = current().share  # type: ignore[attr-defined]
+    share = workers()
     monkeypatch.setattr(current(), "share", lambda *task: asked.append(task[2]) or share(*task), raising=False)
     with la.config.set(num_threads=4, device="cpu"):
         _, lazy = arrays()

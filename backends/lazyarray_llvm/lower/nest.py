@@ -41,7 +41,7 @@ def for_each_row(
     """The task and row loops over the axes `outer`; `used`: accesses whose rows move.
 
     `last` is cut into blocks, if given; with `segments` a cell has the number of its segment as start.  A
-    task is `run` rows, or one row with `single`.  `begin` runs first in every task, `end` last.
+    task is `run` rows, or one row with `single`.  `begin` runs first in every task, `end` after its rows.
     """
     frame = body.frame
     b = frame.b
@@ -62,8 +62,6 @@ def for_each_row(
         if not outer:
             body.rows = [frame.address(f"pointer{n}") for n in range(len(frame.kernel.accesses))]
             emit(Cell(zero, start, stop))
-            if end is not None:
-                end(t)
             return []
         if single:
             first, left = group, frame.number(1)

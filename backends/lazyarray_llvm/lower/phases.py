@@ -72,19 +72,19 @@ class Phases(Rows):
         self._current = stage
         walk = group_reductions(stage, self.codes)[0]
         pass_ = self.make_pass(stage, walk, effects=True)
-        cells = Cells(self.frame, pass_.shape()) if self.carries or pass_.trees else None
+        carried = Cells(self.frame, pass_.shape()) if self.carries else None
 
         def begin(task: Value) -> None:
-            if cells is not None and self.carries:
-                cells.store(pass_.initial())
+            if carried is not None:
+                carried.store(pass_.initial())
 
         def end(task: Value) -> None:
-            if cells is not None and self.carries:
-                self._put_partials(walk, task, pass_.results(cells.load()))
+            if carried is not None:
+                self._put_partials(walk, task, pass_.results(carried.load()))
 
         def row(cell: Cell) -> None:
-            found = self._part(stage, pass_, cells, cell)
-            if not self.carries:
+            found = self._part(stage, pass_, carried, cell)
+            if carried is None:
                 slot = self.frame.b.add(self.frame.b.mul(cell.row, self.frame.argument("blocks")), cell.start)
                 self._put_partials(walk, slot, found)
 
@@ -104,8 +104,8 @@ class Phases(Rows):
                 count = size if count.ref == "1" else frame.b.mul(count, size)
         return count
 
-    def _part(self, stage: Stage, pass_: Pass, cells: Cells | None, cell: Cell) -> dict[int, list[Value]]:
-        """A segment of a row: what its reductions have found, if it is not left in `cells` for the next row."""
+    def _part(self, stage: Stage, pass_: Pass, carried: Cells | None, cell: Cell) -> dict[int, list[Value]]:
+        """A segment of a row: what its reductions have found, if it is not left in `carried` for the next row."""
         frame, b = self.frame, self.frame.b
         length = frame.argument(f"extent{self.last}")
         self.row, within = cell.row, None
@@ -122,11 +122,12 @@ class Phases(Rows):
         start, count = self._segment(stage, cell.start)
         with frame.scope():
             self.body.settle()
-            if cells is None:
-                return pass_.results(pass_.walk(start, b.add(start, count), pass_.initial()))
-            if self.carries:
-                cells.store(pass_.walk(start, b.add(start, count), cells.load()))
+            if carried is not None:
+                carried.store(pass_.walk(start, b.add(start, count), carried.load()))
                 return {}
+            if not pass_.trees:
+                return pass_.results(pass_.walk(start, b.add(start, count), pass_.initial()))
+            cells = Cells(frame, pass_.shape())
             cells.store(pass_.initial())
             sums = pass_.walk_tree(start, count, cells)
             found = pass_.results(cells.load())
