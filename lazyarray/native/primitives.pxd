@@ -262,7 +262,7 @@ cdef extern from *:
 
     static PyObject *lazyarray_weak(PyObject *item) { return PyWeakref_NewRef(item, NULL); }
 
-    /* What a weak reference refers to; None if that is gone. */
+    /* The present value of a context variable, or of what has such a `get`. */
     static PyObject *lazyarray_present(PyObject *variable) {
         PyObject *value = NULL;
         if (!PyContextVar_CheckExact(variable)) return PyObject_CallMethod(variable, "get", NULL);
@@ -271,6 +271,7 @@ cdef extern from *:
         return value;
     }
 
+    /* What a weak reference refers to; None if that is gone. */
     static PyObject *lazyarray_referent(PyObject *entry) {
         PyObject *found = PyWeakref_GET_OBJECT(entry);
         Py_INCREF(found);
