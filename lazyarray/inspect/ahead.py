@@ -11,6 +11,7 @@ from lazyarray.runtime.along import pending
 from lazyarray.runtime.device import placement
 from lazyarray.runtime.device_run import plan_there
 from lazyarray.runtime.evaluate import Wanted, changes, expression_for, plan_of, sites_of
+from lazyarray.runtime.liveness import needed_again
 from lazyarray.schedule.plan import Plan
 
 Sites: TypeAlias = tuple[Site | None, ...]
@@ -20,13 +21,16 @@ Made: TypeAlias = tuple[Plan, Sites, Wanted]
 def foresee(targets: list[Node]) -> tuple[Made, Signature, list[Any]]:
     """What evaluating pending nodes will run, with the signature and its sources.
 
-    An evaluation keeps values that the program names, remembers which it saw without keeping them, and when it last
-    looked for memory to release: who looks ahead holds no reference to nodes but the targets, and has that forgotten.
+    An evaluation keeps values that the program names, remembers which it saw without keeping them, whose lines made
+    such that were needed again, and when it last looked for memory to release: who looks ahead holds no reference to
+    nodes but the targets, and has that forgotten.
     """
     with boundary.lock:
-        before, unseen = seen_before(), changes.nbytes
+        before, unseen, lines = seen_before(), changes.nbytes, dict(needed_again)
         outputs, _uses, signature, sources, wanted = expression_for(targets, False)
         changes.nbytes = unseen
+        needed_again.clear()
+        needed_again.update(lines)
         for node in pending_closure(outputs):
             node.visits = int(node.sequence in before)
         device = placement(sources)

@@ -4,7 +4,7 @@ cimport cython
 from lazyarray.ir.node cimport Key, Node
 from lazyarray.native.primitives cimport count
 
-cdef long EXPENSIVE, MOST, NAMELESS
+cdef long EXPENSIVE, MOST, NAMELESS, LARGE
 
 cdef Py_ssize_t _count_of_item(list closure, Py_ssize_t place)
 cdef long own_cost(Key key) except -3
@@ -18,6 +18,10 @@ cpdef set overwritten(list closure)
 cpdef dict held_by(list nodes)
 @cython.locals(target=Node, node=Node, place=Py_ssize_t, named=bint, asked=bint, writing=bint, surviving=bint, again=long, kept=list, olds=set)
 cpdef tuple named_and_dear(list closure, list targets)
+cdef int learn(Node node) except -1
+cdef bint is_carried(Node node) except -1
+@cython.locals(reader=Node, given=Node)
+cdef bint reads_several(Node node) except -1
 @cython.locals(given=Node)
 cdef bint saves_a_copy(Node node, set olds) except -1
 @cython.locals(node=Node, given=Node, args=tuple)

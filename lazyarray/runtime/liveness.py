@@ -11,13 +11,20 @@ from lazyarray.ir.node import Key, Node  # cimport
 from lazyarray.ir.ops import EXPENSIVE as _EXPENSIVE
 from lazyarray.ir.ops import OPS
 from lazyarray.native.primitives import count  # cimport
+from lazyarray.runtime.recalled import forget
 
 EXPENSIVE: Final = _EXPENSIVE
+LARGE: Final = 1 << 18  # bytes from which reading other values again takes as long as reading this one
+SITES_LIMIT: Final = 4096  # lines of which it is known that their values are needed again
 _NONE: Final[set[int]] = set()
 _NO_USES: Final[dict[int, int]] = {}
 # What is used twice costs twice as much with each step of `x = f(x, x)`: in C the sum would wrap around.
 MOST: Final = 1 << 20
 ALWAYS_KEPT: Final = frozenset({"reduce", "scan", "call", "update", "scatter", "gather", "compress"})
+
+
+# Lines that recorded values which the evaluation after the next needed, too: by code and instruction, and the code.
+needed_again: Final[dict[tuple[int, int], Any]] = {}
 
 
 def _count_of_item(closure: list[Any], place: int) -> int:
@@ -96,7 +103,8 @@ def named_and_dear(closure: list[Node], targets: list[Node]) -> tuple[list[Node]
 
     Kept the first time: what is dear to compute again from memory (reductions, library calls, transcendental chains)
     and updates, whose old memory is gone afterwards; and what reads memory that is written over, which would have to be
-    copied for it. Cheap ones are kept the second time, so that nothing is computed more than twice.
+    copied for it. Cheap ones are kept the second time, so that nothing is computed more than twice; and from then on
+    the first time, if that reads less memory: a loop carries its state from step to step.
     """
     writing = writes(closure)
     olds = overwritten(closure) if writing else _NONE
@@ -113,10 +121,12 @@ def named_and_dear(closure: list[Node], targets: list[Node]) -> tuple[list[Node]
         asked = node.mark == -1
         node.mark = 0
         again = 0 if asked else cost_again(node)
+        if node.visits and node.key.spec.nbytes >= LARGE:
+            learn(node)
         if node.visits and not asked and node.key.kind == "roll":
             again = EXPENSIVE  # what is computed of it is cut into pieces in memory, which would be made a third time
         if not asked and named:
-            if again >= EXPENSIVE or node.visits or (olds and saves_a_copy(node, olds)):
+            if again >= EXPENSIVE or node.visits or (olds and saves_a_copy(node, olds)) or is_carried(node):
                 kept.append(node)
                 again = 0
                 asked = True
@@ -128,6 +138,46 @@ def named_and_dear(closure: list[Node], targets: list[Node]) -> tuple[list[Node]
     if surviving:
         leave_uses(closure)
     return kept, uses_of_old(closure) if writing else _NO_USES
+
+
+def learn(node: Node) -> None:
+    """Notes of a node that is computed again that values of its line are to be kept, if that reads two values or more.
+
+    What is computed of one value in memory is as soon computed as read.
+    """
+    site = node.site
+    if site is not None and (id(site[0]), site[1]) not in needed_again and reads_several(node):
+        if len(needed_again) >= SITES_LIMIT:
+            needed_again.clear()
+        needed_again[id(site[0]), site[1]] = site[0]
+        forget()  # evaluations that did not keep them
+
+
+def is_carried(node: Node) -> bool:
+    """True for a large value of a line whose values were computed again before."""
+    site = node.site
+    return site is not None and node.key.spec.nbytes >= LARGE and (id(site[0]), site[1]) in needed_again
+
+
+def reads_several(node: Node) -> bool:
+    """True if a pending node is computed from two values in memory, or more, that are as large as its own."""
+    found: Any = None
+    seen: set[int] = set()
+    waiting: list[Any] = [node]
+    while waiting:
+        reader: Node = waiting.pop()
+        for arg in reader.args:
+            if type(arg) is not Node or id(arg) in seen:
+                continue
+            given: Node = arg
+            seen.add(id(given))
+            if given.data is None and given.remote is None:
+                waiting.append(given)
+            elif given.key.spec.nbytes >= node.key.spec.nbytes:
+                if found is not None:
+                    return True
+                found = given
+    return False
 
 
 def saves_a_copy(node: Node, olds: set[int]) -> bool:
