@@ -40,12 +40,13 @@ from lazyarray.frontend.dispatch import (
 )
 from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.record import copy_, empty_, map_, roll_, update_, view_
-from lazyarray.frontend.regions import window
+from lazyarray.frontend.regions import memory_at, window
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.frontend.vectors import serving  # cimport
 from lazyarray.frontend.views import derive, view_by
 from lazyarray.ir.index_map import IndexMap, broadcast, c_strides, identity, transpose
 from lazyarray.ir.node import Node, Shape
+from lazyarray.runtime.device import stays_home
 
 DType = np.dtype[Any]
 _new: Final = Handle.__new__
@@ -230,6 +231,10 @@ def _flat(x: ndarray, order: Any, copy: bool) -> Any:
     size = x.size
     if not copy and (x.flags.c_contiguous or size == 0):
         return view_of(x, IndexMap(view.offset, (size,), (1,)))
+    if size < config.eager_below and x._np is None and stays_home():
+        data = memory_at(x)
+        if data is not None:
+            return wrap(data.flatten())
     return from_node(view_(copy_(value(x)), IndexMap(0, (size,), (1,))))
 
 

@@ -194,7 +194,10 @@ def node_of(array: Fields, site: Any) -> Node | None:
     if node is None:
         node = array._base.node
         if node is None:
-            return None
+            # What was lent is taken back: it is large, or small parts of it would have been read where they lie.
+            node = array._base.reclaim()
+            if node is None:
+                return None
         view = array._map
         if view is not None:
             if array._part is not None or node.key.spec.size < limits.eager:
