@@ -131,6 +131,26 @@ def test_packed_stores_write_what_the_mask_selects_and_nothing_else(code: str, w
                     np.testing.assert_array_equal(target[len(chosen) :], rest)
 
 
+@pytest.mark.parametrize("code", [code for code in CODES if code != "b1"])
+def test_packed_stores_of_what_is_computed_write_no_more(code: str, workers: int) -> None:
+    """Computed values come in vectors of their own width, of complex numbers twice as many parts."""
+    body = (I(0, "load", (), code, 0), I(1, "load", (), "b1", 1), I(2, "add", (0, 0), code))
+    accesses = (Access(code, ("1",)), Access("b1", ("1",)), Access(code, ("0",)))
+    kernel = Kernel(("p",), accesses, (), (Stage("full", body, stores=(Store(2, 2, 1, packed=True),)),))
+    for length in LENGTHS:
+        for mask in masks(length):
+            values = data(code, (length,))
+            with np.errstate(all="ignore"):
+                chosen = (values + values)[mask]
+            for backend in BACKENDS[length > 5000 :]:
+                target = data(code, (len(chosen) + 70,), 5)
+                rest = target[len(chosen) :].copy()
+                walks = [(values, values.strides), (mask, (1,)), (target, (0,))]
+                backend.compile(kernel).launch(bind((length,), *walks))
+                np.testing.assert_array_equal(target[: len(chosen)], chosen)
+                np.testing.assert_array_equal(target[len(chosen) :], rest)
+
+
 @pytest.mark.parametrize("shape", [(3, 5), (100, 7), (4, 20000), (700, 90)])
 def test_packed_stores_go_through_rows_in_order(shape: tuple[int, ...], workers: int) -> None:
     accesses = (Access("f8", ("s", "s")), Access("b1", ("s", "1")), Access("f8", ("0", "0")))

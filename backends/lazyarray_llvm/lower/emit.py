@@ -102,6 +102,9 @@ _SINGLE_BODY = 40  # from so many on, only one masked copy of the body is emitte
 _LONGEST_PAIRED = 400  # up to so many, two vectors at once are worth compiling
 _MOST_EMITTED = 900  # instructions of all vectors that are worked on at once: bounds compile time
 _MOST_AT_ONCE = 4
+# Vectors whose true lanes are looked for, and packed, at once: one branch in place of four, which is foreseen worse the
+# fewer lanes are true, and reads of memory beside each other. Twice as many read more for few true lanes.
+_PACKED_AT_ONCE = 4
 _LATENCY = 4  # cycles until the result of an instruction can be used
 _PER_CYCLE = 2  # vector instructions that start in a cycle
 _WINDOW = 256  # instructions that a core looks ahead: the next vectors of short bodies are among them
@@ -162,6 +165,10 @@ def elementwise_span(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -
     numbers = {i.attr for i in stage.body if i.op in ("load", "gather")} | {s.access for s in stage.stores}
     steps = [fixed_step(kernel.accesses[n]) for n in numbers if isinstance(n, int)]
     if kernel.packs or kernel.scatters:
+        if kernel.packs and host.vector_bytes == 64 and work < _SHORT_BODY:
+            # A mask is an integer of 64 bits at most, in which a complex number takes two.
+            most = 32 if any(is_complex(code) for code in value_codes(kernel).values()) else 64
+            lanes = max(lanes, min(most, _PACKED_AT_ONCE * lanes))
         wide = lanes if kernel.packs else 2 * lanes
         return Span(lanes, wide, single=False, strict=any(step is not None and step > 1 for step in steps))
     moved = all(step in (0, 1) for step in steps)
