@@ -11,14 +11,15 @@ from lazyarray.ir.node import Node
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.device import in_use
 
+LARGE: Final = 1 << 16  # elements from which counting them in NumPy takes longer than a reduction more in a kernel
 COUNTED: Final = "a shape follows from the number of true elements"
 
 
 def count_true(mask: Node) -> int:
     """How many elements of the mask are true; it is evaluated."""
     spec = mask.key.spec
-    if mask.data is None and in_use() and spec.ndim and spec.size:
-        # With the mask, which is wanted next: one evaluation for both.
+    if mask.data is None and spec.size and spec.ndim and (spec.size >= LARGE or in_use()):
+        # With the mask, which is wanted next: one evaluation for both, and one pass over memory.
         total = reduce_("sum", cast_(mask, np.dtype(np.int64)), tuple(range(spec.ndim)))
         boundary.evaluate((mask, total), COUNTED, stay=True)
         boundary.evaluate((total,), COUNTED)
