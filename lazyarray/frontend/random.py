@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
+from lazyarray.frontend import draws
 from lazyarray.frontend.array import ndarray
 from lazyarray.frontend.dispatch import adopt, describe, export, same
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.ways import NUMPY, tell, with_way
 
+_DRAWN: Final[dict[str, Callable[..., Any]]] = {"random": draws.random, "uniform": draws.uniform}
+
 
 def _method(base: type, name: str) -> Callable[..., Any]:
     source = getattr(base, name)
     if name == "shuffle":
         return _shuffling(source)
+    draw = _DRAWN.get(name) if base is np.random.Generator else None
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if draw is not None:
+            try:
+                drawn = draw(self, *args, **kwargs)
+            except TypeError:
+                drawn = None  # NumPy's error
+            if drawn is not None:
+                return adopt(drawn)
         passed = [export(arg) for arg in args]
         named = {key: export(value) for key, value in kwargs.items()}
         result = retried(source, (self, *passed), named)

@@ -83,6 +83,7 @@ MODULES: Final = (
     "lazyarray.frontend.layout",
     "lazyarray.frontend.transforms",
     "lazyarray.frontend.segments",
+    "lazyarray.frontend.draws",
 )
 INPUTS: Final = "inputs.txt"  # beside the index, a line for each module: its name, what its library was made of
 FLAGS: Final = [] if os.name == "nt" else ["-O2", "-g0", "-fvisibility=hidden", "-Wno-unused-function"]

@@ -1,0 +1,118 @@
+"""Long draws of uniform numbers are NumPy's, and leave its generators as it leaves them."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy
+import pytest
+
+import lazyarray as np
+from lazyarray.frontend import draws
+from lazyarray.frontend.draws import LEAST, after
+
+PART = 8192  # numbers of one part (`native/streams.pxd`)
+
+
+def pair(seed: int = 3) -> tuple[Any, Any]:
+    return np.random.default_rng(seed), numpy.random.default_rng(seed)
+
+
+def state(generator: Any) -> Any:
+    return generator.bit_generator.state
+
+
+@pytest.mark.parametrize(
+    "size", [LEAST - 1, LEAST, LEAST + 1, 5 * PART - 1, 5 * PART + 3, (300, 7, 41), (LEAST, 0), (1, LEAST)]
+)
+def test_numbers_and_state_are_numpys(size: Any) -> None:
+    ours, theirs = pair()
+    for _ in range(2):
+        assert numpy.array_equal(numpy.asarray(ours.random(size)), theirs.random(size))
+        assert state(ours) == state(theirs)
+        assert numpy.array_equal(numpy.asarray(ours.uniform(-0.3, 7, size)), theirs.uniform(-0.3, 7, size))
+        assert state(ours) == state(theirs)
+
+
+def test_half_a_word_that_is_left_stays_for_who_asks_for_it() -> None:
+    ours, theirs = pair()
+    assert ours.integers(0, 9, 3, dtype="u4").tolist() == theirs.integers(0, 9, 3, dtype="u4").tolist()
+    assert state(theirs)["has_uint32"]
+    assert numpy.array_equal(numpy.asarray(ours.random(LEAST)), theirs.random(LEAST))
+    assert state(ours) == state(theirs)
+    assert ours.integers(0, 9, 3, dtype="u4").tolist() == theirs.integers(0, 9, 3, dtype="u4").tolist()
+
+
+@pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937"])
+def test_every_bit_generator_gives_numpys_numbers(kind: str) -> None:
+    ours = np.random.Generator(getattr(np.random, kind)(5))
+    theirs = numpy.random.Generator(getattr(numpy.random, kind)(5))
+    assert numpy.array_equal(numpy.asarray(ours.random(LEAST)), theirs.random(LEAST))
+    assert numpy.array_equal(numpy.asarray(ours.random(3)), theirs.random(3))
+
+
+def test_copies_of_a_generator_go_on_where_it_was() -> None:
+    ours, theirs = pair()
+    ours.random(LEAST), theirs.random(LEAST)
+    for copied in (copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))):
+        assert numpy.array_equal(numpy.asarray(copied.random(LEAST)), copy.deepcopy(theirs).random(LEAST))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda r: r.random(LEAST, dtype="f4"),
+        lambda r: r.random(LEAST, numpy.float32),
+        lambda r: r.random(dtype=float, size=LEAST),
+        lambda r: r.random((LEAST, -1)),
+        lambda r: r.random(2.5),
+        lambda r: r.random(LEAST, out=3),
+        lambda r: r.random(size=LEAST, nothing=1),
+        lambda r: r.uniform(0.0, float("inf"), LEAST),
+        lambda r: r.uniform(-1e308, 1e308, LEAST),
+        lambda r: r.uniform(10**400, 1, LEAST),
+        lambda r: r.uniform(2.0, 1.0, LEAST),
+        lambda r: r.uniform(True, 2, LEAST),
+        lambda r: r.uniform([0.0, 1.0], 2, (LEAST, 2)),
+        lambda r: r.uniform(size=(LEAST,)),
+        lambda r: r.uniform(0.0, 1.0, size=None),
+    ],
+)
+def test_what_takes_thought_is_numpys(call: Any) -> None:
+    def told(generator: Any) -> Any:
+        try:
+            return numpy.asarray(call(generator))
+        except Exception as error:
+            return type(error), str(error)
+
+    ours, theirs = map(told, pair())
+    assert type(ours) is type(theirs)
+    if isinstance(ours, numpy.ndarray):
+        assert ours.dtype == theirs.dtype
+        assert numpy.array_equal(ours, theirs)
+    else:
+        assert ours == theirs
+
+
+def test_many_steps_at_once_are_steps() -> None:
+    known = numpy.random.PCG64(1)
+    for count in (0, 1, 2, 3, 1000, 123_457):
+        before = known.state["state"]
+        known.advance(count)
+        assert after(before["state"], before["inc"], count) == known.state["state"]["state"]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_the_number_of_threads_changes_nothing(threads: int) -> None:
+    with np.config.set(num_threads=threads, eager_below=0):
+        np.evaluate(np.ones(3) + 1.0)  # the backend is there
+        ours, theirs = pair(8)
+        assert numpy.array_equal(numpy.asarray(ours.random(10 * PART + 1)), theirs.random(10 * PART + 1))
+
+
+def test_numpy_draws_only_where_there_is_no_c() -> None:
+    in_c = type(draws.random).__name__ == "cython_function_or_method"
+    assert (draws.random(pair()[0], LEAST) is not None) == in_c
+    assert draws.random(pair()[0], LEAST - 1) is None
