@@ -16,6 +16,7 @@ from lazyarray.schedule.kernel import Instruction, Kernel
 from lazyarray_triton.codes import PARTS, itemsize, part
 from lazyarray_triton.emit import forms, normalise
 from lazyarray_triton.moments import one_pass, passes_of
+from lazyarray_triton.passes import MANY_CARRIED
 from lazyarray_triton.source import Form
 from lazyarray_triton.stages import recomputed
 from lazyarray_triton.tiles import Tiles, tiles_of
@@ -37,7 +38,6 @@ _AGAIN: Final = 32  # additions' worth of what is computed again for each elemen
 _JOINED: Final = 32  # results of segments for each thread of the program that puts them together
 _WAVES: Final = 8  # programs per multiprocessor of a split launch over columns
 _WARPS: Final = 64  # that a multiprocessor holds
-_MANY_CARRIED: Final = 3  # numbers that a lane carries through a loop, from which it has half as many elements
 _WIDE: Final = 40  # registers of a thread that carries many: three programs of 16 warps run at once, and no fourth
 _REGISTERS: Final = 1 << 16  # that it has
 _MOST_SEGMENTS: Final = 1024  # results of segments are put together in one tile
@@ -180,7 +180,7 @@ def _rows(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiprocessor
     part = Blocks(1, y, _LOOP_WARPS)
     at_once = _WARPS
     if passes == 1:
-        many = _carried(kernel) >= _MANY_CARRIED
+        many = _carried(kernel) >= MANY_CARRIED
         blocks = Blocks(1, y, _LOOP_WARPS // 2) if many else part
         if many or (watched and size > 4):
             at_once = _REGISTERS // (_WIDE * 32)
@@ -261,7 +261,7 @@ def _columns(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiproces
         blocks = Blocks(x, y, _warps(kernel, x * y, size))
         return Guess("tile", blocks, blocks)
     lanes = 2048 if size <= 4 else 1024
-    fewer = 2 if _carried(kernel) >= _MANY_CARRIED else 1  # elements a thread
+    fewer = 2 if _carried(kernel) >= MANY_CARRIED else 1  # elements a thread
     x = 1 if scanned else max(1, lanes // fewer // y)
     blocks = Blocks(x, y, min(32, _warps(kernel, x * y, size) * fewer))
     wanted = _WAVES * multiprocessors // max(outer * -(-last // y), 1)

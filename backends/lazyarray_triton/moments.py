@@ -133,7 +133,8 @@ def collapse_lanes(
     w.line(f"lane = tl.arange(0, {block}){'[None, :]' if axis == 'y' else '[:, None]'}")
     length = high if low == "0" else f"tl.maximum({high} - {low}, 0)"
     counts = f"tl.maximum({length} - lane + {block} - 1, 0) // {block}"
-    return _joined(w, tiles, code, carried, stem, counts, length)
+    mean, halves = carried
+    return _joined(w, tiles, code, [mean, f"({halves} + {halves})"], stem, counts, length)
 
 
 def collapse_segments(w: Writer, tiles: Tiles, fold: str, code: str, parts: list[str], stem: str) -> list[str]:

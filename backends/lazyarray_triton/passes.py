@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from lazyarray.schedule.kernel import Instruction, Kernel, Reduction, Scan, Stage, Store
@@ -16,6 +16,7 @@ from lazyarray_triton.tiles import Tiles, lanes, offset, product, write_indices
 from lazyarray_triton.writer import Value, Writer, X, Y
 
 FLAGS = ("flags", 0, 0)
+MANY_CARRIED = 3  # numbers that a lane carries through a loop, from which they are what its time goes into
 _COMING_BACK = ', eviction_policy="evict_last"'
 Key = tuple[str, int, int]  # what a work buffer holds: ("partial" | "value" | "kept" | "total", value, part)
 
@@ -140,13 +141,13 @@ class Pass:
         self.w.line(f"cell = outer * n{last} + y")
         write_indices(self.w, self.tiles.outer, "outer")
 
-    def open_reduced(self, end: str, begin: str = "") -> None:
-        """The lanes along the reduced axis that begin at `begin` and exist before `end`."""
+    def open_reduced(self, end: str, begin: str = "", *, whole: bool = False) -> None:
+        """The lanes along the reduced axis that begin at `begin` and exist before `end`; all of them if `whole`."""
         axis = "y" if self.tiles.reduced == Y else "x"
         at = f"{begin} + " if begin else ""
         self.w.line(f"{axis} = {at}{lanes(self.tiles, axis)}")
         # How many segments there are is no multiple of anything.
-        full = "" if end == "segments" else f" | {axis.upper()}FULL"
+        full = "" if end == "segments" else " | True" if whole else f" | {axis.upper()}FULL"
         self.w.line(f"{axis}_in = ({axis} < {end}){full}")
         self.w.line("inside = x_in & y_in")
 
@@ -154,20 +155,45 @@ class Pass:
         """The loop indices of the reduction axes."""
         write_indices(self.w, self.tiles.reduced_axes, "y" if self.tiles.reduced == Y else "x")
 
-    def loop(self) -> AbstractContextManager[None]:
-        """The loop over the reduced axis; nothing where a tile holds all of it."""
+    def loop(self, part: str = "") -> AbstractContextManager[None]:
+        """The loop over the reduced axis; nothing where a tile holds all of it. `part`: of `_parts`."""
         if self.form == "tile" or not self.tiles.reduced:
             return nullcontext()
         low, high = self._ends()
+        if part == "rest":  # one turn, which Triton reads once; it reads loops twice
+            return self.w.block("if rest > 0:")
+        high = f"{high} - rest" if part == "whole" else high
         at = "back" if self.backward else "at"
-        return self.w.block(f"for {at} in range({low}, {high}, {'YBLOCK' if self.tiles.reduced == Y else 'XBLOCK'}):")
+        return self.w.block(f"for {at} in range({low}, {high}, {self._block}):")
 
-    def step(self) -> None:
+    @property
+    def _block(self) -> str:
+        """The extent of a tile along the reduced axis."""
+        return "YBLOCK" if self.tiles.reduced == Y else "XBLOCK"
+
+    def _parts(self, stage: Stage, carried: int) -> Iterator[str]:
+        """The loops of a stage: one; or one over tiles that lie within, without masks, and one for the last.
+
+        What is carried keeps its value in lanes that are outside, for each number by an instruction of its own: a third
+        of those of minimum, maximum, mean and deviation together. Sums alone wait for memory.
+        """
+        if carried < MANY_CARRIED or self.form == "tile" or self.backward or stage.stores or stage.scan is not None:
+            yield ""
+            return
+        low, high = self._ends()
+        self.w.line(f"rest = ({high} - {low}) % {self._block}")
+        yield "whole"
+        with self.w.block(f"if not {self._block[0]}FULL:"):
+            yield "rest"
+
+    def step(self, part: str = "") -> None:
         """The start of a turn of the loop."""
         if self.backward:
             self.w.line("at = (reduced - 1) // YBLOCK * YBLOCK - back")
+        if part == "rest":
+            self.w.line(f"at = {self._ends()[1]} - rest")
         if self.form != "tile" and self.tiles.reduced:
-            self.open_reduced("high" if self.form == "split" else "reduced", "at")
+            self.open_reduced("high" if self.form == "split" else "reduced", "at", whole=part == "whole")
             self.indices()
 
     # -- stages -------------------------------------------------------------------------------------------------
@@ -214,37 +240,44 @@ class Pass:
         runner = scans.Runner(self, stage.scan, scan) if stage.scan is not None and scan else None
         if runner is not None:
             runner.begin()
-        with self.loop():
-            self.step()
-            for instruction in instructions:
-                self._point(instruction)
-            for kept in stage.kept:
-                self._keep(kept, stage)
-            index = "(y + x * 0).to(tl.int64)" if self.tiles.reduced == Y else "(x + y * 0).to(tl.int64)"
-            for r in stage.reductions:
-                if r.op in moments.FOLDS:
-                    moments.step(w, self.tiles, r.op, carried[r.target], body.values[r.value], self._ends()[0])
-                    continue
-                where = None if r.where is None else body.values[r.where]
-                added = reductions.elements(w, self.tiles, r, folds[r.target], body.values[r.value], where, index)
-                if looped:
-                    reductions.accumulate(w, folds[r.target], carried[r.target], added)
-                else:
-                    carried[r.target] = added
-            if runner is not None:
-                runner.turn()
-                if scan != "total":
-                    if not carries:
-                        body.look_at_scan(runner.scan.target)
-                    checks = body.checks
-                    if body.odd is None:
-                        body.checks = None
-                    body.compute(stage.after)
-                    body.checks = checks
-            if looking and not looped:
-                self._look_again(instructions, before)
-            for store in stores:
-                body.store(store)
+        index = "(y + x * 0).to(tl.int64)" if self.tiles.reduced == Y else "(x + y * 0).to(tl.int64)"
+        looked = set(body.looked)
+        for part in self._parts(stage, sum(len(names) for names in carried.values())):
+            if part == "rest":  # the same once more
+                body.values, body.loaded = dict(before), dict(loaded)
+                body.looked -= body.looked - looked
+            with self.loop(part):
+                self.step(part)
+                for instruction in instructions:
+                    self._point(instruction)
+                for kept in stage.kept:
+                    self._keep(kept, stage)
+                for r in stage.reductions:
+                    if r.op in moments.FOLDS:
+                        moments.step(w, self.tiles, r.op, carried[r.target], body.values[r.value], self._ends()[0])
+                        continue
+                    where = None if r.where is None else body.values[r.where]
+                    value = body.values[r.value]
+                    whole = part == "whole" and value.axes == self.tiles.full
+                    added = reductions.elements(w, self.tiles, r, folds[r.target], value, where, index, whole=whole)
+                    if looped:
+                        reductions.accumulate(w, folds[r.target], carried[r.target], added)
+                    else:
+                        carried[r.target] = added
+                if runner is not None:
+                    runner.turn()
+                    if scan != "total":
+                        if not carries:
+                            body.look_at_scan(runner.scan.target)
+                        checks = body.checks
+                        if body.odd is None:
+                            body.checks = None
+                        body.compute(stage.after)
+                        body.checks = checks
+                if looking and not looped:
+                    self._look_again(instructions, before)
+                for store in stores:
+                    body.store(store)
         if looking and looped:
             self._look_again(instructions, before)
         if runner is not None and carries:

@@ -11,8 +11,8 @@ from lazyarray_triton.tiles import Tiles
 from lazyarray_triton.writer import Value, Writer
 
 _COMBINE = {
-    "sum": "combine.add", "buffered_sum": "combine.add", "prod": "combine.multiply", "min": "combine.smaller",
-    "max": "combine.larger", "fmin": "combine.smaller_number", "fmax": "combine.larger_number",
+    "sum": "combine.add", "buffered_sum": "combine.add", "prod": "combine.multiply", "min": "combine.least",
+    "max": "combine.largest", "fmin": "combine.smaller_number", "fmax": "combine.larger_number",
     "any": "combine.bit_or", "all": "combine.bit_and", "band": "combine.bit_and", "bor": "combine.bit_or",
     "bxor": "combine.bit_xor", "argmin": "combine.first_smaller", "argmax": "combine.first_larger",
 }  # fmt: skip
@@ -75,9 +75,10 @@ def _identity(op: str, code: str, place: int) -> str:
 
 
 def elements(w: Writer, tiles: Tiles, reduction: Reduction, folding: Folding, value: Value, where: Value | None,
-             index: str) -> list[str]:  # fmt: skip
-    """The parts of each element of the tile, with the identity in lanes that take no part."""
-    mask = "inside" if where is None else f"inside & {where.ref}"
+             index: str, *, whole: bool = False) -> list[str]:  # fmt: skip
+    """The parts of each element of the tile, with the identity in lanes that take no part; of a whole tile all do."""
+    masks = [] if whole else ["inside"]
+    mask = " & ".join(masks if where is None else [*masks, where.ref])
     found = []
     for k, (code, identity) in enumerate(zip(folding.codes, folding.identities, strict=True)):
         if k == len(value.refs):
@@ -89,7 +90,7 @@ def elements(w: Writer, tiles: Tiles, reduction: Reduction, folding: Folding, va
             part = PARTS.get(value.code, value.code)
             source = value.refs[k] if part == code else f"{value.refs[k]}.to({VALUE[code]})"
         name = w.fresh(f"e{reduction.target}")
-        w.line(f"{name} = tl.where({mask}, {source}, {identity})")
+        w.line(f"{name} = tl.where({mask}, {source}, {identity})" if mask else f"{name} = {source}")
         found.append(name)
         if folding.op in ("any", "all"):
             break

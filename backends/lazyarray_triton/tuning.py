@@ -108,7 +108,7 @@ class Choices:
 
     def store(self, text: str, extents: tuple[int, ...], strides: Any, choice: Guess) -> None:
         blocks = choice.blocks
-        payload = json.dumps([blocks.x, blocks.y, blocks.warps]).encode()
+        payload = json.dumps([blocks.x, blocks.y, blocks.warps, blocks.registers]).encode()
         self._cache.store(self._key(text, extents, strides), payload)
 
     def _key(self, text: str, extents: tuple[int, ...], strides: Any) -> str:

@@ -177,6 +177,19 @@ def normalised(code: str, keep: bool) -> Kernel:
     return Kernel(("p", "r"), (Access(code, ("s", "1")),) * 2, (code,), stages)
 
 
+def statistics() -> Kernel:
+    """Minimum, maximum, sum and squares about the mean of a whole float32 array: all in one pass."""
+    first = (Reduction(1, "min", 0, "f4"), Reduction(2, "max", 0, "f4"), Reduction(3, "sum", 0, "f4"))
+    again = (I(6, "load", (), "f4", 0), I(7, "subtract", (6, 5), "f4"), I(8, "square", (7,), "f4"))
+    stages = (
+        Stage("full", (I(0, "load", (), "f4", 0),), reductions=first),
+        Stage("row", (I(4, "scalar", (), "f4", 0), I(5, "multiply", (3, 4), "f4"))),
+        Stage("full", again, reductions=(Reduction(9, "sum", 8, "f4"),)),
+        Stage("row", (), stores=tuple(Store(1 + n, v) for n, v in enumerate((1, 2, 5, 9)))),
+    )
+    return Kernel(("r",), (Access("f4", ("1",)), *[Access("f4", ("0",))] * 4), ("f4",), stages)
+
+
 def several(roles: str) -> Kernel:
     """min, max, argmax, a float sum and a complex sum in one pass, then values made of them."""
     kept = kept_steps(roles)

@@ -57,6 +57,7 @@ def jobs(share: str) -> Iterator[tuple[str, Kernel, tuple[int, ...], str]]:
         yield "sum of all", cases.reduction("sum", "f4", "r"), (100_000_000,), ""
         yield "argmax rows", cases.reduction("argmax", "f4", "pr"), (1000, 1000), ""
         yield "cumsum", cases.scan("sum", "f4", "pr"), (4, 1_000_000), ""
+        yield "statistics", cases.statistics(), (100_000_001,), ""
         yield "pack", cases.pack("f4"), (1 << 20,), ""
         yield "put", cases.put("f4", masked=True), (1 << 20,), ""
         return
@@ -136,6 +137,7 @@ def main(share: str, capabilities: list[int]) -> None:
                 loads = sorted({w for w in binary.ptx.split() if w.startswith(("ld.global", "st.global"))})
                 row = {"name": name, "function": function, "capability": capability, "memory": loads}
                 row |= {"bytes": len(binary.cubin), "shared": binary.shared, "threads": binary.threads}
+                row |= {"extremes": binary.ptx.count("min.NaN.f32") + binary.ptx.count("max.NaN.f32")}
                 row |= {"fma": binary.ptx.count("fma.rn.f32"), "inexact": [w for w in INEXACT if w in binary.ptx]}
                 report.append(row | {"ms": round(1000 * (time.perf_counter() - begin))})
                 begin = time.perf_counter()

@@ -88,6 +88,7 @@ def join(bits, word):
 exact.divide = real.divide = complexes.divide = divide
 exact.sqrt = complexes.sqrt = sqrt
 exact.reciprocal = reciprocal
+exact.inverse_of_count = reciprocal
 noting.note = note
 noting.join = join
 

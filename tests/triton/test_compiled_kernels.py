@@ -46,6 +46,10 @@ def test_kernels_compile_and_approximate_nothing(share: str, tmp_path: Path) -> 
     assert "ld.global.L1::evict_first.L2::cache_hint.v4.b32" in memory["argmax rows", "kernel"]
     assert "ld.global.L1::evict_first.L2::cache_hint.v4.b32" in memory["column sum", "stage0"]
     assert {"ld.global.v2.b64", "st.global.v2.b64"} <= set(memory["activation f8", "kernel"])
+    # The larger of two with NaN in mind is one instruction; whole tiles are read without a mask, in vectors.
+    rows = {(row["name"], row["function"]): row for row in report}
+    assert rows["statistics", "stage0"]["extremes"] >= 2 * 4
+    assert any(w.startswith("ld.global") and w.endswith("v4.b32") for w in memory["statistics", "stage0"])
 
 
 DUMP = """

@@ -62,3 +62,10 @@ def test_ordinary_numbers_go_the_short_way(op: str, code: str) -> None:
     lane = Lane(TEXTS[op, code].value, "f32" if code == "f4" else "f64")
     given = [0.75 + k for k in range(count * (2 if op == "divide" else 1))]
     assert lane.run(count, given)[1]
+
+
+def test_inverses_of_counts_are_rounded_once() -> None:
+    counts = np.concatenate([np.arange(1, 3000), 2 ** np.arange(12, 25), 2 ** np.arange(12, 25) - 1]).astype("f4")
+    lane = Lane(exact._INVERSE_OF_COUNT.value, "f32")
+    got = [lane.run(1, [float(count)])[0][0] for count in counts]
+    np.testing.assert_array_equal(np.array(got, "f4"), np.float32(1) / counts)

@@ -13,7 +13,7 @@ if find_spec("triton") is None:
 
 from lazyarray.ir.ops import dtype_of
 from lazyarray.schedule.kernel import Access, Binding, Kernel, Stage, Store
-from lazyarray_triton.emit import forms
+from lazyarray_triton.emit import emit, forms
 from lazyarray_triton.model import guess
 from lazyarray_triton.moments import one_pass
 from tests.backends.test_random_kernels import Draw
@@ -280,6 +280,18 @@ def test_variances_are_found_in_one_pass(roles: str, code: str) -> None:
             launch(kernel, bind([np.broadcast_to(x, shape) for x in (a, *outs)], shape, (share,)),
                    small_blocks(kernel, shape, form))  # fmt: skip
             np.testing.assert_allclose(outs[2], wanted.astype(code), 8 * eps * max(1, offset))
+
+
+@pytest.mark.parametrize("odd", [None, np.nan, np.inf])
+@pytest.mark.parametrize("length", [1, 31, 32, 33, 128, 203])
+def test_many_numbers_of_a_row_are_right_at_the_end_of_the_last_tile(length: int, odd: float | None) -> None:
+    """Whole tiles have a loop without masks, the last one another."""
+    kernel, a = cases.statistics(), data("f4", (length,))
+    if odd is not None:
+        a[length // 2] = odd
+    outs = [np.zeros(1, np.float32) for _ in range(4)]
+    check(kernel, [a, *outs], (length,), [1, 2, 3, 4], (1 / length,), rounded=True)
+    assert "rest = " in emit(kernel, "joined").text
 
 
 @pytest.mark.parametrize("keep", [False, True])

@@ -10,6 +10,7 @@ import pytest
 from lazyarray_triton import tuning
 from lazyarray_triton.backend import Program
 from lazyarray_triton.launcher import Launcher
+from lazyarray_triton.model import Blocks, Guess
 from lazyarray_triton.tuning import Choices, candidates, launches_until
 from tests.triton import cases
 from tests.triton.test_launcher import Compiler, FakeDriver
@@ -99,3 +100,11 @@ def test_candidates_begin_with_the_models_guess() -> None:
     found = candidates(first, True)
     assert found[0] == first
     assert len(set(found)) == len(found) >= 5
+
+
+def test_what_is_kept_is_the_whole_shape(tmp_path: Path) -> None:
+    """A stencil's first guess has a limit of registers."""
+    shape = Blocks(4, 256, 4, 64)
+    choice = Guess("tile", shape, shape)
+    Choices("a GPU", tmp_path).store("text", (N,), ((4,),), choice)
+    assert Choices("a GPU", tmp_path).load("text", (N,), ((4,),)) == choice

@@ -43,6 +43,26 @@ def smaller(a, b):
 
 
 @triton.jit
+def largest(a, b):
+    """NaN wins, and of zeros the positive one: for float32 that is one instruction of the GPU's, and not three."""
+    if a.dtype == tl.float32:
+        found = tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
+    else:
+        found = larger(a, b)
+    return found
+
+
+@triton.jit
+def least(a, b):
+    """NaN wins, and of zeros of float32 the negative one."""
+    if a.dtype == tl.float32:
+        found = tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)
+    else:
+        found = smaller(a, b)
+    return found
+
+
+@triton.jit
 def larger_number(a, b):
     """NaN loses."""
     return tl.where((a >= b) | (b != b), a, b)

@@ -136,6 +136,16 @@ fma.rn.f64 t, n, h, {1};
 fma.rn.f64 {0}, t, k, h;
 check {0}, 0f23B00000
 """
+# One over a whole number from 1 on, where a reciprocal's short way covers every one.
+_INVERSE_OF_COUNT = tl.constexpr(
+    """{
+.reg .f32 r, n, t;
+rcp.approx.ftz.f32 r, $1;
+neg.f32 n, $1;
+fma.rn.f32 t, n, r, 0f3F800000;
+fma.rn.f32 $0, r, t, r;
+}"""
+)
 
 
 def _code(kind: str, short: str, exact: str, count: int, inputs: int) -> tuple[tl.constexpr, tl.constexpr]:
@@ -178,6 +188,16 @@ def reciprocal(x):
     else:
         ratio = tl.div_rn(one, x)
     return ratio
+
+
+@triton.jit
+def inverse_of_count(count):
+    """1 over a whole number from 1 on, without a branch."""
+    if count.dtype == tl.float32:
+        inverse = tl.inline_asm_elementwise(_INVERSE_OF_COUNT, "=f,f", [count], count.dtype, is_pure=True, pack=1)
+    else:
+        inverse = reciprocal(count)
+    return inverse
 
 
 @triton.jit

@@ -3,20 +3,19 @@
 import triton
 import triton.language as tl
 
-from lazyarray_triton.device.combine import larger
+from lazyarray_triton.device.combine import largest
 from lazyarray_triton.device.elementary import exp
-from lazyarray_triton.device.exact import reciprocal
+from lazyarray_triton.device.exact import inverse_of_count, reciprocal
 
 
 @triton.jit
 def step(mean, squares, x, inside, turn):
-    """Means and squares of lanes that have seen `turn - 1` elements, or ended before, with one more."""
-    weight = reciprocal(tl.full([], turn, tl.int32).to(mean.dtype))
-    half = tl.full([], 0.5, mean.dtype)
+    """Means and halves of squares of lanes that have seen `turn - 1` elements, or ended before, with one more."""
+    weight = inverse_of_count(tl.full([], turn, tl.int32).to(mean.dtype))
     x = tl.where(inside, x, mean)
-    apart = x * half - mean * half  # half of it does not overflow
+    apart = tl.fma(mean, tl.full([], -0.5, mean.dtype), x * tl.full([], 0.5, mean.dtype))  # half does not overflow
     mean = tl.fma(apart, weight + weight, mean)
-    squares = tl.fma(apart + apart, x - mean, squares)
+    squares = tl.fma(apart, x - mean, squares)
     return mean, squares
 
 
@@ -47,14 +46,14 @@ def base(most):
 def exponentials(most, total, x, inside, axis: tl.constexpr):
     """The largest element of rows, and sums of exponentials of lanes relative to it, with one more in each lane."""
     x = tl.where(inside, x, tl.full([], float("-inf"), x.dtype))
-    found = larger(most, tl.reduce(x, axis, larger, keep_dims=True))
+    found = largest(most, tl.reduce(x, axis, largest, keep_dims=True))
     return found, total * exp(most - base(found)) + exp(x - base(found))
 
 
 @triton.jit
 def together(most, total, axis: tl.constexpr):
     """The largest element and the sum of rows from those of parts."""
-    found = tl.reduce(most, axis, larger, keep_dims=True)
+    found = tl.reduce(most, axis, largest, keep_dims=True)
     return found, tl.sum(total * exp(most - base(found)), axis, keep_dims=True)
 
 
