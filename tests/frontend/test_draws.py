@@ -68,7 +68,6 @@ def test_copies_of_a_generator_go_on_where_it_was() -> None:
         lambda r: r.random(dtype=float, size=LEAST),
         lambda r: r.random((LEAST, -1)),
         lambda r: r.random(2.5),
-        lambda r: r.random(LEAST, out=3),
         lambda r: r.random(size=LEAST, nothing=1),
         lambda r: r.uniform(0.0, float("inf"), LEAST),
         lambda r: r.uniform(-1e308, 1e308, LEAST),
