@@ -63,24 +63,25 @@ def _drawn(generator: Any, size: Any, low: float, width: float, scaled: bool) ->
     bits = generator.bit_generator
     if not isinstance(bits, np.random.PCG64):
         return None
+    out = allocate(shape, _FLOAT)
+    # The lock is held as long as the state is moved: whoever draws next has other numbers than these.
     with bits.lock:
         known = bits.state
         if known.get("bit_generator") != "PCG64":
             return None
         state, step = known["state"]["state"], known["state"]["inc"]
-        out = allocate(shape, _FLOAT)
         draws = draws_of(out, (state >> 64, state & _LOWER), (step >> 64, step & _LOWER), low, width, scaled)
         if draws is None:
             return None
-        share = workers()
-        if share is None:
-            run_alone(draws)
-            if count >= WARM:
-                warm()
-        else:
-            share(runner(), address_in(draws), count_in(draws))
         known["state"]["state"] = after(state, step, count)
         bits.state = known
+    share = workers()
+    if share is None:
+        run_alone(draws)
+        if count >= WARM:
+            warm()
+    else:
+        share(runner(), address_in(draws), count_in(draws))
     return out
 
 

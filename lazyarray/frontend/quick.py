@@ -363,7 +363,10 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
         if (
             n >= limit
             or m >= limit
-            or (n * m >= limit // _ROW_COST and not same_shape(a, b) and broadcast_cost(a.shape, b.shape) >= limit)
+            # Less than a seventeenth: no walk over so few elements costs the limit.
+            or (
+                n * m >= limit // (_ROW_COST + 1) and not same_shape(a, b) and broadcast_cost(a.shape, b.shape) >= limit
+            )
         ):
             a = b = None
             return _record_binary(op, self, other, plain + 1, compiled)
