@@ -25,6 +25,8 @@ class Runner:
     """The scan of one stage in one pass."""
 
     def __init__(self, owner: Pass, scan: Scan, mode: str) -> None:
+        if scan.op not in _NOTHING:
+            raise NotImplementedError(f"running {scan.op}")
         self.owner, self.scan, self.mode = owner, scan, mode
         code = working(owner.codes[scan.value])
         self.kinds = (PARTS[code],) * 2 if code in PARTS else (code,)

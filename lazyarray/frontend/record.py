@@ -311,7 +311,7 @@ def roll_(node: Node, shifts: Sequence[int]) -> Node:
 
 
 def scan_(name: str, node: Node, axis: int, dtype: DType | None = None) -> Node:
-    """Running sum or prod along a normalised axis."""
+    """Running sum, prod, max or min along a normalised axis."""
     out = reduced_dtype(name, node.key.spec.dtype, dtype)
     node = cast_(node, out)
     return _make("scan", (name, axis), node.key.spec, (node,))

@@ -44,7 +44,12 @@ REDUCED: Final = {
     "bitwise_or": "bor",
     "bitwise_xor": "bxor",
 }
-SCANNED: Final = {"add": "sum", "multiply": "prod"}
+SCANNED: Final = {
+    "add": reductions.cumsum,
+    "multiply": reductions.cumprod,
+    "maximum": reductions.running_max,
+    "minimum": reductions.running_min,
+}
 # Reductions of a few dtypes have no loop of their own in the compiled table.
 _ORDERED_ONLY: Final = frozenset({"max", "min", "fmax", "fmin"})
 
@@ -116,20 +121,20 @@ def accumulate(function: Any, array: Any, axis: Any, dtype: Any, out: Any) -> An
     if overrides(array) or overrides(out):
         return ask_ufunc(function, "accumulate", (array,), said(options))
     own = as_array(array)
-    name = SCANNED.get(function.__name__)
+    scan = SCANNED.get(function.__name__)
     wanted = None if dtype is None else np.dtype(dtype)
     small = _is_memory(own)
     target = out[0] if type(out) is tuple and len(out) == 1 else out
     # Of another dtype than the operand's, NumPy converts between partial results.
     foreign = out is not None and (type(target) is not ndarray or target.dtype != (wanted or own.dtype))
-    if small or name is None or not own.shape or foreign or (wanted is not None and wanted not in COMPILED):
+    if small or scan is None or not own.shape or foreign or (wanted is not None and wanted not in COMPILED):
         run = function.numpy_method("accumulate", (own.dtype, wanted, getattr(target, "dtype", None)))
         if not small:
             return call_numpy(f"{function.__name__}.accumulate", run, (own,), options)
         result = run(*export((own,)), **export(options))
         return written_through(wrap(result), options)
     try:
-        found = (reductions.cumsum if name == "sum" else reductions.cumprod)(own, operator.index(axis), wanted)
+        found = scan(own, operator.index(axis), wanted)
         if target is not None:
             if target.shape != found.shape or target.dtype != found.dtype:
                 raise Uncompiled

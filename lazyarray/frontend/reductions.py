@@ -351,7 +351,10 @@ def _running(name: str) -> Callable[..., Any]:
             raise Uncompiled
         if wanted is not None and wanted.kind != "c" and x.dtype.kind == "c":
             raise Uncompiled
-        if wanted is None and x.dtype == BOOL:
+        if name in ("max", "min"):
+            if (x.dtype if wanted is None else wanted).kind in "bc":
+                raise Uncompiled
+        elif wanted is None and x.dtype == BOOL:
             wanted = INTP
         if axis is None or x.ndim == 0:
             if axis is not None:
@@ -368,6 +371,8 @@ def _running(name: str) -> Callable[..., Any]:
 
 cumsum = _running("sum")
 cumprod = _running("prod")
+running_max = _running("max")
+running_min = _running("min")
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "sum": sum_,

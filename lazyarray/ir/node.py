@@ -15,7 +15,7 @@ Kinds, with their arguments and `attr`:
     view     (a)                        attr (offset, strides) in elements over a's C-order memory
     roll     (a)                        attr shifts, one per axis, 0 <= shift < extent; element i is a's i - shift
     reduce   (a, [where], [initial])    attr (op, axes, has_where, has_initial); the axes vanish from the shape
-    scan     (a)                        attr (op, axis); running sum or prod
+    scan     (a)                        attr (op, axis); running sum, prod, max or min
     update   (old, new, [mask])         attr (offset, shape, strides, has_mask); old with a region replaced
     gather   (a, i0, i1, ...)           attr (axes, position); advanced index read, see `frontend/indexing.py`
     scatter  (old, new, i0, i1, ...)    attr (axes, position, op); old with indexed elements set or added to, in order

@@ -39,7 +39,7 @@ SUMMED: Final = "NumPy's order of summation asks for it"
 OTHER_AXES: Final = "it reduces other axes"
 FULL: Final = "the nest before it takes nothing else"
 ELSEWHERE: Final = "it reads other elements than the nest before has at that point, or what comes later"
-SERIAL: Final = "a running sum or product runs on one core along its axis"
+SERIAL: Final = "a running value runs on one core along its axis"
 NOT_YET: Final = "something that it reads must be in memory first"
 DEAR: Final = "several nests would compute it again"
 WRAPPED: Final = "the nest that reads it crosses where it wraps around"
@@ -52,7 +52,7 @@ NOUNS: Final = {
     "gather": "a read at index arrays",
     "compress": "a selection by a mask",
     "expand": "a write under a mask",
-    "scan": "a running sum or product",
+    "scan": "a running sum, product or extreme",
     "empty": "new memory",
 }
 

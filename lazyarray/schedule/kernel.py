@@ -76,7 +76,7 @@ class Reduction(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """Defines value `target` (full level) = running `op` (sum, prod) of `value` along the only reduction axis."""
+    """Defines value `target` (full level) = running `op` (sum prod min max) of `value` along the one reduction axis."""
 
     target: int
     op: str

@@ -500,7 +500,10 @@ def test_scans(code: str, roles: tuple[str, ...]) -> None:
     last = len(roles) - 1
     axis = roles.index("r")
     steps = tuple("1" if a == last else "s" for a in range(last + 1))
-    for op, function in (("sum", np.cumsum), ("prod", np.cumprod)):
+    functions = {"sum": np.cumsum, "prod": np.cumprod}
+    if code[0] != "c":
+        functions |= {"max": np.maximum.accumulate, "min": np.minimum.accumulate}
+    for op, function in functions.items():
         stage = Stage(
             "full",
             (I(0, "load", (), code, 0),),

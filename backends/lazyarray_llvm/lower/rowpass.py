@@ -181,6 +181,9 @@ class Pass:
         self, r: Running, point: Point, value: AnyValue, registers: list[Value], env: dict[int, AnyValue]
     ) -> list[Value]:
         b, scan = self.frame.b, r.reduction
+        if r.op in ("max", "min") and point.lanes > 1:
+            env[scan.target] = vector = self._running_extremes(r, point, value, registers[0])
+            return [b.extract(vector, point.lanes - 1)]
         running, lanes = ops.whole(registers), []
         for k in range(point.lanes):
             one = ops.pick(b, value, [k])
@@ -205,6 +208,27 @@ class Pass:
                 vectors.append(vector)
             env[scan.target] = ops.whole(vectors)
         return ops.parts(running)
+
+    def _running_extremes(self, r: Running, point: Point, value: AnyValue, before: Value) -> Value:
+        """v0, max(v0, v1), max(max(v0, v1), v2), ... as a tree: each lane takes in the one 1, 2, 4, ... before it.
+
+        Exact: of several NaNs, and of zeros, `maximum` takes the first or the last, however they are put together.
+        """
+        b, lanes = self.frame.b, point.lanes
+        nothing = ops.identity(b, r.op, r.code, lanes)
+        if point.active is not None:
+            value = ops.choose(b, point.mask(r.code), value, nothing)
+        assert isinstance(value, Value)
+        assert isinstance(nothing, Value)
+        step = 1
+        while step < lanes:
+            earlier = b.shuffle(nothing, value, [*range(step), *range(lanes, 2 * lanes - step)])
+            found = ops.combine(b, r.op, earlier, value)
+            assert isinstance(found, Value)
+            value, step = found, 2 * step
+        after = ops.combine(b, r.op, b.splat(before, lanes), value)
+        assert isinstance(after, Value)
+        return after
 
     def _ordered(
         self, r: Running, point: Point, value: AnyValue, registers: list[Value], env: dict[int, AnyValue]
