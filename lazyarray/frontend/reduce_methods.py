@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from itertools import takewhile
 from typing import Any, Final
@@ -133,16 +134,23 @@ def accumulate(function: Any, array: Any, axis: Any, dtype: Any, out: Any) -> An
             return call_numpy(f"{function.__name__}.accumulate", run, (own,), options)
         result = run(*export((own,)), **export(options))
         return written_through(wrap(result), options)
-    try:
-        found = scan(own, operator.index(axis), wanted)
-        if target is not None:
-            if target.shape != found.shape or target.dtype != found.dtype:
-                raise Uncompiled
-            assign(target, found)
-            return target
-    except (Uncompiled, *REFUSALS):
+    made = None
+    with contextlib.suppress(Uncompiled, *REFUSALS):
+        made = _into(target, scan(own, operator.index(axis), wanted))
+    if made is None:
         return call_numpy(f"{function.__name__}.accumulate", function._np.accumulate, (own,), options)
-    return found
+    return made
+
+
+def _into(target: Any, found: ndarray) -> ndarray:
+    """The output with these values; they themselves where there is none."""
+    if target is None:
+        return found
+    if target.shape != found.shape or target.dtype != found.dtype:
+        raise Uncompiled
+    assign(target, found)
+    made: ndarray = target
+    return made
 
 
 def outer(function: Any, a: Any, b: Any, options: dict[str, Any]) -> Any:
