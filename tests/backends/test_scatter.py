@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -149,6 +151,25 @@ def test_packed_stores_of_what_is_computed_write_no_more(code: str, workers: int
                 backend.compile(kernel).launch(bind((length,), *walks))
                 np.testing.assert_array_equal(target[: len(chosen)], chosen)
                 np.testing.assert_array_equal(target[len(chosen) :], rest)
+
+
+@pytest.mark.parametrize("vector_bytes", [16, 32])
+@pytest.mark.parametrize("code", ["f4", "f8", "c8", "c16"])
+def test_where_no_lane_is_true_nothing_is_written(
+    code: str, vector_bytes: int, monkeypatch: Any, tmp_path: Path
+) -> None:
+    """What may raise is computed for all lanes, also where the host has no instruction that packs them."""
+    narrower = engine.Engine(engine.narrow(engine.host(), vector_bytes), tmp_path)
+    monkeypatch.setattr(engine, "engine", lambda: narrower)
+    monkeypatch.setattr(engine, "host", lambda: narrower.host)
+    body = (I(0, "load", (), code, 0), I(1, "load", (), "b1", 1), I(2, "add", (0, 0), code))
+    accesses = (Access(code, ("1",)), Access("b1", ("1",)), Access(code, ("0",)))
+    kernel = Kernel(("p",), accesses, (), (Stage("full", body, stores=(Store(2, 2, 1, packed=True),)),))
+    for length in (1, 5, 64, 130):
+        values, mask, target = data(code, (length,)), np.zeros(length, bool), data(code, (70,), 5)
+        untouched = target.copy()
+        Backend().compile(kernel).launch(bind((length,), (values, values.strides), (mask, (1,)), (target, (0,))))
+        np.testing.assert_array_equal(target, untouched)
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (100, 7), (4, 20000), (700, 90)])

@@ -166,7 +166,7 @@ def elementwise_span(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -
     steps = [fixed_step(kernel.accesses[n]) for n in numbers if isinstance(n, int)]
     if kernel.packs or kernel.scatters:
         if kernel.packs and host.vector_bytes == 64 and work < _SHORT_BODY:
-            # A mask is an integer of 64 bits at most, in which a complex number takes two.
+            # Instructions pack 64 lanes at most, of which a complex number takes two; more go lane by lane.
             most = 32 if any(is_complex(code) for code in value_codes(kernel).values()) else 64
             lanes = max(lanes, min(most, _PACKED_AT_ONCE * lanes))
         wide = lanes if kernel.packs else 2 * lanes

@@ -25,7 +25,8 @@ _INLINE_LANES = 16
 
 _STRIDED_COPY = """define internal void @strided_copy.{size}({arguments}) nounwind noinline {{
 entry:
-  br label %loop
+  %some = icmp sgt i64 %count, 0
+  br i1 %some, label %loop, label %done
 loop:
   %k = phi i64 [ 0, %entry ], [ %next, %{latch} ]
   %to.at = mul i64 %k, %to.step
