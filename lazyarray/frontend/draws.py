@@ -27,8 +27,6 @@ LEAST: Final = 1 << 15  # numbers from which sharing out saves more than it cost
 WARM: Final = 1 << 18  # numbers from which the backend is worth loading, for those that follow
 # Elsewhere compilers may have fused the multiplication and addition of NumPy's `uniform`.
 _ROUNDS_TWICE: Final = platform.machine().lower() in ("x86_64", "amd64")
-_FACTOR: Final = 2549297995355413924 << 64 | 4865540595714422341  # of PCG64's steps
-_ALL: Final = (1 << 128) - 1
 _LOWER: Final = (1 << 64) - 1
 _FLOAT: Final = np.dtype(np.float64)
 
@@ -73,8 +71,8 @@ def _drawn(generator: Any, size: Any, low: float, width: float, scaled: bool) ->
         draws = draws_of(out, (state >> 64, state & _LOWER), (step >> 64, step & _LOWER), low, width, scaled)
         if draws is None:
             return None
-        known["state"]["state"] = after(state, step, count)
-        bits.state = known
+        bits.advance(count)  # this forgets half a word that is left, which draws of float64 leave
+        bits.state = {**bits.state, "has_uint32": known["has_uint32"], "uinteger": known["uinteger"]}
     share = workers()
     if share is None:
         run_alone(draws)
@@ -83,16 +81,3 @@ def _drawn(generator: Any, size: Any, low: float, width: float, scaled: bool) ->
     else:
         share(runner(), address_in(draws), count_in(draws))
     return out
-
-
-def after(state: int, step: int, count: int) -> int:
-    """The state of a PCG64 `count` steps after `state` (as `lazyarray_steps` in `native/streams.pxd`)."""
-    factor, total, by = 1, 0, _FACTOR
-    while count:
-        if count & 1:
-            factor = factor * by & _ALL
-            total = (total * by + step) & _ALL
-        step = step * (by + 1) & _ALL
-        by = by * by & _ALL
-        count >>= 1
-    return (state * factor + total) & _ALL

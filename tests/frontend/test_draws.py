@@ -11,7 +11,7 @@ import pytest
 
 import lazyarray as np
 from lazyarray.frontend import draws
-from lazyarray.frontend.draws import LEAST, after
+from lazyarray.frontend.draws import LEAST
 
 PART = 8192  # numbers of one part (`native/streams.pxd`)
 
@@ -95,12 +95,12 @@ def test_what_takes_thought_is_numpys(call: Any) -> None:
         assert ours == theirs
 
 
-def test_many_steps_at_once_are_steps() -> None:
-    known = numpy.random.PCG64(1)
-    for count in (0, 1, 2, 3, 1000, 123_457):
-        before = known.state["state"]
+def test_a_draw_takes_one_step_for_each_number() -> None:
+    ours, known = np.random.default_rng(3), numpy.random.PCG64(3)
+    for count in (LEAST, LEAST + 1, LEAST + 1000, 123_457):
+        ours.random(count)
         known.advance(count)
-        assert after(before["state"], before["inc"], count) == known.state["state"]["state"]
+        assert state(ours) == known.state
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
