@@ -45,12 +45,10 @@ from lazyarray.frontend.flat import flatiter
 from lazyarray.frontend.naming import speak_for
 from lazyarray.frontend.overrides import is_foreign
 from lazyarray.frontend.record import dummy
-from lazyarray.frontend.regions import memory_at
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.subclass import teach
 from lazyarray.frontend.ufunc import UFUNCS, ufunc
 from lazyarray.frontend.ways import tell, way_of_recorded
-from lazyarray.runtime.device import stays_home
 
 RECORDED: Final[dict[str, Callable[..., Any]]] = {
     **reductions.FUNCTIONS,
@@ -307,20 +305,9 @@ def growing(name: str, source: Any) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         pair = len(args) == 2 and type(args[0]) is type(args[1]) is ndarray
         grows = pair and args[0].size * args[1].size >= config.eager_below
-        if grows:
-            args = (settled(args[0]), settled(args[1]))
         return (large if grows else small)(*args, **kwargs)
 
     return describe(call, source, name)
-
-
-def settled(x: ndarray) -> ndarray:
-    """A small part of a large array in memory as an array of its own; others as they are."""
-    if x._np is not None or x.size >= config.eager_below or not stays_home():
-        return x
-    data = memory_at(x)
-    found: ndarray = x if data is None else wrap(data.copy())
-    return found
 
 
 _FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodType, type(np.sum))
