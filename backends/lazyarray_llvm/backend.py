@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import or_
 
 import numpy as np
@@ -13,8 +13,11 @@ from lazyarray.digests import name_of
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime.dump import show
 from lazyarray.runtime.ledger import ledger
+from lazyarray.schedule.bands import Bands
 from lazyarray.schedule.kernel import Binding, Kernel
+from lazyarray.schedule.plan import KernelStep
 from lazyarray_llvm import engine, threads
+from lazyarray_llvm.banded import BandedLaunch
 from lazyarray_llvm.launch import IDLE_BYTES, IDLE_EXTENTS, Launch, Launcher, form_of, keep, numpy_bits
 from lazyarray_llvm.lower.facts import watchable
 from lazyarray_llvm.lower.geometry import Geometry
@@ -223,6 +226,17 @@ class Backend:
             for program, extents in missing.items():
                 program.expect(extents, threads_beside)
             ledger.emitted(time.perf_counter() - start, start)
+
+    def workers(self) -> int:
+        """How many threads launches run on."""
+        return threads.get_pool().nthreads
+
+    def banded(self, steps: Sequence[KernelStep], bands: Bands) -> BandedLaunch | None:
+        """What runs the kernels of these steps in bands; None where NumPy's loops run in one of them."""
+        programs = [self.compile(step.kernel) for step in steps]
+        if any([program.loops for program in programs]):
+            return None
+        return BandedLaunch(programs, steps, bands)
 
     def eager_ufunc(self, op: str) -> np.ufunc | None:
         """A ufunc with the bits of compiled kernels, for the transcendental ops; for others NumPy's own has them."""

@@ -10,8 +10,9 @@ cdef class Launch:
     @cython.locals(slots=cython.ulonglong[:], doubles=double[:], at=Py_ssize_t, place=Py_ssize_t)
     cpdef rebind(self, list pointers, list scalars)
     cpdef stream(self, bint wanted)
-    @cython.locals(raised=cython.ulonglong)
     cpdef run(self)
+    @cython.locals(raised=cython.ulonglong)
+    cpdef seen(self)
 
 cdef class Launcher:
     cdef public object _extents, _past, _program, _strides, _told

@@ -144,10 +144,22 @@ class Launch:
                 (threads.kept_caller or threads.caller())(address, arguments, 0, tasks)
             else:
                 call(address, arguments, tasks)
+        return self.seen()
+
+    def seen(self) -> int:
+        """The word of errors that functions left since it was last asked for."""
         raised: int = self._slots[self._raised]
         if raised:
             self._slots[self._raised] = 0
         return raised
+
+    def errors(self) -> int:
+        """The address of the word of errors."""
+        return self._arguments + 8 * self._raised
+
+    def entry(self) -> tuple[int, int]:
+        """The address of the first function, and of its argument block."""
+        return self._steps[0][1], self._arguments
 
 
 class Launcher:

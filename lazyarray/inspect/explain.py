@@ -212,8 +212,15 @@ def kernel_note(
     makes = tuple(operand(plan, slot, sites, wanted) for slot in step.writes)
     loops = format_kernel(step.kernel)
     return KernelNote(
-        step.name, operations, loops, step.loaded, step.stored, step.unfused, apart, numbers.get(other), reads, makes
-    )
+        step.name, operations, loops, step.loaded, step.stored, step.unfused, apart, numbers.get(other), reads, makes,
+        together_at(plan, place),
+    )  # fmt: skip
+
+
+def together_at(plan: Plan, place: int) -> int:
+    """How many kernels of a plan that has run ran at once, the one at this place among them."""
+    groups = plan.layout.bands.values() if plan.layout is not None else ()
+    return next((len(g.steps) for g in groups if place in {part.place for part in g.bands.parts}), 1)
 
 
 def call_note(plan: Plan, step: CallStep, sites: Sites, wanted: Wanted) -> CallNote:

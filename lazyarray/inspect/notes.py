@@ -57,6 +57,7 @@ class KernelNote:
     earlier: int | None = field(default=None, compare=False)  # the place of that kernel
     inputs: tuple[Operand, ...] = ()
     outputs: tuple[Operand, ...] = ()
+    together: int = 1  # how many kernels run at once, in bands of rows, this one among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +206,8 @@ def more(reason: Reason) -> str:
 
 def kernel_lines(kernel: KernelNote, number: int, times: str) -> Iterator[str]:
     """One kernel: bytes, operations by line, operands, loops."""
-    yield f"kernel {number}: {kernel.name}, {moved(kernel)} (NumPy {bytes_text(kernel.unfused)}){times}"
+    others = "" if kernel.together == 1 else f", in bands of rows with {count(kernel.together - 1, 'other kernel')}"
+    yield f"kernel {number}: {kernel.name}, {moved(kernel)} (NumPy {bytes_text(kernel.unfused)}){times}{others}"
     for line, names in by_line(kernel.operations).items():
         yield f"    {' '.join(names)}" + (f"    {line}" if line is not None else "")
     for text in operand_lines(kernel):

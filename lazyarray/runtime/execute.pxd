@@ -19,6 +19,7 @@ cdef class Ready:
 cdef class Layout:
     cdef public tuple dtypes, frees, nbytes, origins, shapes, steps
     cdef public list readies
+    cdef public dict bands
     cdef public bint foreseen
 
 cpdef Layout layout_of(plan)
@@ -27,15 +28,20 @@ cdef class Run(AnyRun):
     cdef public object backend
     cdef public Layout layout
 
-    @cython.locals(place=Py_ssize_t, slot=Py_ssize_t, layout=Layout, steps=tuple, frees=tuple)
+    @cython.locals(place=Py_ssize_t, slot=Py_ssize_t, layout=Layout)
     cpdef run(self)
+    cpdef step(self, Py_ssize_t place)
     cpdef source(self, Py_ssize_t slot)
     cpdef array(self, Py_ssize_t slot)
     @cython.locals(layout=Layout, nbytes=Py_ssize_t)
     cpdef make(self, Py_ssize_t slot)
     cpdef kernel(self, Py_ssize_t place, step)
-    @cython.locals(slot=Py_ssize_t, at=Py_ssize_t, memory=list, pointers=list, scalars=list, ready=Ready)
+    @cython.locals(slot=Py_ssize_t, memory=list, pointers=list, scalars=list, ready=Ready)
     cpdef launch(self, Py_ssize_t place, step)
+    @cython.locals(ready=Ready)
+    cpdef Ready ready_for(self, Py_ssize_t place, step)
+    @cython.locals(slot=Py_ssize_t, at=Py_ssize_t, memory=list, found=list)
+    cpdef list pointers(self, Ready ready)
     @cython.locals(scalars=list)
     cpdef list numbers(self, Ready ready)
     cpdef launch_watched(self, Ready ready, list pointers, list scalars)

@@ -14,6 +14,7 @@ from lazyarray.ir.node import Node  # cimport
 from lazyarray.ir.ops import dtype_of
 from lazyarray.native.primitives import address_of, count, create  # cimport
 from lazyarray.runtime.backend import Backend, Launcher, Program, rest_for
+from lazyarray.runtime.banded import Banded, bands_of, run_in_bands
 from lazyarray.runtime.dump import saves_launches
 from lazyarray.runtime.floating import modes_of, wanted
 from lazyarray.runtime.ledger import ledger
@@ -83,7 +84,7 @@ class Ready:
 class Layout:
     """A plan with all that does not change from run to run."""
 
-    __slots__ = ("dtypes", "foreseen", "frees", "nbytes", "origins", "readies", "shapes", "steps")
+    __slots__ = ("bands", "dtypes", "foreseen", "frees", "nbytes", "origins", "readies", "shapes", "steps")
 
     def __init__(self, plan: Plan) -> None:
         self.steps, self.frees, self.origins = plan.steps, plan.frees, plan.origins
@@ -92,13 +93,15 @@ class Layout:
         self.nbytes = tuple([plan.nbytes(slot) for slot in range(len(plan.shapes))])
         self.readies: list[Ready | None] = [None] * len(plan.steps)
         self.foreseen = False  # whether the backend was told of the kernels
+        self.bands: dict[int, Banded] = {}  # what runs in bands, by the place of the first step
 
-    def foresee(self, backend: Backend) -> None:
+    def foresee(self, plan: Plan, backend: Backend) -> None:
         """Tells the backend of all kernels before the first of them runs, if it wants to know.
 
         But for those that may run in their watched form alone (`Run.launch_watched`): another would serve nobody.
         """
         self.foreseen = True
+        self.bands = bands_of(plan, backend)
         tell: Any = getattr(backend, "foresee", None)
         if tell is not None:
             steps = [step for step in self.steps if type(step) is KernelStep]
@@ -129,21 +132,27 @@ class Run(AnyRun):
     def run(self) -> None:
         """All steps in order. What is asked for is in `memory` afterwards."""
         layout = self.layout
-        steps, frees = layout.steps, layout.frees
         if not layout.foreseen:
-            layout.foresee(self.backend)
-        for place in range(len(steps)):
-            step: Any = steps[place]
-            if type(step) is KernelStep:
-                self.kernel(place, step)
-                if self.taken:
-                    forget_old(self, step.writes)
-            else:
-                RULES[type(step)](self, step)
-                if type(step) is not ClaimStep:
-                    self.done.add(step.result)
-            for slot in frees[place]:
+            layout.foresee(self.plan, self.backend)
+        if layout.bands:
+            run_in_bands(self)
+            return
+        for place in range(len(layout.steps)):
+            self.step(place)
+            for slot in layout.frees[place]:
                 self.memory[slot] = None
+
+    def step(self, place: int) -> None:
+        """One step. What nobody needs after it is still there."""
+        step: Any = self.layout.steps[place]
+        if type(step) is KernelStep:
+            self.kernel(place, step)
+            if self.taken:
+                forget_old(self, step.writes)
+        else:
+            RULES[type(step)](self, step)
+            if type(step) is not ClaimStep:
+                self.done.add(step.result)
 
     def source(self, slot: int) -> Any:
         """The node or number that the slot stands for."""
@@ -194,20 +203,8 @@ class Run(AnyRun):
             if memory[slot] is None:
                 self.make(slot)
         if ready is None or ready.backend is not self.backend:
-            program = self.backend.compile(step.kernel)
-            self.layout.readies[place] = ready = Ready(step, self.backend, program, self.layout.origins)
-            if saves_launches():
-                from lazyarray.runtime.saved import save_launch
-
-                save_launch(self.plan, step, program.source, self.array, self.sources)
-        pointers: list[int] = []
-        at = 0
-        for slot in ready.slots:
-            data = memory[slot]
-            if data is None:
-                data = self.array(slot)
-            pointers.append(address_of(data) + ready.offsets[at])
-            at += 1  # noqa: SIM113  (C counts faster than `enumerate`)
+            ready = self.ready_for(place, step)
+        pointers = self.pointers(ready)
         scalars = self.numbers(ready)
         if not ledger._open:
             if ready.raising:
@@ -219,6 +216,31 @@ class Run(AnyRun):
             self.timed(ready, pointers, scalars)
         for slot in writes:
             self.done.add(slot)
+
+    def ready_for(self, place: int, step: KernelStep) -> Ready:
+        """The kernel of a step, compiled; its slots have memory."""
+        ready: Ready | None = self.layout.readies[place]
+        if ready is None or ready.backend is not self.backend:
+            program = self.backend.compile(step.kernel)
+            self.layout.readies[place] = ready = Ready(step, self.backend, program, self.layout.origins)
+            if saves_launches():
+                from lazyarray.runtime.saved import save_launch
+
+                save_launch(self.plan, step, program.source, self.array, self.sources)
+        return ready
+
+    def pointers(self, ready: Ready) -> list[int]:
+        """The addresses of the step's accesses."""
+        memory = self.memory
+        found: list[int] = []
+        at = 0
+        for slot in ready.slots:
+            data = memory[slot]
+            if data is None:
+                data = self.array(slot)
+            found.append(address_of(data) + ready.offsets[at])
+            at += 1  # noqa: SIM113  (C counts faster than `enumerate`)
+        return found
 
     def timed(self, ready: Ready, pointers: list[int], scalars: list[Any]) -> None:
         """Launches a kernel while somebody records."""

@@ -31,6 +31,7 @@ class KernelRun(NamedTuple):
     seconds: float
     start: float
     elements: int  # points of the loop nest
+    together: int = 1  # how many kernels ran at once, in bands of rows, this one among them; the time is its share
 
 
 class LibraryRun(NamedTuple):
@@ -149,6 +150,7 @@ class Runs:
 COUNTS: Final = (
     "evaluations",
     "launches",
+    "in_bands",
     "compiles",
     "disk_hits",
     "library_calls",
@@ -180,6 +182,7 @@ class Ledger:
         "disk_hits",
         "evaluations",
         "fallbacks",
+        "in_bands",
         "launches",
         "library_calls",
         "materialisations",
@@ -189,6 +192,7 @@ class Ledger:
 
     evaluations: int
     launches: int
+    in_bands: int  # those of them that ran with others in bands of rows
     compiles: int
     disk_hits: int
     library_calls: int
@@ -220,14 +224,17 @@ class Ledger:
         seconds: float = 0.0,
         start: float = 0.0,
         elements: int = 0,
+        together: int = 1,
     ) -> None:
-        """A kernel was launched."""
+        """A kernel was launched; `together`: with so many, itself among them, in bands of rows."""
         self.launches += 1
+        if together > 1:
+            self.in_bands += 1
         self.bytes_read += bytes_read
         self.bytes_written += bytes_written
         if self._open:
             self.busy_seconds += seconds
-            run = KernelRun(name, ops, bytes_read, bytes_written, site, seconds, start, elements)
+            run = KernelRun(name, ops, bytes_read, bytes_written, site, seconds, start, elements, together)
             for runs in self._open:
                 runs.kernels.append(run)
 
