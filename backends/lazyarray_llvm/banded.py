@@ -30,9 +30,9 @@ _NOTHING: Final = np.zeros(1, np.int64)  # a word of errors in which nobody look
 _EDGES: Final = 8  # one row in so many may be left out for having more blocks than workers
 
 # Words of the table: how many parts, rows of a tile, the parts, for each task and part the rows from and to, for each
-# task the time from and to. Of a part: function, arguments, rows behind, where its word of errors is, which of them are
-# to be told, function and arguments of its watched form. Rows that raised such an error run again at once, watched,
-# before anything is written over what they read; from then on all rows of the part run watched.
+# task the time from and to, how many tasks are done. Of a part: function, arguments, rows behind, where its word of
+# errors is, which of them are to be told, function and arguments of its watched form. Rows that raised one of these run
+# again at once, watched, before anything is written over what they read; from then on all rows of the part run watched.
 WALK_IR: Final = """
 declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
@@ -122,6 +122,9 @@ task.next:
   %t.next = add i64 %t, 1
   br label %task
 leave:
+  %done.at = getelementptr i64, ptr %table, i64 5
+  %count = sub i64 %end, %begin
+  %done = atomicrmw add ptr %done.at, i64 %count monotonic, align 8
   ret void
 }
 """
@@ -136,19 +139,27 @@ def walker() -> int:
 class Walk:
     """A table: tasks, each some rows of every part."""
 
-    __slots__ = ("_address", "_keeps", "tasks")
+    __slots__ = ("_address", "_keeps", "_words", "tasks")
 
     def __init__(self, parts: Any, tile: int, ranges: list[list[tuple[int, int]]], behind: Sequence[int]) -> None:
         self.tasks = len(ranges)
         times = [times_of(r, behind) for r in ranges]
         kept = (parts, np.array(ranges, np.int64), np.array(times, np.int64))
-        words = np.array([len(behind), tile, *[array.ctypes.data for array in kept]], np.int64)
-        self._keeps = (*kept, words)
-        self._address: int = words.ctypes.data
+        self._keeps = kept
+        self._words = np.array([len(behind), tile, *[array.ctypes.data for array in kept], 0], np.int64)
+        self._address: int = self._words.ctypes.data
+
+    def reset(self) -> None:
+        """No task has run."""
+        self._words[5] = 0
 
     def run(self, pool: threads.Pool) -> None:
-        """Runs all tasks."""
+        """Runs all tasks, or none where an interrupt comes first."""
         pool.run(walker(), self._address, self.tasks, 1)
+
+    def ran(self) -> bool:
+        """Whether all tasks have run."""
+        return int(self._words[5]) == self.tasks
 
 
 def times_of(ranges: list[tuple[int, int]], behind: Sequence[int]) -> tuple[int, int]:
@@ -225,8 +236,8 @@ class BandedLaunch:
             late = max(behind) - min(behind)
             self._walks.append(Walk(self._table, past - first + late + 1, edge_ranges(bands, edges), behind))
 
-    def launch(self, pointers: list[list[int]], scalars: list[list[Any]], told: list[int]) -> None:
-        """Runs all programs once. `told`: of each, NumPy's bits of errors of which is to be found what raised them."""
+    def bind(self, pointers: list[list[int]], scalars: list[list[Any]], told: list[int]) -> None:
+        """Binds all programs to memory. `told`: of each, NumPy's bits of the errors whose cause is to be found."""
         for number in range(len(told)):
             if not told[number] or self._bands.parts[number].again:
                 self._bind(self._plain, number, pointers[number], scalars[number])
@@ -236,7 +247,26 @@ class BandedLaunch:
             self._told = told
             self._fill(told)
         for walk in self._walks:
-            walk.run(self.pool)
+            walk.reset()
+        self.pool.start()
+        walker()
+
+    def run(self) -> BaseException | None:
+        """Runs all programs once. Returns an interrupt that came between their walks; one before all is raised."""
+        interrupt: BaseException | None = None
+        for walk in self._walks:
+            while not walk.ran():
+                try:
+                    walk.run(self.pool)
+                except BaseException as raised:
+                    if not self._walks[0].ran():
+                        raise
+                    interrupt = raised
+        return interrupt
+
+    def ran(self) -> bool:
+        """Whether all programs have run since they were bound."""
+        return all([walk.ran() for walk in self._walks])
 
     def _fill(self, told: list[int]) -> None:
         """Makes the table for launches that tell these errors."""

@@ -25,7 +25,8 @@ class Banded:
     def __init__(self, plan: Plan, bands: Bands, backend: Any) -> None:
         self.bands = bands
         self.reuse = dict(bands.reuse)
-        self.steps = [step for step in plan.steps[bands.first : bands.last + 1] if type(step) is KernelStep]
+        self.steps: list[Any] = [plan.steps[part.place] for part in bands.parts]
+        self.after = frozenset(bands.after)
         self.workers: int = backend.workers()
         self._backend = backend
         self._idle: list[Any] = []  # launches of the backend's
@@ -78,21 +79,36 @@ def run_group(run: Run, banded: Banded, launch: Any) -> None:
     """Runs steps in bands. Until the kernels run nothing is written, so an error loses nothing."""
     readies, pointers, scalars = give_memory(run, banded)
     told = [to_be_told(run, ready) for ready in readies]
-    uninterrupted.depth += 1
+    launch.bind(pointers, scalars, told)
     start = time.perf_counter() if ledger.listening else 0.0
+    uninterrupted.depth += 1
     try:
-        launch.launch(pointers, scalars, told)
+        interrupt = launch.run()
     finally:
+        if launch.ran():
+            complete_group(run, banded)
         uninterrupted.depth -= 1
-        for step in banded.steps:
-            run.done.update(step.writes)
-            if run.taken:
-                forget_old(run, step.writes)
+    if interrupt is not None:
+        raise interrupt
     tell_ledger(run, readies, start)
     for number, ready in enumerate(readies):
         if told[number] and (found := launch.found(number)):
             nodes = run.wanted_nodes(ready.step)
             run.raised += [(node, found[target]) for target, node in nodes if found.get(target)]
+
+
+def complete_group(run: Run, banded: Banded) -> None:
+    """Runs the small kernels that come after the bands, and notes what is complete."""
+    bands = banded.bands
+    for place in bands.after:
+        last: Any = run.layout.steps[place]
+        run.launch(place, last)
+    for place in range(bands.first, bands.last + 1):
+        step: Any = run.layout.steps[place]
+        if type(step) is KernelStep:
+            run.done.update(step.writes)
+            if run.taken:
+                forget_old(run, step.writes)
 
 
 def give_memory(run: Run, banded: Banded) -> tuple[list[Ready], list[list[int]], list[list[Any]]]:
@@ -114,6 +130,8 @@ def give_memory(run: Run, banded: Banded) -> tuple[list[Ready], list[list[int]],
             if run.memory[slot] is None:
                 run.make(slot)
         ready = run.ready_for(place, step)
+        if place in banded.after:
+            continue
         readies.append(ready)
         pointers.append(run.pointers(ready))
         scalars.append(run.numbers(ready))

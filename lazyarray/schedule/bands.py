@@ -58,7 +58,8 @@ class Part(NamedTuple):
 class Bands(NamedTuple):
     """Steps `first` to `last` of a plan, of which the kernels run in bands of `tile` rows.
 
-    `reuse`: slots that have the memory of an earlier one, which nobody needs any more.
+    `reuse`: slots that have the memory of an earlier one, which nobody needs any more. `after`: places of small kernels
+    that run when the bands have, as a periodic array's corners do, which need rows of all sides.
     """
 
     first: int
@@ -66,6 +67,7 @@ class Bands(NamedTuple):
     parts: tuple[Part, ...]
     tile: int
     reuse: tuple[tuple[int, int], ...]
+    after: tuple[int, ...]
 
 
 class Touch(NamedTuple):
@@ -128,9 +130,8 @@ def itemsize_of(step: KernelStep, number: int) -> int:
 def reach(walk: Walk, extents: Sequence[int], itemsize: int) -> tuple[int, int]:
     """The first and the last byte that a walk over these extents touches."""
     ends = [stride * (extent - 1) for stride, extent in zip(walk.strides, extents, strict=True)]
-    return walk.offset + sum([min(0, end) for end in ends]), walk.offset + sum(
-        [max(0, end) for end in ends]
-    ) + itemsize - 1
+    last = walk.offset + sum([max(0, end) for end in ends])
+    return walk.offset + sum([min(0, end) for end in ends]), last + itemsize - 1
 
 
 class Cut(NamedTuple):
@@ -158,14 +159,15 @@ class Group:
         self.slots: dict[int, int] = {}  # by buffer, one of its slots
         self.written: set[int] = set()
         self.anywhere: set[int] = set()  # buffers that some step reads at other places than its own rows
-        self.before: dict[
-            int, dict[tuple[int, int, bool], list[int]]
-        ] = {}  # by buffer and rows: most shift, left, right
+        # By buffer and rows: the most shift, left and right of kernels that touch these.
+        self.before: dict[int, dict[tuple[int, int, bool], list[int]]] = {}
         self.windows: dict[int, list[int]] = {}  # by buffer: first and last row at hand, bytes of one row
         self.moved: dict[int, int] = {}  # by buffer: bytes of lines that all kernels move
         self.live: dict[int, set[int]] = {}  # by buffer that a step of the group made: slots in use
         self.dead: list[int] = []  # such buffers that nobody uses any more
         self.reuse: list[tuple[int, int]] = []
+        self.after: list[int] = []
+        self.later: list[Touch] = []  # what the kernels after the bands touch, in rows of the buffer
 
     # -- steps -----------------------------------------------------------------------------------------------------
     def takes(self, place: int, step: object) -> bool:
@@ -200,6 +202,38 @@ class Group:
         made = self.made_of(step.writes)
         if not self.unit:
             self.unit = self.unit_for(step)
+        taken = self.takes_rows(place, step) or self.takes_last(place, step)
+        if taken:
+            for slot, earlier in made:
+                self.make(slot, earlier)
+        return taken
+
+    def takes_last(self, place: int, step: KernelStep) -> bool:
+        """Adds a small kernel to those that run after the bands."""
+        if not self.parts or prod(step.extents) > SMALL or gathered(step.kernel):
+            return False
+        stores = written(step.kernel)
+        for number, walk in enumerate(step.walks):
+            buffer, row = self.buffer_of(walk.slot), self.unit * self.pitch(walk.slot)
+            low, high = reach(walk, step.extents, itemsize_of(step, number))
+            self.later.append(Touch(buffer, low // row, high // row, number in stores, 0))
+            if number in stores:
+                self.written.add(buffer)
+        self.after.append(place)
+        return True
+
+    def meets_later(self, first: int, size: int, touches: list[Touch]) -> bool:
+        """Whether a kernel must not run before those after the bands."""
+        for touch in touches:
+            low, high = first + touch.low, first + size - 1 + touch.high
+            for other in self.later:
+                same = touch.buffer == other.buffer and (touch.written or other.written)
+                if same and low <= other.high and other.low <= high:
+                    return True
+        return False
+
+    def takes_rows(self, place: int, step: KernelStep) -> bool:
+        """Adds a kernel that runs in bands."""
         cut = self.cut(step)
         if cut is None:
             return False
@@ -210,11 +244,9 @@ class Group:
         touches = [t._replace(low=t.low - first, high=t.high - first) for t in touches]
         shift, left, right = self.behind(touches)
         part = Part(place, *cut[:5], first, shift, left, right, self.runs_again(step))
-        if self.parts and not self.fits(part, touches):
+        if self.meets_later(first, cut.size, touches) or (self.parts and not self.fits(part, touches)):
             return False
-        self.add(part, touches, step)
-        for slot, earlier in made:
-            self.make(slot, earlier)
+        self.add(part, touches)
         return True
 
     def free(self, place: int) -> None:
@@ -363,7 +395,8 @@ class Group:
         one = sum([nbytes for _, _, nbytes in self.windows.values()])
         return min(-(-TILE_BYTES * len(rows) // sum(rows)), max(1, (WINDOW - at_hand) // one + 1))
 
-    def add(self, part: Part, touches: list[Touch], step: KernelStep) -> None:
+    def add(self, part: Part, touches: list[Touch]) -> None:
+        """A kernel runs in bands with those before."""
         widen(self.windows, part, touches)
         for touch in touches:
             most = self.before.setdefault(touch.buffer, {}).setdefault(
@@ -388,7 +421,8 @@ class Group:
 
     def close(self) -> Bands:
         """The group as a record."""
-        return Bands(self.places[0], self.places[-1], tuple(self.parts), self.tile(), tuple(self.reuse))
+        reuse, after = tuple(self.reuse), tuple(self.after)
+        return Bands(self.places[0], self.places[-1], tuple(self.parts), self.tile(), reuse, after)
 
 
 def widen(windows: dict[int, list[int]], part: Part, touches: list[Touch]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,6 +16,8 @@ from lazyarray.runtime import banded, evaluate, execute, recalled
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.remote import Seen
 from lazyarray.schedule import bands
+
+threads = pytest.importorskip("lazyarray_llvm.threads")
 
 Program = Callable[[Any, list[Any]], list[Any]]
 SHAPE = (60, 7)
@@ -111,7 +114,16 @@ def backwards(np: Any, arrays: list[Any]) -> list[Any]:
     return [x, y]
 
 
-@pytest.mark.parametrize("program", [stencil, fields, columns, copies, backwards])
+def periodic(np: Any, arrays: list[Any]) -> list[Any]:
+    a, b, c = arrays
+    for _ in range(3):
+        b = a * 0.5 - b
+        c = a + b
+        a = np.roll(b, 1, axis=0) + np.roll(b, -1, axis=0) - np.roll(np.roll(c, 1, axis=1), 2, axis=0)
+    return [a, b, c]
+
+
+@pytest.mark.parametrize("program", [stencil, fields, columns, copies, backwards, periodic])
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 def test_values_have_numpys_bits_on_any_number_of_threads(program: Program, threads: int) -> None:
     with np.config.set(num_threads=threads):
@@ -245,6 +257,31 @@ def test_an_interrupt_after_the_kernels_ran_loses_nothing(monkeypatch: pytest.Mo
 
     with monkeypatch.context() as patch:
         patch.setattr(banded, "tell_ledger", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            np.evaluate(*found)
+    for one, other in zip(found, wanted, strict=True):
+        numpy.testing.assert_array_equal(numpy.asarray(one), other)
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_an_interrupt_between_walks_finds_all_of_them_run_or_none(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = data()
+    wanted = fields(numpy, [array.copy() for array in given])
+    found = fields(np, [np.evaluate(np.array(array)) for array in given])
+    pool = type(threads.get_pool())
+    run, calls = pool.run, itertools.count()
+
+    def interrupted(*args: Any) -> None:
+        """Interrupted before the first launch, after it, before the second, after that."""
+        call = next(calls)
+        if 2 * call == number:
+            raise KeyboardInterrupt
+        run(*args)
+        if 2 * call + 1 == number:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pool, "run", interrupted)
         with pytest.raises(KeyboardInterrupt):
             np.evaluate(*found)
     for one, other in zip(found, wanted, strict=True):
