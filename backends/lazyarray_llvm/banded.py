@@ -225,6 +225,8 @@ class BandedLaunch:
         self._plain: list[Launch | None] = [None] * len(programs)
         self._watched: list[Launch | None] = [None] * len(programs)
         self._told: list[int] = []  # what the table is made for
+        # Programs whose rows run again where they raised errors; others that are to tell any are watched at once.
+        self._again = [part.again and not p.blind for part, p in zip(bands.parts, programs, strict=True)]
         self._table = np.zeros((len(programs), 7), np.int64)
         behind = [part.shift + part.first for part in bands.parts]
         self._table[:, 2] = behind
@@ -239,7 +241,7 @@ class BandedLaunch:
     def bind(self, pointers: list[list[int]], scalars: list[list[Any]], told: list[int]) -> None:
         """Binds all programs to memory. `told`: of each, NumPy's bits of the errors whose cause is to be found."""
         for number in range(len(told)):
-            if not told[number] or self._bands.parts[number].again:
+            if not told[number] or self._again[number]:
                 self._bind(self._plain, number, pointers[number], scalars[number])
             if told[number]:
                 self._bind(self._watched, number, pointers[number], scalars[number])
@@ -270,10 +272,10 @@ class BandedLaunch:
 
     def _fill(self, told: list[int]) -> None:
         """Makes the table for launches that tell these errors."""
-        for number, part in enumerate(self._bands.parts):
+        for number in range(len(told)):
             plain, watched = self._plain[number], self._watched[number]
             of_watched = watched.entry() if told[number] and watched is not None else (0, 0)
-            if told[number] and not part.again:
+            if told[number] and not self._again[number]:
                 self._table[number] = *of_watched, self._table[number, 2], _NOTHING.ctypes.data, 0, 0, 0
             else:
                 assert plain is not None

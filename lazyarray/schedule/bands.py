@@ -31,6 +31,7 @@ TILE_BYTES: Final = 16 << 10  # kernels are called for results of so many bytes 
 WINDOW: Final = 2 << 20  # bytes that all rows at hand may take
 SMALL: Final = 4096  # elements of a kernel that may run as a whole within one row
 LINE: Final = 64
+SPARE: Final = 8 << 20  # bytes more than one kernel after the other would hold
 GAPS: Final = 6  # one row in so many may be left out at edges of blocks
 
 
@@ -166,6 +167,7 @@ class Group:
         self.live: dict[int, set[int]] = {}  # by buffer that a step of the group made: slots in use
         self.dead: list[int] = []  # such buffers that nobody uses any more
         self.reuse: list[tuple[int, int]] = []
+        self.held = self.most_held = self.total = 0  # bytes made: in use one after the other, at most, and in bands
         self.after: list[int] = []
         self.later: list[Touch] = []  # what the kernels after the bands touch, in rows of the buffer
 
@@ -177,9 +179,11 @@ class Group:
         elif type(step) is ClaimStep:
             taken = self.takes_claim(step)
         elif type(step) is EmptyStep:
-            for slot, earlier in self.made_of((step.result,)):
-                self.make(slot, earlier)
-            taken = True
+            made = self.made_of((step.result,))
+            taken = self.has_room(made)
+            if taken:
+                for slot, earlier in made:
+                    self.make(slot, earlier)
         else:
             taken = False
         if taken:
@@ -200,6 +204,8 @@ class Group:
         if not is_plain(step.kernel) or 0 in step.extents:
             return False
         made = self.made_of(step.writes)
+        if not self.has_room(made):
+            return False
         if not self.unit:
             self.unit = self.unit_for(step)
         taken = self.takes_rows(place, step) or self.takes_last(place, step)
@@ -257,6 +263,7 @@ class Group:
                 self.live[buffer].discard(slot)
                 if not self.live[buffer]:
                     self.dead.append(buffer)
+                    self.held -= self.plan.nbytes(slot)
 
     # -- memory ----------------------------------------------------------------------------------------------------
     def buffer_of(self, slot: int) -> int:
@@ -286,12 +293,22 @@ class Group:
             made.append((slot, earlier))
         return made
 
+    def has_room(self, made: list[tuple[int, int | None]]) -> bool:
+        """Whether the slots can be made without holding much more than one kernel after the other would."""
+        held = self.held + sum([self.plan.nbytes(slot) for slot, _ in made])
+        total = self.total + sum([self.plan.nbytes(slot) for slot, earlier in made if earlier is None])
+        return total <= max(self.most_held, held) + SPARE
+
     def layout(self, slot: int) -> tuple[object, str]:
         return self.plan.shapes[slot], self.plan.codes[slot]
 
     def make(self, slot: int, earlier: int | None) -> None:
         """A step of the group makes the slot: in the memory of an earlier one, if there is one that is dead."""
+        nbytes = self.plan.nbytes(slot)
+        self.held += nbytes
+        self.most_held = max(self.most_held, self.held)
         if earlier is None:
+            self.total += nbytes
             self.live[self.buffer_of(slot)] = {slot}
         else:
             self.reuse.append((slot, self.slots[earlier]))
@@ -380,6 +397,9 @@ class Group:
         if widen(windows, part, touches) > WINDOW:
             return False
         parts = [*self.parts, part]
+        sizes = [p.size for p in parts if p.size > 1]
+        if sizes and max(sizes) * 3 > min(sizes) * 4:
+            return False  # blocks of rows would not share out the work
         rows = sum([p.size for p in parts])
         gaps = sum([p.left + p.right for p in parts]) * (self.workers - 1)
         widest = max([p.size for p in parts])

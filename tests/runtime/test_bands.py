@@ -222,6 +222,19 @@ def test_what_kernels_raise_in_bands_is_told_once_for_its_line() -> None:
     assert any("divide by zero" in text for text, _ in wanted)
 
 
+def test_what_is_raised_is_told_where_the_cpu_cannot_say_that_anything_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = data()
+    wanted = told(overflowing, numpy, [array.copy() for array in given])
+    monkeypatch.setattr(type(current().compile(any_kernel())), "blind", True)
+    assert told(overflowing, np, [np.evaluate(np.array(array)) for array in given]) == wanted
+
+
+def any_kernel() -> Any:
+    """A kernel of some plan."""
+    np.evaluate(np.evaluate(np.array(data(1)[0])) * 2.0)
+    return next(kernel for plan in evaluate._plans.values() for kernel in plan.kernels)
+
+
 def test_nothing_is_told_of_what_does_not_raise() -> None:
     assert told(stencil, np, [np.evaluate(np.array(array)) for array in data()]) == []
 
