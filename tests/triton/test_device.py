@@ -125,7 +125,7 @@ LARGE = [
     (cases.scan("sum", "i8", "pr"), (300, 3000)),
     (cases.scan("sum", "f4", "rp"), (3000, 300)),
     (cases.scan("max", "f4", "pr"), (2, 3_000_000)),
-    (cases.scan("max", "i2", "pr"), (300, 3000)),
+    (cases.scan("max", "i8", "pr"), (300, 3000)),
     (cases.scan("min", "f8", "rp"), (3000, 300)),
     (cases.variance("f4", "r"), (5_000_000,)),
     (cases.variance("f8", "rp"), (70_000, 90)),
