@@ -254,6 +254,15 @@ def test_registers_of_rows_that_are_read_again_follow_from_their_length() -> Non
     assert not any(registers("f4", 1 << k, watched=True) for k in (11, 12, 13, 14, 15))
 
 
+@pytest.mark.parametrize(("code", "count", "room"), [("f8", 10, 80), ("f8", 2, 0), ("f4", 10, 0), ("c16", 10, 0)])
+def test_long_code_that_looks_for_errors_has_registers_for_what_it_notes(code: str, count: int, room: int) -> None:
+    body = [I(0, "load", (), code, 0), *(I(k, "exp", (k - 1,), code) for k in range(1, count + 1))]
+    accesses = (Access(code, ("1",)), Access(code, ("1",)))
+    kernel = Kernel(("p",), accesses, (), (Stage("full", tuple(body), stores=(Store(1, count),)),))
+    assert model.guess(kernel, (1 << 20,)).blocks.registers == 0
+    assert model.guess(kernel, (1 << 20,), watched=True).blocks.registers == room
+
+
 def test_threads_do_less_where_each_element_takes_much_code() -> None:
     def chain(count: int) -> Kernel:
         body = [I(0, "load", (), "f4", 0), *(I(k, "sin", (k - 1,), "f4") for k in range(1, count + 1))]
