@@ -1,6 +1,8 @@
 """Owns running values along the reduced axis (sum prod min max): in a tile, from tile to tile, from segment to segment.
 
 Along rows a tile is scanned as a tree and added to what came before; columns go element by element, as NumPy does.
+What a segment of a row adds up to is found lane by lane. Extremes are scanned there too: of zeros of both signs the
+last one counts, and lanes know no order.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from lazyarray.schedule.kernel import Scan
 from lazyarray_triton.body import load
 from lazyarray_triton.codes import PARTS, VALUE, literal
-from lazyarray_triton.reductions import identity, working
+from lazyarray_triton.reductions import collapse, fold, identity, working
 from lazyarray_triton.source import Work
 from lazyarray_triton.writer import X, Y
 
@@ -35,6 +37,7 @@ class Runner:
         self.by_element = owner.tiles.reduced == X
         self.carried = [f"c{scan.target}_{k}" for k in range(len(self.kinds))]
         self.alone = owner.form == "tile"
+        self.by_lane = mode == "total" and not self.by_element and not self.alone and scan.op in _NOTHING
         self.nothing = [
             literal(_NOTHING[scan.op][k], kind) if scan.op in _NOTHING else identity(scan.op, kind, k)
             for k, kind in enumerate(self.kinds)
@@ -45,7 +48,7 @@ class Runner:
         if self.alone:
             return
         owner = self.owner
-        shape = owner.tiles.shape(owner.tiles.kept)
+        shape = owner.tiles.shape(owner.tiles.full if self.by_lane else owner.tiles.kept)
         for k, (name, kind) in enumerate(zip(self.carried, self.kinds, strict=True)):
             owner.w.line(f"{name} = tl.full({shape}, {self.nothing[k]}, {VALUE[kind]})")
             if self.mode == "segment":
@@ -72,6 +75,9 @@ class Runner:
                 running = [f"({running[0]}).to(tl.float16).to(tl.float32)"]
             w.line(f"{', '.join(self.carried)} = {', '.join(running)}")
             running = self.carried
+        elif self.by_lane:
+            running = self.carried
+            w.line(f"{', '.join(running)} = {', '.join(self._combined(running, names))}")
         else:
             running = self._scanned(names)
             if not self.alone:
@@ -93,6 +99,11 @@ class Runner:
             owner.body.values[scan.target] = made
 
     def end(self) -> dict[int, list[str]]:
+        """What the elements of a segment add up to."""
+        if self.by_lane:
+            owner, scan = self.owner, self.scan
+            folding = fold(scan.op, owner.codes[scan.value])
+            return {scan.target: collapse(owner.w, owner.tiles, folding, self.carried, f"r{scan.target}")}
         return {self.scan.target: self.carried} if self.mode == "total" else {}
 
     def _block(self) -> str:
