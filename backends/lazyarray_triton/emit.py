@@ -196,6 +196,8 @@ def _stage_functions(kernel: Kernel, tiles: Tiles, works: Works, stage: Stage, n
         total.open(split=True)
         total.restore(missing(kernel, [stage._replace(after=(), stores=())]))
         scanned = stage._replace(reductions=(), stores=(), after=(), kept=())
+        # From its end: what the pass that scans begins with lies in a near cache then.
+        total.backward = scans.Runner(total, stage.scan, "total").by_lane
         parts = total.full(scanned, scan="total")
         scans.save_totals(total, stage.scan, parts[stage.scan.target])
         made.append((total, f"totals{number}"))

@@ -40,6 +40,14 @@ _WAVES: Final = 8  # programs per multiprocessor of a split launch over columns
 _WARPS: Final = 64  # that a multiprocessor holds
 _WIDE: Final = 40  # registers of a thread that carries many: three programs of 16 warps run at once, and no fourth
 _REGISTERS: Final = 1 << 16  # that it has
+# Registers of a thread that goes through rows of so many bytes several times. The compiler likes 32 where programs are
+# large, which leaves it no room to load ahead; with these a layer norm of 2**26 float32 took 129.9 us (130.7), 129.6
+# (129.9), 131.4 (132.9) and 157.7 (163.4), a softmax 128.5 (130.0), 128.8 (133.2), 131.2 (131.4) and 143.1 (153.1).
+# Of rows of 64 KiB two are worked on at once, which leaves no room for more than 32: 172 us and not 140. Of float64,
+# rows of 16 KiB took 130 us (135), of 128 KiB 153 (154), a softmax of these 188 (212), but those of 32 KiB 135 (132).
+_ROW_REGISTERS: Final = {1 << 13: 64, 1 << 14: 48, 1 << 15: 40, 1 << 17: 64}
+_SHORT: Final = 64  # additions' worth of code of an element, up to which they are enough for what is at work
+_NOTING: Final = 80  # registers of a thread of more code that computes float64 and looks for errors
 _MOST_SEGMENTS: Final = 1024  # results of segments are put together in one tile
 
 
@@ -95,10 +103,11 @@ def guess(
         return Guess("packed", _line(kernel, math.prod(extents)), Blocks(1, _TILE, 4))
     tiles = tiles_of(kernel)
     if tiles.kind == "line":
-        blocks = _line(kernel, extents[0])
+        blocks = _looking(kernel, _line(kernel, extents[0]), watched)
         return Guess(possible[0], blocks, blocks)
     if tiles.kind == "elementwise":
         blocks = _stencil(kernel, watched) if shifted else _elementwise(kernel, tiles, extents)
+        blocks = _looking(kernel, blocks, watched)
         return Guess(possible[0], blocks, blocks)
     if tiles.kind == "rows":
         return _rows(kernel, tiles, extents, multiprocessors, watched)
@@ -106,17 +115,27 @@ def guess(
 
 
 def _tile(kernel: Kernel) -> int:
-    """Elements of an elementwise tile: eight a thread, four wide ones, half as many where each takes many registers.
+    """Elements of an elementwise tile: eight a thread, four if they are wide or each takes many registers.
 
     With these the compiler leaves 29 to 72 registers a thread (float32 and float64 activation, sm_90), with eight
-    float64 elements 184.
+    float64 elements 184. A Black-Scholes of float64 takes 780 to 820 us with four, 800 to 900 with two.
     """
-    slow = any(i.op in OPS and OPS[i.op].transcendental for i in _instructions(kernel))
-    return _TILE // (2 if slow else 1) // (2 if widest(kernel) > 4 else 1) // _shorter(kernel)
+    slow = _is_slow(kernel)
+    twice = slow and any(i.code in PARTS for i in _instructions(kernel))  # functions of complex numbers are long
+    return _TILE // (4 if twice else 2 if slow or widest(kernel) > 4 else 1) // _shorter(kernel)
 
 
 def _instructions(kernel: Kernel) -> list[Instruction]:
     return [i for s in kernel.stages for i in (*s.body, *s.after)]
+
+
+def _is_slow(kernel: Kernel) -> bool:
+    return any(i.op in OPS and OPS[i.op].transcendental for i in _instructions(kernel))
+
+
+def _cost(kernel: Kernel) -> int:
+    """Additions' worth of the code for an element."""
+    return sum(OPS[i.op].cost if i.op in OPS else 1 for i in _instructions(kernel))
 
 
 def _shorter(kernel: Kernel) -> int:
@@ -124,8 +143,7 @@ def _shorter(kernel: Kernel) -> int:
 
     A kernel of 32 sines takes 5.7 s to compile with four elements a thread, 1.8 s with two.
     """
-    code = sum(OPS[i.op].cost if i.op in OPS else 1 for i in _instructions(kernel))
-    return min(power_of_two(-(-4 * code // _LONG)), 4)
+    return min(power_of_two(-(-4 * _cost(kernel) // _LONG)), 4)
 
 
 def _line(kernel: Kernel, n: int) -> Blocks:
@@ -136,6 +154,16 @@ def _line(kernel: Kernel, n: int) -> Blocks:
 def _few_warps(kernel: Kernel, elements: int) -> int:
     """Up to four, with two elements a thread at least; one where each takes much code."""
     return max(1, min(4, elements // (64 if _shorter(kernel) < 4 else 32)))
+
+
+def _looking(kernel: Kernel, blocks: Blocks, watched: bool) -> Blocks:
+    """Blocks with room for what is noted of errors where threads hold much: else values would go to memory.
+
+    A Black-Scholes of float64 that looks for errors takes 805 us so, 897 with the limit of 64 that it would have.
+    """
+    real = not any(i.code in PARTS for i in _instructions(kernel))
+    much = real and widest(kernel) > 4 and _is_slow(kernel) and _cost(kernel) > _SHORT
+    return replace(blocks, registers=_NOTING) if watched and much and not blocks.registers else blocks
 
 
 def _stencil(kernel: Kernel, watched: bool) -> Blocks:
@@ -169,7 +197,7 @@ def _rows(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiprocessor
     y = power_of_two(max(reduced, 1))
     passes = passes_of(kernel)
     held = _fits(kernel, tiles, y) if passes > 1 else y <= _ONE_PASS
-    blocks = _reread(y * max(size, 4), size)
+    blocks = _reread(y * max(size, 4), size, _cost(kernel) <= _SHORT and not watched)
     if passes > 1 and rows >= _PROGRAMS * multiprocessors and y * max(size, 4) >= _REREAD and _is_cheap_again(kernel):
         return Guess("loop", blocks, blocks)
     if held:
@@ -190,6 +218,8 @@ def _rows(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiprocessor
             part = Blocks(1, y, _LOOP_WARPS, _REGISTERS // (_WARPS * 32))
         if not any(s.scan is not None for s in kernel.stages):
             part = replace(part, y=2 * y, warps=2 * _LOOP_WARPS)
+    if any(s.scan is not None and s.scan.op in ("max", "min") for s in kernel.stages):
+        part = replace(part, warps=part.warps // 2)  # 2**26 float32 in a row take 282 us, and 324 with all warps
     wanted = at_once // part.warps * multiprocessors // max(rows, 1)
     segments, length = cut_segments(reduced, wanted, part.y)
     if segments > 1:
@@ -198,17 +228,19 @@ def _rows(kernel: Kernel, tiles: Tiles, extents: tuple[int, ...], multiprocessor
     return Guess("online" if passes == 1 and "online" in forms(kernel) else "loop", blocks, blocks)
 
 
-def _reread(nbytes: int, size: int) -> Blocks:
+def _reread(nbytes: int, size: int, short: bool) -> Blocks:
     """The tile that goes through a row of so many bytes several times, of which all but the first find it in a cache.
 
     A row softmax of float32 takes 130 us with rows of 8 to 32 KiB so (134 with the row in registers), 134 with 64 KiB
-    (148); a layer norm 130 to 132 (138 to 140), and 143 (173).
+    (148); a layer norm 130 to 132 (138 to 140), and 143 (173). `short`: of little code, that looks for no errors.
     """
     turn = nbytes // 2 if nbytes <= 1 << 14 else min(max(nbytes // 4, 1 << 13), 1 << 15)
     warps = min(max(nbytes >> 11, 4), 32)
     # Rows of 256 KiB, two to a multiprocessor, are more than the second cache holds: a softmax took 246 us, and 193
     # with one, which is what so many registers leave room for.
-    return Blocks(1, turn // max(size, 4), warps, 64 if nbytes > 1 << 17 else 0)
+    registers = _ROW_REGISTERS.get(nbytes, 0) if short and (size <= 4 or nbytes != 1 << 15) else 0
+    registers = 64 if nbytes > 1 << 17 else registers
+    return Blocks(1, turn // max(size, 4), warps, registers)
 
 
 def _is_cheap_again(kernel: Kernel) -> bool:

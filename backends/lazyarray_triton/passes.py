@@ -189,7 +189,10 @@ class Pass:
     def step(self, part: str = "") -> None:
         """The start of a turn of the loop."""
         if self.backward:
-            self.w.line("at = (reduced - 1) // YBLOCK * YBLOCK - back")
+            if self.form == "split":
+                self.w.line("at = (high - 1 - low) // YBLOCK * YBLOCK - back + 2 * low")
+            else:
+                self.w.line("at = (reduced - 1) // YBLOCK * YBLOCK - back")
         if part == "rest":
             self.w.line(f"at = {self._ends()[1]} - rest")
         if self.form != "tile" and self.tiles.reduced:

@@ -54,11 +54,12 @@ def fold(op: str, value_code: str) -> Folding:
     if indexed:
         identities = (*(literal(0, k) for k in kinds), literal(-1, "i8"))
         return Folding(op, (*kinds, "i8"), identities, function, False)
-    identities = tuple(_identity(op, k, n) for n, k in enumerate(kinds))
+    identities = tuple(identity(op, k, n) for n, k in enumerate(kinds))
     return Folding(op, kinds, identities, function, op in ("sum", "buffered_sum"))
 
 
-def _identity(op: str, code: str, place: int) -> str:
+def identity(op: str, code: str, place: int) -> str:
+    """What changes nothing, as a scalar: the first part of what is carried or, of complex numbers, the second."""
     if op in ("sum", "buffered_sum", "any", "bor", "bxor"):
         return literal(0, code)
     if op == "prod":

@@ -89,6 +89,8 @@ def jobs(share: str) -> Iterator[tuple[str, Kernel, tuple[int, ...], str]]:
         for form in ("loop", "split"):
             yield f"scan {roles} {form}", cases.scan("prod", "c8", roles), extents, form
             yield f"scan {roles} {form}", cases.scan("sum", "f2", roles), extents, form
+            yield f"running extremes {roles} {form}", cases.scan("max", "f8", roles), extents, form
+            yield f"running extremes {roles} {form}", cases.scan("min", "u1", roles), extents, form
     yield "several", cases.several("pr"), (20, 100), "split"
     yield "several", cases.several("pr"), (20, 100), "joined"
     yield "softmax", cases.softmax("f4", "rp", keep=True), (100, 20), "joined"

@@ -17,7 +17,7 @@ from lazyarray.ir.ops import dtype_of
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_triton import model
 from lazyarray_triton.compiler import load_functions
-from lazyarray_triton.device import complex_functions, complexes, elementary, exact, noting, real
+from lazyarray_triton.device import complex_functions, complexes, elementary, exact, exponential, noting, real
 from lazyarray_triton.emit import emit
 from lazyarray_triton.launch import Origins, arguments, choose_index, constants_of, plan_launches, shift_of
 from lazyarray_triton.launcher import FLAGS
@@ -85,6 +85,17 @@ def join(bits, word):
     tl.atomic_or(word + bits * 0, bits, mask=bits != 0)
 
 
+@triton.jit
+def exp(x):
+    return elementary.libdevice.exp(x)
+
+
+@triton.jit
+def log(x):
+    return elementary.libdevice.log(x)
+
+
+exponential.exp, exponential.log = exp, log
 exact.divide = real.divide = complexes.divide = divide
 exact.sqrt = complexes.sqrt = sqrt
 exact.reciprocal = reciprocal

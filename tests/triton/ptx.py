@@ -1,10 +1,11 @@
-"""Owns a reader of the PTX of `device/exact.py`: runs it on the host, one lane, with C's fused multiply-adds."""
+"""Owns a reader of the PTX of `device`: runs it on the host, one lane, with C's fused multiply-adds."""
 
 from __future__ import annotations
 
 import ctypes
 import ctypes.util
 import math
+import operator
 import re
 import struct
 from typing import Any
@@ -12,6 +13,13 @@ from typing import Any
 import numpy as np
 
 _FLOATS = {"f32": ("<I", "<f"), "f64": ("<Q", "<d")}
+_COMPARED = {
+    "ge": operator.ge,
+    "le": operator.le,
+    "lt": operator.lt,
+    "eq": operator.eq,
+    "nan": lambda a, b: a != a or b != b,
+}
 
 
 def _fused() -> dict[str, Any]:
@@ -49,35 +57,45 @@ class Lane:
         self.lines = [line.strip().rstrip(";") for line in text.splitlines()]
         self.fused = _fused()
         self.bits: dict[str, int] = {}
+        self.holds: dict[str, bool] = {}  # predicates
 
     def run(self, results: int, arguments: list[float]) -> tuple[list[float], bool]:
         """What the text computes, and whether it left by the short way."""
         self.bits = {}
         for number, value in enumerate(arguments):
             self.put(self.kind, f"${results + number}", value)
-        covered = short = False
+        self.holds = {}
+        short = False
         for line in self.lines:
             word, _, rest = line.partition(" ")
             if word in ("{", "}", ".reg", "DONE:"):
                 continue
             if word == "@covered":
-                if covered:
+                if self.holds["covered"]:
                     short = True
                     break
                 continue
             named = [part.strip() for part in re.split(r",(?![^{]*})", rest)]
-            if word.startswith("setp.ge"):
-                kind = word.rpartition(".")[2]
-                covered = self.get(kind, named[1]) >= self.get(kind, named[2]) and (".and" not in word or covered)
+            if word.startswith("setp"):
+                first, second = (self.get(word.rpartition(".")[2], name) for name in named[1:3])
+                holds = _COMPARED[word.split(".")[1]](first, second) and (".and" not in word or self.holds[named[3]])
+                self.holds[named[0]] = holds
+            elif word.startswith("selp"):
+                self.bits[named[0]] = self.known(named[1] if self.holds[named[3]] else named[2])
             else:
                 self.step(word.split("."), named)
         return [self.get(self.kind, f"${k}") for k in range(results)], short
 
-    def get(self, kind: str, name: str) -> Any:
+    def known(self, name: str) -> int:
+        """The bits of a register or a number."""
         if name[:2] in ("0f", "0d"):
-            bits = int(name[2:], 16)
-        else:
-            bits = self.bits[name] if not re.match(r"(0x)?[0-9]", name) else int(name, 0)
+            return int(name[2:], 16)
+        return int(name, 0) if re.match(r"(0x)?[0-9]", name) else self.bits[name]
+
+    def get(self, kind: str, name: str) -> Any:
+        bits = self.known(name)
+        if kind == "s32":
+            return bits - (bits >> 31 << 32)
         if kind not in _FLOATS:
             return bits
         whole, real = _FLOATS[kind]
@@ -89,7 +107,7 @@ class Lane:
             with np.errstate(over="ignore"):
                 value = np.float32(value) if kind == "f32" else value
             (value,) = struct.unpack(whole, struct.pack(real, value))
-        self.bits[name] = value
+        self.bits[name] = value & 0xFFFFFFFF if kind[1:] == "32" and kind not in _FLOATS else value
 
     def step(self, op: list[str], named: list[str]) -> None:
         kind, target = op[-1], named[0]
@@ -103,16 +121,24 @@ class Lane:
             self.bits[target] = high << 32 | low
             return
         given = [self.get(kind, name) for name in named[1:]]
+        kind = op[2] if op[0] == "cvt" else kind
         with np.errstate(all="ignore"):
             match op[0]:
-                case "mov":
+                case "mov" | "cvt":
                     made = given[0]
                 case "neg":
                     made = -given[0]
                 case "abs":
                     made = abs(given[0])
-                case "add":
-                    made = given[0] + given[1] & 0xFFFFFFFF
+                case "and" | "xor":
+                    made = given[0] & given[1] if op[0] == "and" else given[0] ^ given[1]
+                case "shl" | "shr":
+                    made = given[0] << given[1] if op[0] == "shl" else given[0] >> given[1]
+                case "add" | "sub":
+                    second = given[1] if op[0] == "add" else -given[1]
+                    made = given[0] + second if kind not in _FLOATS else float(np.float64(given[0]) + second)
+                case "min" | "max":
+                    made = float((np.fmin if op[0] == "min" else np.fmax)(*given))
                 case "mul":
                     made = float(np.float64(given[0]) * np.float64(given[1]))
                 case "fma":

@@ -384,6 +384,33 @@ def check_scan(kernel: Kernel, a: np.ndarray, op: str) -> None:
             assert np.signbit(running.reshape(-1)[0])
 
 
+@pytest.mark.parametrize("code", ["i1", "u2", "i8", "u8", "f2", "f4", "f8"])
+@pytest.mark.parametrize("roles", ["pr", "rp"])
+@pytest.mark.parametrize("op", ["max", "min"])
+def test_running_extremes(op: str, roles: str, code: str) -> None:
+    """NumPy's values, its zeros too; NaN stays from the first one on."""
+    draw = np.random.default_rng(6)
+    shape = {"pr": (6, 70), "rp": (70, 6)}[roles]
+    if code[0] == "f":
+        a = draw.choice(np.array([0.0, -0.0, -1.0, 1.0, np.inf, -np.inf]), shape).astype(code)
+        lines = a if roles == "pr" else a.T
+        lines[:2][lines[:2] > 0 if op == "max" else lines[:2] < 0] = 0.0  # zeros of both signs are the extremes
+        lines[2, 50:53], lines[3, 5], lines[4] = np.nan, np.nan, -np.inf if op == "max" else np.inf
+    else:
+        limits = np.iinfo(code)
+        a = draw.integers(limits.min, limits.max, shape, code, endpoint=True)
+        a[0], a[1, 1] = limits.min, limits.max
+    kernel = cases.scan(op, code, roles)
+    expected = (np.maximum if op == "max" else np.minimum).accumulate(a, axis=roles.index("r"))
+    for form in forms(kernel):
+        running, difference = np.zeros_like(a), np.zeros_like(a)
+        launch(kernel, bind([a, running, difference], a.shape), small_blocks(kernel, a.shape, form))
+        agree(running, expected)
+        if code[0] == "f":
+            number = ~np.isnan(expected)
+            np.testing.assert_array_equal(np.signbit(running)[number], np.signbit(expected)[number], form)
+
+
 # -- places that depend on data --------------------------------------------------------------------------------------
 @pytest.mark.parametrize("code", ["b1", "u1", "i2", "f4", "f8", "c8", "c16"])
 def test_gathers(code: str) -> None:

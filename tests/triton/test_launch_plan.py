@@ -209,7 +209,7 @@ def test_the_model_holds_rows_that_fit_and_loops_beyond() -> None:
     assert [model.guess(softmax, (100, n)).form for n in (100, 8192, 100_000)] == ["tile", "tile", "joined"]
     assert model.guess(softmax, (1, 10_000_000)).form == "joined"
     assert model.guess(cases.activation("f4"), (20 << 20,)).blocks == Blocks(1, 512, 4)
-    assert model.guess(cases.activation("f8"), (20 << 20,)).blocks == Blocks(1, 256, 4)
+    assert model.guess(cases.activation("f8"), (20 << 20,)).blocks == Blocks(1, 512, 4)
     norms = [model.guess(cases.layer_norm("f4"), (400, n)).form for n in (8192, 16384, 32768)]
     assert norms == ["tile", "tile", "joined"]  # weights and biases take registers beside the row
     assert model.guess(cases.softmax("f8", "pr", keep=True), (8192, 8192)).form == "tile"
@@ -220,7 +220,9 @@ def test_many_rows_are_read_again_and_not_held() -> None:
     """The caches hold the rows that are being worked on; what is cheap is computed again."""
     softmax = cases.softmax("f4", "pr", keep=True)
     assert [model.guess(softmax, (1 << 26 >> k, 1 << k)).form for k in (10, 11, 13)] == ["tile", "loop", "loop"]
-    assert model.guess(softmax, (8192, 8192)).blocks == Blocks(1, 2048, 16)
+    assert model.guess(softmax, (8192, 8192)).blocks == Blocks(1, 2048, 16, 40)
+    assert model.guess(softmax, (8192, 8192), watched=True).blocks == Blocks(1, 2048, 16)
+    assert model.guess(softmax, (4096, 16384)).blocks == Blocks(1, 4096, 32)
     assert model.guess(cases.layer_norm("f4"), (8192, 8192)).form == "loop"
     assert model.guess(cases.softmax("f4", "pr", keep=True, in_place=True), (8192, 8192)).form == "tile"
 
@@ -238,6 +240,27 @@ def test_blocks_are_powers_of_two() -> None:
                 for number in (blocks.x, blocks.y, blocks.warps):
                     assert number & (number - 1) == 0
                     assert number > 0
+
+
+def test_registers_of_rows_that_are_read_again_follow_from_their_length() -> None:
+    """Not those of kernels that compute much, look for errors, or work on two rows at once and have no room."""
+
+    def registers(code: str, n: int, watched: bool = False) -> int:
+        kernel = cases.layer_norm(code)
+        return model.guess(kernel, ((1 << 26) // n, n), watched=watched).blocks.registers
+
+    assert [registers("f4", 1 << k) for k in (11, 12, 13, 14, 15)] == [64, 48, 40, 0, 64]
+    assert [registers("f8", 1 << k) for k in (10, 11, 12, 13, 14)] == [64, 48, 0, 0, 64]
+    assert not any(registers("f4", 1 << k, watched=True) for k in (11, 12, 13, 14, 15))
+
+
+@pytest.mark.parametrize(("code", "count", "room"), [("f8", 10, 80), ("f8", 2, 0), ("f4", 10, 0), ("c16", 10, 0)])
+def test_long_code_that_looks_for_errors_has_registers_for_what_it_notes(code: str, count: int, room: int) -> None:
+    body = [I(0, "load", (), code, 0), *(I(k, "exp", (k - 1,), code) for k in range(1, count + 1))]
+    accesses = (Access(code, ("1",)), Access(code, ("1",)))
+    kernel = Kernel(("p",), accesses, (), (Stage("full", tuple(body), stores=(Store(1, count),)),))
+    assert model.guess(kernel, (1 << 20,)).blocks.registers == 0
+    assert model.guess(kernel, (1 << 20,), watched=True).blocks.registers == room
 
 
 def test_threads_do_less_where_each_element_takes_much_code() -> None:

@@ -83,6 +83,7 @@ PROGRAMS: dict[str, tuple[numpy.ndarray, Callable[[Any], Any]]] = {
     "integer sums": (N, lambda n: n.sum(axis=0) + n.max(axis=0) - n.argmin(axis=0)),
     "masks": (X, lambda x: np.where((x > 0) & np.isfinite(x), x, -x).min(axis=1)),
     "running sums": (X, lambda x: np.cumsum(x, axis=1) + np.cumsum(x, axis=0)),
+    "running extremes": (X, lambda x: (x - np.maximum.accumulate(x, axis=1)) * np.minimum.accumulate(x)),
     "Jacobi": (X, jacobi),
     "complex": (X, lambda x: np.abs((x + 1j * x[::-1]) ** 2).sum(axis=0)),
     "half": (X.astype(numpy.float16), lambda x: (x * x + x).sum(axis=1)),

@@ -1,5 +1,6 @@
 """Owns the elementary functions of real floats: libdevice's, in float64 where its float32 form is off by over 2 ULP.
 
+Exponentials and logarithms are `exponential`'s.
 Sine and cosine of float64 have a form of their own for arguments below 2**20: libdevice's reads a table for each
 element, and branches for each. On an H200 an activation of 20 Mi elements takes 119 us so, and 151 with libdevice's.
 """
@@ -8,12 +9,13 @@ import triton
 import triton.language as tl
 from triton.language.extra.cuda import libdevice
 
+from lazyarray_triton.device import exponential
 from lazyarray_triton.device.real import fabs
 
 
 @triton.jit
 def exp(x):
-    return libdevice.exp(x)
+    return exponential.exp(x)
 
 
 @triton.jit
@@ -28,7 +30,7 @@ def expm1(x):
 
 @triton.jit
 def log(x):
-    return libdevice.log(x)
+    return exponential.log(x)
 
 
 @triton.jit
@@ -63,9 +65,10 @@ def fma(x, y, z: tl.constexpr):
 
 @triton.jit
 def turned_sine(x, quarters: tl.constexpr):
-    """sin(x + quarters * pi / 2) of float64 below `_SMALL`: off by 1.44 ULP at most, of those tried.
+    """sin(x + quarters * pi / 2) of float64 below `_SMALL`: off by 1.47 ULP at most, of those tried.
 
-    x is brought to [-pi/4, pi/4]; there both functions are polynomials (with the coefficients of fdlibm).
+    x is brought to [-pi/4, pi/4]; there both functions are polynomials, computed by Remez' exchange algorithm in
+    140-bit arithmetic: off by 2**-56.4 of the sine and 2**-59.5 of the cosine.
     """
     shifted = fma(x, tl.full([], _PER_HALF_PI, tl.float64), _ROUNDING)
     quarter = shifted.to(tl.int64, bitcast=True) + quarters
@@ -74,17 +77,17 @@ def turned_sine(x, quarters: tl.constexpr):
     r = tl.fma(whole, tl.full([], _HALF_PI_NEXT, tl.float64), r)
     r = tl.fma(whole, tl.full([], _HALF_PI_LAST, tl.float64), r)
     z = r * r
-    s = fma(z, tl.full([], 1.58969099521155010221e-10, tl.float64), -2.50507602534068634195e-08)
-    s = fma(z, s, 2.75573137070700676789e-06)
-    s = fma(z, s, -1.98412698298579493134e-04)
-    s = fma(z, s, 8.33333333332248946124e-03)
-    s = fma(z, s, -1.66666666666666324348e-01)
+    s = fma(z, tl.full([], 1.5896148857506774e-10, tl.float64), -2.5050746401108474e-08)
+    s = fma(z, s, 2.755731361296315e-06)
+    s = fma(z, s, -1.9841269829566098e-04)
+    s = fma(z, s, 8.33333333332209e-03)
+    s = fma(z, s, -1.666666666666663e-01)
     s = tl.fma(z * r, s, r)
-    c = fma(z, tl.full([], -1.13596475577881948265e-11, tl.float64), 2.08757232129817482790e-09)
-    c = fma(z, c, -2.75573143513906633035e-07)
-    c = fma(z, c, 2.48015872894767294178e-05)
-    c = fma(z, c, -1.38888888888741095749e-03)
-    c = fma(z, c, 4.16666666666666019037e-02)
+    c = fma(z, tl.full([], -1.1358480066497689e-11, tl.float64), 2.0875699776494968e-09)
+    c = fma(z, c, -2.7557314171648255e-07)
+    c = fma(z, c, 2.4801587288825913e-05)
+    c = fma(z, c, -1.3888888888873017e-03)
+    c = fma(z, c, 4.1666666666666595e-02)
     c = fma(z, c, -0.5)
     c = fma(z, c, 1.0)
     found = tl.where((quarter & 1) == 0, s, c).to(tl.int64, bitcast=True)

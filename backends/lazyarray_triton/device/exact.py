@@ -13,41 +13,48 @@ SINGLES = tl.constexpr(4)  # elements of float32 at once, where a thread has as 
 DOUBLES = tl.constexpr(2)
 
 
-def _assembly(kind: str, short: str, exact: str, count: int, inputs: int) -> str:
+def assembly(kind: str, short: str, exact: str, count: int, inputs: int) -> str:
     """PTX for `count` elements. `short`: lines with {0} for a result, {1} and {2} for arguments, and those of a check,
     which begin with "check": a magnitude, or the high word of one, and the least that is covered; of float64 also what
-    has no inverse that is covered."""
-    temporaries = "r, n, t, h" if kind == "f32" else "r, n, t, h, k"
+    has no inverse that is covered. Or with "below": a magnitude, and what it has to be below; or with "count": a whole
+    number without sign, likewise."""
     lines = [
         "{",
-        ".reg .pred covered;",
-        f".reg .{kind} {temporaries};",
+        ".reg .pred covered, odd;",
+        f".reg .{kind} r, n, t, h, k, m, z;",
         ".reg .f32 low, high, other;",
-        ".reg .b32 a, b;",
+        ".reg .b32 a, b, c;",
     ]
     begun = False
     names = [[f"${count * part + k}" for part in range(inputs + 1)] for k in range(count)]
     for refs in names:
         for line in short.strip().splitlines():
             word, _, rest = line.strip().partition(" ")
-            if word != "check":
+            if word not in ("check", "below", "count"):
                 lines.append(line.strip().format(*refs))
                 continue
-            value, least, *inverted = (part.strip().format(*refs) for part in rest.split(","))
-            lines.append(f"mov.b64 {{low, high}}, {value};" if kind == "f64" else f"mov.f32 high, {value};")
-            for other in inverted:  # high words of numbers from 2**1017 on are infinite or none: 0 times them is none
-                lines += [f"mov.b64 {{low, other}}, {other};", "fma.rn.f32 high, other, 0f00000000, high;"]
-            joined = ".and" if begun else ""
-            lines += [
-                "abs.f32 high, high;",
-                f"setp.ge{joined}.f32 covered, high, {least}{', covered' if begun else ''};",
-            ]
+            value, bound, *inverted = (part.strip().format(*refs) for part in rest.split(","))
+            if word != "count":
+                lines.append(f"mov.b64 {{low, high}}, {value};" if kind == "f64" else f"mov.f32 high, {value};")
+                for (
+                    other
+                ) in inverted:  # high words of numbers from 2**1017 on are infinite or none: 0 times them is none
+                    lines += [f"mov.b64 {{low, other}}, {other};", "fma.rn.f32 high, other, 0f00000000, high;"]
+                lines.append("abs.f32 high, high;")
+            how, what, value = {
+                "check": ("ge", "f32", "high"),
+                "below": ("lt", "f32", "high"),
+                "count": ("lt", "u32", value),
+            }[word]
+            joined, before = (".and", ", covered") if begun else ("", "")
+            lines.append(f"setp.{how}{joined}.{what} covered, {value}, {bound}{before};")
             begun = True
-    lines += ["@covered bra DONE;", *[exact.format(*refs) for refs in names], "DONE:", "}"]
+    exactly = [line.strip().format(*refs) for refs in names for line in exact.strip().splitlines()]
+    lines += ["@covered bra DONE;", *exactly, "DONE:", "}"]
     return "\n".join(lines)
 
 
-def _constraints(kind: str, count: int, inputs: int) -> str:
+def constraints(kind: str, count: int, inputs: int) -> str:
     letter = "f" if kind == "f32" else "d"
     return ",".join([f"=&{letter}"] * count + [letter] * (count * inputs))
 
@@ -130,7 +137,9 @@ fma.rn.f64 h, t, 0d3FD8000000000000, 0d3FE0000000000000;
 mul.rn.f64 t, r, t;
 fma.rn.f64 r, h, t, r;
 mul.rn.f64 h, {1}, r;
-mul.rn.f64 k, r, 0d3FE0000000000000;
+mov.b64 {{a, b}}, r;
+add.u32 b, b, 0xFFF00000;
+mov.b64 k, {{a, b}};
 neg.f64 n, h;
 fma.rn.f64 t, n, h, {1};
 fma.rn.f64 {0}, t, k, h;
@@ -148,16 +157,16 @@ fma.rn.f32 $0, r, t, r;
 )
 
 
-def _code(kind: str, short: str, exact: str, count: int, inputs: int) -> tuple[tl.constexpr, tl.constexpr]:
-    return tl.constexpr(_assembly(kind, short, exact, count, inputs)), tl.constexpr(_constraints(kind, count, inputs))
+def code(kind: str, short: str, exact: str, count: int, inputs: int) -> tuple[tl.constexpr, tl.constexpr]:
+    return tl.constexpr(assembly(kind, short, exact, count, inputs)), tl.constexpr(constraints(kind, count, inputs))
 
 
-_DIVIDE_4, _FROM_TWO_4 = _code("f32", _DIVIDE_SINGLE, "div.rn.f32 {0}, {1}, {2};", 4, 2)
-_RECIPROCAL_4, _FROM_ONE_4 = _code("f32", _RECIPROCAL_SINGLE, "rcp.rn.f32 {0}, {1};", 4, 1)
-_ROOT_4, _ = _code("f32", _ROOT_SINGLE, "sqrt.rn.f32 {0}, {1};", 4, 1)
-_DIVIDE_2, _FROM_TWO_2 = _code("f64", _DIVIDE_DOUBLE, "div.rn.f64 {0}, {1}, {2};", 2, 2)
-_RECIPROCAL_2, _ = _code("f64", _RECIPROCAL_DOUBLE, "rcp.rn.f64 {0}, {1};", 2, 1)
-_ROOT_2, _FROM_ONE_2 = _code("f64", _ROOT_DOUBLE, "sqrt.rn.f64 {0}, {1};", 2, 1)
+_DIVIDE_4, _FROM_TWO_4 = code("f32", _DIVIDE_SINGLE, "div.rn.f32 {0}, {1}, {2};", 4, 2)
+_RECIPROCAL_4, _FROM_ONE_4 = code("f32", _RECIPROCAL_SINGLE, "rcp.rn.f32 {0}, {1};", 4, 1)
+_ROOT_4, _ = code("f32", _ROOT_SINGLE, "sqrt.rn.f32 {0}, {1};", 4, 1)
+_DIVIDE_2, _FROM_TWO_2 = code("f64", _DIVIDE_DOUBLE, "div.rn.f64 {0}, {1}, {2};", 2, 2)
+_RECIPROCAL_2, _ = code("f64", _RECIPROCAL_DOUBLE, "rcp.rn.f64 {0}, {1};", 2, 1)
+_ROOT_2, _FROM_ONE_2 = code("f64", _ROOT_DOUBLE, "sqrt.rn.f64 {0}, {1};", 2, 1)
 
 
 @triton.jit
