@@ -36,9 +36,8 @@ def assembly(kind: str, short: str, exact: str, count: int, inputs: int) -> str:
             value, bound, *inverted = (part.strip().format(*refs) for part in rest.split(","))
             if word != "count":
                 lines.append(f"mov.b64 {{low, high}}, {value};" if kind == "f64" else f"mov.f32 high, {value};")
-                for (
-                    other
-                ) in inverted:  # high words of numbers from 2**1017 on are infinite or none: 0 times them is none
+                # High words of numbers from 2**1017 on are infinite or none: 0 times them is none.
+                for other in inverted:
                     lines += [f"mov.b64 {{low, other}}, {other};", "fma.rn.f32 high, other, 0f00000000, high;"]
                 lines.append("abs.f32 high, high;")
             how, what, value = {
