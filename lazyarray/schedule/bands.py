@@ -13,6 +13,7 @@ stencil computations", ICS 2005).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from math import prod
 from typing import Any, Final
@@ -168,6 +169,8 @@ class Group:
         self.dead: list[int] = []  # such buffers that nobody uses any more
         self.reuse: list[tuple[int, int]] = []
         self.held = self.most_held = self.total = 0  # bytes made: in use one after the other, at most, and in bands
+        self.widest, self.least = 1, sys.maxsize  # rows of a kernel, at most and at least, but for those of one
+        self.rows = self.gaps = self.most = 0  # rows of all kernels, those left out at an edge, and those of one kernel
         self.after: list[int] = []
         self.later: list[Touch] = []  # what the kernels after the bands touch, in rows of the buffer
 
@@ -396,15 +399,12 @@ class Group:
         windows = {buffer: list(window) for buffer, window in self.windows.items()}
         if widen(windows, part, touches) > WINDOW:
             return False
-        parts = [*self.parts, part]
-        sizes = [p.size for p in parts if p.size > 1]
-        if sizes and max(sizes) * 3 > min(sizes) * 4:
+        widest, least = max(self.widest, part.size), min(self.least, part.size) if part.size > 1 else self.least
+        if widest * 3 > least * 4 and widest > 1:
             return False  # blocks of rows would not share out the work
-        rows = sum([p.size for p in parts])
-        gaps = sum([p.left + p.right for p in parts]) * (self.workers - 1)
-        widest = max([p.size for p in parts])
-        most = max([p.left + p.right for p in parts])
-        return not gaps or (gaps * GAPS <= rows and most * 2 * self.workers <= widest)
+        gaps = (self.gaps + part.left + part.right) * (self.workers - 1)
+        most = max(self.most, part.left + part.right)
+        return not gaps or (gaps * GAPS <= self.rows + part.size and most * 2 * self.workers <= widest)
 
     def tile(self) -> int:
         """How many rows are taken at a time."""
@@ -426,6 +426,11 @@ class Group:
             if touch.written:
                 self.written.add(touch.buffer)
         self.parts.append(part)
+        self.rows += part.size
+        self.gaps += part.left + part.right
+        self.most = max(self.most, part.left + part.right)
+        self.widest = max(self.widest, part.size)
+        self.least = min(self.least, part.size) if part.size > 1 else self.least
         for buffer in {touch.buffer for touch in touches}:
             nbytes = part.size * max([touch.nbytes for touch in touches if touch.buffer == buffer])
             self.moved[buffer] = self.moved.get(buffer, 0) + nbytes
