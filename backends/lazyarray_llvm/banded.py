@@ -18,9 +18,8 @@ from lazyarray.schedule.bands import Bands
 from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.plan import KernelStep
 from lazyarray_llvm import engine, threads
-from lazyarray_llvm.launch import Launch, numpy_bits
+from lazyarray_llvm.launch import Launch, word_bits
 from lazyarray_llvm.lower.geometry import Geometry, Phase
-from lazyarray_llvm.lower.status import LOOP_SHIFT
 
 if TYPE_CHECKING:
     from lazyarray_llvm.backend import Program
@@ -279,7 +278,7 @@ class BandedLaunch:
                 self._table[number] = *of_watched, self._table[number, 2], _NOTHING.ctypes.data, 0, 0, 0
             else:
                 assert plain is not None
-                bits = watched_bits(told[number])
+                bits = word_bits(told[number])
                 self._table[number] = *plain.entry(), self._table[number, 2], plain.errors(), bits, *of_watched
 
     def _bind(self, launches: list[Launch | None], number: int, pointers: list[int], scalars: list[Any]) -> None:
@@ -300,9 +299,3 @@ class BandedLaunch:
         """Which values of a program raised what in the last run, in which what is told of it was to be found."""
         watched = self._watched[number]
         return self._programs[number].raised_by(watched) if watched is not None and watched.seen() else {}
-
-
-@functools.cache
-def watched_bits(told: int) -> int:
-    """The bits of a launch's word of errors that stand for these of NumPy's."""
-    return sum([bit for bit in [2**place for place in range(LOOP_SHIFT)] if numpy_bits(bit) & told])

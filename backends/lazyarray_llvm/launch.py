@@ -253,3 +253,9 @@ def numpy_bits(raised: int) -> int:
     """A launch's word of errors as NumPy counts them."""
     status = status_of(engine.host().triple)
     return status.numpy_bits(raised) if status is not None else raised >> SOFT_SHIFT
+
+
+def word_bits(errors: int) -> int:
+    """The bits of a launch's word of errors that stand for these of NumPy's."""
+    status = status_of(engine.host().triple)
+    return status.bits_of(errors) if status is not None else errors << SOFT_SHIFT

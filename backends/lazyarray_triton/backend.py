@@ -91,7 +91,7 @@ class BoundLauncher:
         self._program = program
         self._numerators = program.numerators
         self._extents, self._strides, self._sizes = extents, strides, sizes
-        self._stored = frozenset([t.access for s in program.kernel.stages for t in s.stores])
+        self._stored = program.kernel.written
         self._prepared: dict[Any, Prepared] = {}
         self._guess: Guess | None = None  # what measuring has chosen; None for the model's
         self._left = launches_until(program.kernel, extents) if program.device.choices is not None else 0

@@ -142,7 +142,7 @@ def shift_of(kernel: Kernel, binding: Binding) -> int:
         return 0
     if math.prod(binding.extents) < _LARGE or binding.extents[-1] < _LINE:
         return 0
-    stored = {t.access for s in kernel.stages for t in s.stores}
+    stored = kernel.written
     size = max(itemsize(kernel.accesses[k].code) for k in stored)
     votes: dict[int, int] = {}
     for number, (access, pointer, strides) in enumerate(

@@ -73,7 +73,7 @@ class Bands(NamedTuple):
 
 
 class Touch(NamedTuple):
-    """Rows of one buffer that a kernel touches in each of its rows: `low` to `high` from there on; None: anywhere."""
+    """Rows of one buffer that a kernel touches in each of its rows: `low` to `high`, from there on."""
 
     buffer: int
     low: int
@@ -117,11 +117,6 @@ def is_plain(kernel: Kernel) -> bool:
 def gathered(kernel: Kernel) -> set[int]:
     """The accesses that a kernel reads anywhere."""
     return {int(one.attr or 0) for s in kernel.stages for one in (*s.body, *s.after) if one.op == "gather"}
-
-
-def written(kernel: Kernel) -> set[int]:
-    """The accesses that a kernel writes."""
-    return {target.access for stage in kernel.stages for target in stage.stores}
 
 
 def itemsize_of(step: KernelStep, number: int) -> int:
@@ -221,7 +216,7 @@ class Group:
         """Adds a small kernel to those that run after the bands."""
         if not self.parts or prod(step.extents) > SMALL or gathered(step.kernel):
             return False
-        stores = written(step.kernel)
+        stores = step.kernel.written
         for number, walk in enumerate(step.walks):
             buffer, row = self.buffer_of(walk.slot), self.unit * self.pitch(walk.slot)
             low, high = reach(walk, step.extents, itemsize_of(step, number))
@@ -331,7 +326,7 @@ class Group:
     def cut(self, step: KernelStep) -> Cut | None:
         """The step's rows: each as long as a row of what it writes; None where they would not be."""
         extents, unit = step.extents, self.unit
-        number = min(written(step.kernel))
+        number = min(step.kernel.written)
         walk = step.walks[number]
         pitch = self.pitch(walk.slot)
         rows, length = prod(extents[:-1]), extents[-1]
@@ -349,7 +344,7 @@ class Group:
 
     def runs_again(self, step: KernelStep) -> bool:
         """Whether the step surely reads nothing that it writes."""
-        stores = written(step.kernel)
+        stores = step.kernel.written
         for target in stores:
             itemsize, walk = itemsize_of(step, target), step.walks[target]
             to = (walk.offset // itemsize, tuple([stride // itemsize for stride in walk.strides]))
@@ -363,7 +358,7 @@ class Group:
 
     def touches_of(self, step: KernelStep, cut: Cut) -> list[Touch] | None:
         """What each row of the step touches; None where that is not in rows near by."""
-        stores, wild = written(step.kernel), gathered(step.kernel)
+        stores, wild = step.kernel.written, gathered(step.kernel)
         owned = {self.buffer_of(step.walks[number].slot) for number in stores}
         found: list[Touch] = []
         elsewhere: set[int] = set()
@@ -409,7 +404,7 @@ class Group:
     def tile(self) -> int:
         """How many rows are taken at a time."""
         steps: list[Any] = [self.plan.steps[part.place] for part in self.parts]
-        sizes = [itemsize_of(step, min(written(step.kernel))) for step in steps]
+        sizes = [itemsize_of(step, min(step.kernel.written)) for step in steps]
         rows = [part.run * part.block * size for part, size in zip(self.parts, sizes, strict=True)]
         at_hand = sum([(high - low + 1) * nbytes for low, high, nbytes in self.windows.values()])
         one = sum([nbytes for _, _, nbytes in self.windows.values()])

@@ -138,6 +138,11 @@ class Kernel(NamedTuple):
         return any(t.offset is not None for s in self.stages for t in s.stores)
 
     @property
+    def written(self) -> frozenset[int]:
+        """The accesses that it writes."""
+        return frozenset([t.access for s in self.stages for t in s.stores])
+
+    @property
     def adds(self) -> bool:
         """True when running it again would add to its own results."""
         return any(t.op == "add" for s in self.stages for t in s.stores)

@@ -57,6 +57,12 @@ def data(count: int = 3, shape: tuple[int, ...] = SHAPE) -> list[Any]:
     return [rng.standard_normal(shape) for _ in range(count)]
 
 
+def assert_equal(found: list[Any], wanted: list[Any]) -> None:
+    """All arrays have NumPy's bits."""
+    for one, other in zip(found, wanted, strict=True):
+        numpy.testing.assert_array_equal(numpy.asarray(one), other)
+
+
 def check(program: Program, arrays: list[Any] | None = None) -> int:
     """How many kernels ran in bands; what the program returns has NumPy's bits."""
     given = data() if arrays is None else arrays
@@ -64,8 +70,7 @@ def check(program: Program, arrays: list[Any] | None = None) -> int:
     before = np.counters()["in_bands"]
     found = program(np, [np.evaluate(np.array(array)) for array in given])
     np.evaluate(*found)
-    for one, other in zip(found, wanted, strict=True):
-        numpy.testing.assert_array_equal(numpy.asarray(one), other)
+    assert_equal(found, wanted)
     return int(np.counters()["in_bands"] - before)
 
 
@@ -256,8 +261,7 @@ def test_an_error_before_the_kernels_run_loses_nothing(monkeypatch: pytest.Monke
             patch.setattr(execute, "reserve", fail)
             with contextlib.suppress(MemoryError):
                 np.evaluate(*found)
-        for one, other in zip(found, wanted, strict=True):
-            numpy.testing.assert_array_equal(numpy.asarray(one), other)
+        assert_equal(found, wanted)
 
 
 def test_an_interrupt_after_the_kernels_ran_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,8 +276,7 @@ def test_an_interrupt_after_the_kernels_ran_loses_nothing(monkeypatch: pytest.Mo
         patch.setattr(banded, "tell_ledger", interrupted)
         with pytest.raises(KeyboardInterrupt):
             np.evaluate(*found)
-    for one, other in zip(found, wanted, strict=True):
-        numpy.testing.assert_array_equal(numpy.asarray(one), other)
+    assert_equal(found, wanted)
 
 
 @pytest.mark.parametrize("number", range(4))
@@ -297,8 +300,7 @@ def test_an_interrupt_between_walks_finds_all_of_them_run_or_none(number: int, m
         patch.setattr(pool, "run", interrupted)
         with pytest.raises(KeyboardInterrupt):
             np.evaluate(*found)
-    for one, other in zip(found, wanted, strict=True):
-        numpy.testing.assert_array_equal(numpy.asarray(one), other)
+    assert_equal(found, wanted)
 
 
 def test_numpys_own_loops_do_not_run_in_bands() -> None:

@@ -43,6 +43,14 @@ class Status(NamedTuple):
                 found |= meaning
         return found
 
+    def bits_of(self, errors: int) -> int:
+        """The bits of a word that kernels leave for these of NumPy's: from the register, and found by themselves."""
+        found = errors << SOFT_SHIFT
+        for bit, meaning in self.meanings:
+            if errors & meaning:
+                found |= bit
+        return found
+
 
 _MXCSR: Final = Status(invalid=1, divide=4, overflow=8)  # Intel SDM volume 1, 10.2.3
 _FPSR: Final = Status(invalid=1, divide=2, overflow=4)  # Arm ARM, FPSR

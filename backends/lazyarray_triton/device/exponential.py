@@ -26,6 +26,25 @@ def _horner(kind: str, result: str, x: str, factors: str) -> str:
     return "\n".join(lines + [f"fma.rn.{kind} {result}, {result}, {x}, {factor};" for factor in rest])
 
 
+def _none_of_none(kind: str) -> str:
+    """Lines for the result where the argument is no number, as the GPU's own functions have it."""
+    return f"""add.rn.{kind} n, {{1}}, {{1}};
+setp.nan.{kind} odd, {{1}}, {{1}};
+selp.{kind} {{0}}, n, {{0}}, odd;
+"""
+
+
+def _logs_of_rare(kind: str, zero: str, lowest: str, none: str, infinite: str) -> str:
+    """Lines for logarithms of zeros, of what is below them, of infinity and of what is no number."""
+    return f"""setp.eq.{kind} odd, {{1}}, {zero};
+selp.{kind} {{0}}, {lowest}, {{0}}, odd;
+setp.lt.{kind} odd, {{1}}, {zero};
+selp.{kind} {{0}}, {none}, {{0}}, odd;
+setp.eq.{kind} odd, {{1}}, {infinite};
+selp.{kind} {{0}}, {{1}}, {{0}}, odd;
+{_none_of_none(kind)}"""
+
+
 # -- logarithms -----------------------------------------------------------------------------------------------------
 # x is 2**e times m in [2/3, 4/3); then r = m - 1 and log(x) = e log(2) + r + r**2 P(r). Where |e| is 125 at most, x is
 # a positive normal number. h is e times 2**23, as it is cut from the bits. Error of P: 2**-25.2 of the logarithm.
@@ -57,16 +76,7 @@ selp.f32 k, 0fCD380000, 0f00000000, odd;
 mov.b32 b, n;{_LOG_OF_SINGLE}
 add.rn.f32 h, h, k;
 fma.rn.f32 {{0}}, h, 0f33B17218, t;
-setp.eq.f32 odd, {{1}}, 0f00000000;
-selp.f32 {{0}}, 0fFF800000, {{0}}, odd;
-setp.lt.f32 odd, {{1}}, 0f00000000;
-selp.f32 {{0}}, 0f7FC00000, {{0}}, odd;
-setp.eq.f32 odd, {{1}}, 0f7F800000;
-selp.f32 {{0}}, {{1}}, {{0}}, odd;
-add.rn.f32 n, {{1}}, {{1}};
-setp.nan.f32 odd, {{1}}, {{1}};
-selp.f32 {{0}}, n, {{0}}, odd;
-"""
+{_logs_of_rare("f32", "0f00000000", "0fFF800000", "0f7FC00000", "0f7F800000")}"""
 # m is in [sqrt(1/2), sqrt(2)), f is m - 1 and s is f / (m + 1), a step from the GPU's guess. log(m) is 2 atanh(s), or
 # s (2 + R(s**2)); with f, which has no error, in front that is f - f**2 / 2 + s (f**2 / 2 + R(s**2)). Error of R:
 # 2**-59.3 of the logarithm. The exponent, times 2**20, is made a float64 in the low word of 2**52.
@@ -114,16 +124,7 @@ selp.f64 n, n, {{1}}, odd;{_LOG_OF_DOUBLE}
 add.rn.f64 n, k, 0dC18B000000000000;
 selp.f64 k, n, k, odd;
 fma.rn.f64 {{0}}, k, 0d3EA62E42FEFA39EF, h;
-setp.eq.f64 odd, {{1}}, 0d0000000000000000;
-selp.f64 {{0}}, 0dFFF0000000000000, {{0}}, odd;
-setp.lt.f64 odd, {{1}}, 0d0000000000000000;
-selp.f64 {{0}}, 0d7FF8000000000000, {{0}}, odd;
-setp.eq.f64 odd, {{1}}, 0d7FF0000000000000;
-selp.f64 {{0}}, {{1}}, {{0}}, odd;
-add.rn.f64 n, {{1}}, {{1}};
-setp.nan.f64 odd, {{1}}, {{1}};
-selp.f64 {{0}}, n, {{0}}, odd;
-"""
+{_logs_of_rare("f64", "0d0000000000000000", "0dFFF0000000000000", "0d7FF8000000000000", "0d7FF0000000000000")}"""
 
 # -- exponentials -----------------------------------------------------------------------------------------------------
 # exp(x) is 2**a times 1 + r + r**2 P(r), for whole a and |r| at most log(2) / 2. Error of P: 2**-56.4 of the result.
@@ -162,10 +163,7 @@ mov.b64 k, {{{{a, b}}}};
 mul.rn.f64 t, t, k;
 mov.b64 k, {{{{a, c}}}};
 mul.rn.f64 {{0}}, t, k;
-add.rn.f64 n, {{1}}, {{1}};
-setp.nan.f64 odd, {{1}}, {{1}};
-selp.f64 {{0}}, n, {{0}}, odd;
-"""
+{_none_of_none("f64")}"""
 
 _LOG_1, _ONE_SINGLE = code("f32", _LOG_SINGLE, _ANY_LOG_SINGLE, 1, 1)
 _LOG_4, _FOUR_SINGLES = code("f32", _LOG_SINGLE, _ANY_LOG_SINGLE, 4, 1)
