@@ -77,14 +77,14 @@ class Program:
             found = self._keys[form] = name_of(f"{emitter_version()}|{form}|{self.kernel!r}")
         return found
 
-    def is_missing(self, extents: tuple[int, ...]) -> bool:
+    def is_missing(self, extents: tuple[int, ...], watched: bool) -> bool:
         """Whether a launch at these extents would have to compile."""
-        form = form_of(self._geometry(extents))
+        form = form_of(self._geometry(extents), watched)
         return form not in self._addresses and engine.load(self._key(form), "kernel") is None
 
-    def expect(self, extents: tuple[int, ...], threads: int) -> None:
+    def expect(self, extents: tuple[int, ...], watched: bool, threads: int) -> None:
         """Begin to compile, on other threads, what a launch at these extents runs."""
-        form = form_of(self._geometry(extents))
+        form = form_of(self._geometry(extents), watched)
         engine.expect(self._text(form), "kernel", self._key(form), threads)
 
     def _text(self, form: Form) -> str:
@@ -211,20 +211,21 @@ class Backend:
             program = self._programs[kernel] = Program(kernel)
         return program
 
-    def foresee(self, kernels: Iterable[tuple[Kernel, tuple[int, ...]]]) -> None:
-        """Begins to compile kernels that are going to be run at these extents, if they are new and several."""
+    def foresee(self, kernels: Iterable[tuple[Kernel, tuple[int, ...], bool]]) -> None:
+        """Begins to compile kernels that are going to be run at these extents, watched or not, if several are new."""
         threads_beside = threads.get_pool().nthreads - 1
         if threads_beside < 1:
             return
-        missing: dict[Program, tuple[int, ...]] = {}
-        for kernel, extents in kernels:
+        missing: dict[tuple[Program, bool], tuple[int, ...]] = {}
+        for kernel, extents, watched in kernels:
             program = self.compile(kernel)
-            if program not in missing and not program.blind and program.is_missing(extents or (1,)):
-                missing[program] = extents or (1,)
+            form = program, watched
+            if form not in missing and not program.blind and program.is_missing(extents or (1,), watched):
+                missing[form] = extents or (1,)
         if len(missing) > 1:
             start = time.perf_counter()
-            for program, extents in missing.items():
-                program.expect(extents, threads_beside)
+            for (program, watched), extents in missing.items():
+                program.expect(extents, watched, threads_beside)
             ledger.emitted(time.perf_counter() - start, start)
 
     def workers(self) -> int:

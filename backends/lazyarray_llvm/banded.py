@@ -29,9 +29,11 @@ _NOTHING: Final = np.zeros(1, np.int64)  # a word of errors in which nobody look
 _EDGES: Final = 8  # one row in so many may be left out for having more blocks than workers
 
 # Words of the table: how many parts, rows of a tile, the parts, for each task and part the rows from and to, for each
-# task the time from and to, how many tasks are done. Of a part: function, arguments, rows behind, where its word of
-# errors is, which of them are to be told, function and arguments of its watched form. Rows that raised one of these run
-# again at once, watched, before anything is written over what they read; from then on all rows of the part run watched.
+# task the time from and to and the part to begin with (below 0: all done), how many tasks are done, whether any began.
+# Of a part: function, arguments, rows behind, where its word of errors is, which of them are to be told, function and
+# arguments of its watched form. Rows that raised one of these run again at once, watched, before anything is written
+# over what they read; from then on all rows of the part run watched. Where the watched form is not there yet, the task
+# notes its place and leaves.
 WALK_IR: Final = """
 declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
@@ -39,6 +41,8 @@ declare i64 @llvm.smin.i64(i64, i64)
 define void @la_bands(ptr %table, i64 %begin, i64 %end, i64 %worker) nounwind {
 entry:
   %parts = load i64, ptr %table, align 8
+  %begun.at = getelementptr i64, ptr %table, i64 6
+  store atomic i64 1, ptr %begun.at monotonic, align 8
   %tile.at = getelementptr i64, ptr %table, i64 1
   %tile = load i64, ptr %tile.at, align 8
   %functions.at = getelementptr i64, ptr %table, i64 2
@@ -53,21 +57,27 @@ task:
   %t.more = icmp slt i64 %t, %end
   br i1 %t.more, label %block, label %leave
 block:
-  %time.place = shl i64 %t, 1
+  %time.place = mul i64 %t, 3
   %first.at = getelementptr i64, ptr %times, i64 %time.place
   %first = load i64, ptr %first.at, align 8
   %past.at = getelementptr i64, ptr %first.at, i64 1
   %past = load i64, ptr %past.at, align 8
+  %begin.at = getelementptr i64, ptr %first.at, i64 2
+  %k.begin = load i64, ptr %begin.at, align 8
+  %over = icmp slt i64 %k.begin, 0
+  br i1 %over, label %task.next, label %rows
+rows:
   %range.count = mul i64 %t, %parts
   %range.place = shl i64 %range.count, 1
   %mine = getelementptr i64, ptr %ranges, i64 %range.place
   br label %band
 band:
-  %x = phi i64 [%first, %block], [%x.next, %band.next]
+  %x = phi i64 [%first, %rows], [%x.next, %band.next]
+  %k.first = phi i64 [%k.begin, %rows], [0, %band.next]
   %x.more = icmp slt i64 %x, %past
-  br i1 %x.more, label %part, label %task.next
+  br i1 %x.more, label %part, label %task.done
 part:
-  %k = phi i64 [0, %band], [%k.next, %part.next]
+  %k = phi i64 [%k.first, %band], [%k.next, %part.next]
   %k.more = icmp slt i64 %k, %parts
   br i1 %k.more, label %cut, label %band.next
 cut:
@@ -107,6 +117,9 @@ plain:
 watched:
   %watched.at = getelementptr i64, ptr %function.at, i64 5
   %watched.function = load ptr, ptr %watched.at, align 8
+  %missing = icmp eq ptr %watched.function, null
+  br i1 %missing, label %task.stop, label %again
+again:
   %watched.arguments.at = getelementptr i64, ptr %function.at, i64 6
   %watched.arguments = load ptr, ptr %watched.arguments.at, align 8
   call void %watched.function(ptr %watched.arguments, i64 %row.first, i64 %row.past, i64 %worker)
@@ -117,13 +130,19 @@ part.next:
 band.next:
   %x.next = add i64 %x, %tile
   br label %band
+task.stop:
+  store i64 %x, ptr %first.at, align 8
+  store i64 %k, ptr %begin.at, align 8
+  br label %task.next
+task.done:
+  store i64 -1, ptr %begin.at, align 8
+  %done.at = getelementptr i64, ptr %table, i64 5
+  %done = atomicrmw add ptr %done.at, i64 1 monotonic, align 8
+  br label %task.next
 task.next:
   %t.next = add i64 %t, 1
   br label %task
 leave:
-  %done.at = getelementptr i64, ptr %table, i64 5
-  %count = sub i64 %end, %begin
-  %done = atomicrmw add ptr %done.at, i64 %count monotonic, align 8
   ret void
 }
 """
@@ -138,23 +157,29 @@ def walker() -> int:
 class Walk:
     """A table: tasks, each some rows of every part."""
 
-    __slots__ = ("_address", "_keeps", "_words", "tasks")
+    __slots__ = ("_address", "_begin", "_keeps", "_times", "_words", "tasks")
 
     def __init__(self, parts: Any, tile: int, ranges: list[list[tuple[int, int]]], behind: Sequence[int]) -> None:
         self.tasks = len(ranges)
-        times = [times_of(r, behind) for r in ranges]
-        kept = (parts, np.array(ranges, np.int64), np.array(times, np.int64))
+        self._begin = np.array([(*times_of(r, behind), 0) for r in ranges], np.int64)
+        self._times = self._begin.copy()
+        kept = (parts, np.array(ranges, np.int64), self._times)
         self._keeps = kept
-        self._words = np.array([len(behind), tile, *[array.ctypes.data for array in kept], 0], np.int64)
+        self._words = np.array([len(behind), tile, *[array.ctypes.data for array in kept], 0, 0], np.int64)
         self._address: int = self._words.ctypes.data
 
     def reset(self) -> None:
         """No task has run."""
-        self._words[5] = 0
+        self._words[5:] = 0
+        self._times[:] = self._begin
 
     def run(self, pool: threads.Pool) -> None:
-        """Runs all tasks, or none where an interrupt comes first."""
+        """Runs all tasks that are not done, as far as they get, or none where an interrupt comes first."""
         pool.run(walker(), self._address, self.tasks, 1)
+
+    def begun(self) -> bool:
+        """Whether any task has begun to run."""
+        return bool(self._words[6])
 
     def ran(self) -> bool:
         """Whether all tasks have run."""
@@ -224,6 +249,7 @@ class BandedLaunch:
         self._plain: list[Launch | None] = [None] * len(programs)
         self._watched: list[Launch | None] = [None] * len(programs)
         self._told: list[int] = []  # what the table is made for
+        self._bound: tuple[list[list[int]], list[list[Any]]] = ([], [])  # addresses and numbers of each
         # Programs whose rows run again where they raised errors; others that are to tell any are watched at once.
         self._again = [part.again and not p.blind for part, p in zip(bands.parts, programs, strict=True)]
         self._table = np.zeros((len(programs), 7), np.int64)
@@ -239,11 +265,12 @@ class BandedLaunch:
 
     def bind(self, pointers: list[list[int]], scalars: list[list[Any]], told: list[int]) -> None:
         """Binds all programs to memory. `told`: of each, NumPy's bits of the errors whose cause is to be found."""
+        self._bound = pointers, scalars
         for number in range(len(told)):
             if not told[number] or self._again[number]:
-                self._bind(self._plain, number, pointers[number], scalars[number])
-            if told[number]:
-                self._bind(self._watched, number, pointers[number], scalars[number])
+                self._bind(self._plain, number)
+            if told[number] and (self._watched[number] is not None or not self._again[number]):
+                self._bind(self._watched, number)
         if told != self._told:
             self._told = told
             self._fill(told)
@@ -253,17 +280,35 @@ class BandedLaunch:
         walker()
 
     def run(self) -> BaseException | None:
-        """Runs all programs once. Returns an interrupt that came between their walks; one before all is raised."""
-        interrupt: BaseException | None = None
+        """Runs all programs once. Returns what was raised when some had run; what comes before all is raised."""
+        late: BaseException | None = None
         for walk in self._walks:
             while not walk.ran():
                 try:
                     walk.run(self.pool)
+                    if not walk.ran():
+                        self._watch_more()
                 except BaseException as raised:
-                    if not self._walks[0].ran():
+                    if not self._walks[0].begun():
                         raise
-                    interrupt = raised
-        return interrupt
+                    late = raised
+        return late
+
+    def _watch_more(self) -> None:
+        """Compiles and binds the watched forms for want of which tasks stopped; nothing is told where that fails."""
+        told = list(self._told)
+        try:
+            for number in range(len(told)):
+                plain = self._plain[number]
+                if plain is None or self._watched[number] is not None:
+                    continue
+                if plain.raised() & word_bits(told[number]):
+                    told[number] = 0
+                    self._bind(self._watched, number)
+                    told[number] = self._told[number]
+        finally:
+            self._told = told
+            self._fill(told)
 
     def ran(self) -> bool:
         """Whether all programs have run since they were bound."""
@@ -281,8 +326,9 @@ class BandedLaunch:
                 bits = word_bits(told[number])
                 self._table[number] = *plain.entry(), self._table[number, 2], plain.errors(), bits, *of_watched
 
-    def _bind(self, launches: list[Launch | None], number: int, pointers: list[int], scalars: list[Any]) -> None:
+    def _bind(self, launches: list[Launch | None], number: int) -> None:
         """Binds a program's launch, one of these, to memory."""
+        pointers, scalars = self._bound[0][number], self._bound[1][number]
         found = launches[number]
         if found is not None:
             found.rebind(pointers, scalars)

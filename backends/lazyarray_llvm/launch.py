@@ -153,6 +153,10 @@ class Launch:
             self._slots[self._raised] = 0
         return raised
 
+    def raised(self) -> int:
+        """The word of errors, which stays."""
+        return self._slots[self._raised]
+
     def errors(self) -> int:
         """The address of the word of errors."""
         return self._arguments + 8 * self._raised

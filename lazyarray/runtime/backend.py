@@ -61,9 +61,10 @@ class Launcher(Protocol):
 class Backend(Protocol):
     """What turns kernel records into programs, and holds memory.
 
-    One that has `foresee(kernels)` is told, before a plan's first run, of its kernels and their extents. One that has
-    `share(function, argument, tasks)` calls machine code on ranges of tasks, on its workers. One that has `workers()`,
-    how many threads run a launch, and `banded(steps, bands)` runs several steps in bands (`runtime/banded.py`).
+    One that has `foresee(kernels)` is told, before a plan's first run, of its kernels, their extents, and which
+    run in their watched form. One that has `share(function, argument, tasks)` calls machine code on ranges of tasks,
+    on its workers. One that has `workers()`, how many threads run a launch, and `banded(steps, bands)` runs several
+    steps in bands (`runtime/banded.py`).
     """
 
     name: str

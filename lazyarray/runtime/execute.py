@@ -95,17 +95,17 @@ class Layout:
         self.foreseen = False  # whether the backend was told of the kernels
         self.bands: dict[int, Banded] = {}  # what runs in bands, by the place of the first step
 
-    def foresee(self, plan: Plan, backend: Backend) -> None:
+    def foresee(self, run: Run) -> None:
         """Tells the backend of all kernels before the first of them runs, if it wants to know.
 
-        But for those that may run in their watched form alone (`Run.launch_watched`): another would serve nobody.
+        Those that may write over what they read run in their watched form alone where errors are to be told.
         """
         self.foreseen = True
-        self.bands = bands_of(plan, backend)
-        tell: Any = getattr(backend, "foresee", None)
+        self.bands = bands_of(run.plan, run.backend)
+        tell: Any = getattr(run.backend, "foresee", None)
         if tell is not None:
             steps = [step for step in self.steps if type(step) is KernelStep]
-            tell([(step.kernel, step.extents) for step in steps if not (step.rewrites and step.raising)])
+            tell([(step.kernel, step.extents, step.rewrites and bool(run.wanted_nodes(step))) for step in steps])
 
 
 def layout_of(plan: Plan) -> Layout:
@@ -133,7 +133,7 @@ class Run(AnyRun):
         """All steps in order. What is asked for is in `memory` afterwards."""
         layout = self.layout
         if not layout.foreseen:
-            layout.foresee(self.plan, self.backend)
+            layout.foresee(self)
         if layout.bands:
             run_in_bands(self)
             return

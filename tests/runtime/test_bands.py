@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import warnings
 from collections.abc import Callable, Iterator
@@ -242,6 +243,68 @@ def any_kernel() -> Any:
 
 def test_nothing_is_told_of_what_does_not_raise() -> None:
     assert told(stencil, np, [np.evaluate(np.array(array)) for array in data()]) == []
+
+
+def forms_asked_for(monkeypatch: pytest.MonkeyPatch, watched_fail: bool = False) -> list[str]:
+    """The forms of kernels that are compiled or found from here on. Watched ones may not compile."""
+    program = type(current().compile(any_kernel()))
+    forms: list[str] = []
+    addresses = program.addresses
+
+    def asked(self: Any, form: str) -> Any:
+        forms.append(form)
+        if watched_fail and "watched" in form:
+            raise OSError("no room for code")
+        return addresses(self, form)
+
+    monkeypatch.setattr(program, "addresses", asked)
+    return forms
+
+
+def test_kernels_that_raise_nothing_are_not_compiled_in_their_watched_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays = [np.evaluate(np.array(array)) for array in data()]
+    forms = forms_asked_for(monkeypatch)
+    np.evaluate(*stencil(np, arrays))
+    assert set(forms) == {"whole"}
+
+
+def late(np: Any, arrays: list[Any]) -> list[Any]:
+    """Overflows in the last rows of its second kernel, and in what is computed from these."""
+    a, b, c = arrays
+    a[-3:] = 1e308
+    c[1:-1] = a[2:] + b[:-2]
+    b[2:-2] = c[3:-1] * 10.0
+    c[4:-4] = b[5:-3] * 2.0 - b[2:-6]
+    a[:-8] = b[7:-1] - c[5:-3]
+    return [a, b, c]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_what_only_some_rows_raise_is_told_and_compiled_then(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = data()
+    wanted = told(late, numpy, [array.copy() for array in given])
+    assert wanted
+    forms = forms_asked_for(monkeypatch)
+    with np.config.set(num_threads=threads):
+        for _ in range(3):
+            assert told(late, np, [np.evaluate(np.array(array)) for array in given]) == wanted
+        with numpy.errstate(all="ignore"):
+            assert check(late, given) > 0
+    assert "whole" in forms
+    assert "whole watched" in forms
+
+
+def test_a_watched_form_that_cannot_be_compiled_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = data()
+    with numpy.errstate(all="ignore"):
+        wanted = late(numpy, [array.copy() for array in given])
+    found = late(np, [np.evaluate(np.array(array)) for array in given])
+    with monkeypatch.context() as patch:
+        forms_asked_for(patch, watched_fail=True)
+        with pytest.raises(OSError, match="no room for code"):
+            np.evaluate(*found)
+    gc.collect()  # frames of the traceback, which hold what raised: it would be told later
+    assert_equal(found, wanted)
 
 
 def test_an_error_before_the_kernels_run_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
