@@ -19,6 +19,7 @@ from lazyarray.frontend.naming import describe_as
 from lazyarray.frontend.overrides import NOTHING, answer, ask_ufunc, is_foreign, overrides_ufuncs, register
 from lazyarray.frontend.quick import tell
 from lazyarray.frontend.rebase import Warnings
+from lazyarray.frontend.recipes import ANY as ANY_OPERAND
 from lazyarray.frontend.recipes import PRODUCTS, PURE, Recipes
 from lazyarray.frontend.record import COMPILED
 from lazyarray.frontend.regions import window
@@ -375,7 +376,7 @@ def _recording(name: str, source: Function, lazy: Function, at_once: bool) -> Ca
         return fall_back(name, source, args, kwargs)
 
     if bare in PURE or bare in PRODUCTS:
-        return Recipes(general, bare in PRODUCTS).call
+        return Recipes(general, PURE.get(bare, ANY_OPERAND), there=bare in PRODUCTS).call
     return lambda args, kwargs: general(*args, **kwargs)
 
 

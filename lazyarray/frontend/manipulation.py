@@ -44,7 +44,7 @@ from lazyarray.frontend.regions import memory_at, window
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.frontend.vectors import serving  # cimport
 from lazyarray.frontend.views import derive, view_by
-from lazyarray.ir.index_map import IndexMap, broadcast, c_strides, identity, transpose
+from lazyarray.ir.index_map import IndexMap, broadcast, c_strides, identity, is_contiguous, transpose
 from lazyarray.ir.node import Node, Shape
 from lazyarray.runtime.device import stays_home
 
@@ -229,7 +229,7 @@ def _flat(x: ndarray, order: Any, copy: bool) -> Any:
         raise Uncompiled
     view = map_of(x)
     size = x.size
-    if not copy and (x.flags.c_contiguous or size == 0):
+    if not copy and (is_contiguous(view) if x._np is None else x.flags.c_contiguous or not size):
         return view_of(x, IndexMap(view.offset, (size,), (1,)))
     if size < config.eager_below and x._np is None and stays_home():
         data = memory_at(x)

@@ -150,6 +150,8 @@ def _power(self: Any, other: Any, modulus: Any = None) -> Any:
     shortcut = shortcut_power(self.dtype, other)
     if shortcut is not None:
         return _SHORTCUTS[shortcut](self)
+    if kind is int or kind is float:
+        return ufuncs.UFUNCS["power"](self, other)  # nobody to defer to
     return calls.binary("power", operator.pow, self, warned(other), False)
 
 

@@ -13,12 +13,14 @@ cdef class Step:
 cdef class Recipes:
     cdef public object function
     cdef public dict known
+    cdef public Py_ssize_t operands
     cdef public bint there
 
     cpdef call(self, tuple args, dict kwargs)
 
-cpdef token_of(tuple args, dict kwargs, list nodes)
-cdef bint _describe(item, list found, list nodes) except -1
+@cython.locals(at=Py_ssize_t)
+cpdef token_of(tuple args, dict kwargs, list nodes, Py_ssize_t operands=*)
+cdef bint _describe(item, list found, list nodes, bint arrays) except -1
 @cython.locals(node=Node, at=Py_ssize_t)
 cdef bint _describe_array(Fields array, list found, list nodes) except -1
 @cython.locals(node=Node)

@@ -24,10 +24,23 @@ from lazyarray.native.primitives import site_outside  # cimport
 from lazyarray.runtime.evaluate import changes
 from lazyarray.runtime.floating import error_state, is_joined
 
-# Functions without choices of their own by value, that return new arrays or scalars.
-PURE: Final = frozenset(
-    "sum prod min max amin amax any all ptp count_nonzero cumsum cumprod mean var std where clip roll".split()
-)
+ANY: Final = 1 << 30
+# Functions without choices of their own by value, that return new arrays or scalars; with how many operands, from the
+# first on, may be arrays. Of others (widths, weights, coordinates) NumPy's code may read values.
+PURE: Final = {
+    **dict.fromkeys(
+        "sum prod min max amin amax any all ptp count_nonzero cumsum cumprod mean var std where clip roll".split(), ANY
+    ),
+    **dict.fromkeys("outer kron cross".split(), 2),
+    **dict.fromkeys(
+        """
+        concatenate stack vstack hstack dstack column_stack pad gradient diff ediff1d tril triu trace argmax argmin
+        round around average tile nansum nanprod nanmax nanmin nanmean zeros_like ones_like full_like linalg.norm
+        linalg.vector_norm
+        """.split(),
+        1,
+    ),
+}
 # Products of what lies on a device alone: of other operands NumPy may make one at once, by where their values are.
 PRODUCTS: Final = frozenset({"matmul", "dot"})
 _NUMBERS: Final = NUMBERS
@@ -37,6 +50,7 @@ _AGAIN: Final = object()  # an operand that came before
 _NEVER: Final = object()  # what has been seen never, and once
 _ONCE: Final = object()
 LIMIT: Final = 4096  # calls that are kept of one function
+_PARTS: Final = 32  # of a sequence
 _SAFE: Final = 65504.0  # beyond it NumPy may warn where a constant meets float16
 
 
@@ -57,10 +71,11 @@ class Recipes:
     A recipe is made when a call comes for the second time: of views that change from call to call none is.
     """
 
-    __slots__ = ("function", "known", "there")
+    __slots__ = ("function", "known", "operands", "there")
 
-    def __init__(self, function: Callable[..., Any], there: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any], operands: int = ANY, there: bool = False) -> None:
         self.function = function  # serves the calls that have none
+        self.operands = operands  # how many arguments, from the first on, may be arrays or hold some
         self.there = there  # only calls whose operands all lie on devices have one
         self.known: dict[Any, Any] = {}
         _all.append(self)
@@ -68,7 +83,7 @@ class Recipes:
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the function returns."""
         nodes: list[Any] = []
-        token = token_of(args, kwargs, nodes)
+        token = token_of(args, kwargs, nodes, self.operands)
         if token is None or (self.there and not are_there(nodes)):
             nodes.clear()  # as below
             return self.function(*args, **kwargs)
@@ -96,23 +111,28 @@ def _forget() -> None:
 config.followers.append(_forget)
 
 
-def token_of(args: tuple[Any, ...], kwargs: dict[str, Any], nodes: list[Any]) -> Any:
-    """All that the nodes depend on; None where that is not known. The operands' nodes are put into `nodes`."""
+def token_of(args: tuple[Any, ...], kwargs: dict[str, Any], nodes: list[Any], operands: int = ANY) -> Any:
+    """All that the nodes depend on; None where that is not known. The operands' nodes are put into `nodes`.
+
+    Arguments after so many `operands`, and those with names, are constants, unless any may be an array.
+    """
     found: list[Any] = []
+    at = 0
     for item in args:
-        if not _describe(item, found, nodes):
+        if not _describe(item, found, nodes, at < operands):
             return None
+        at += 1  # noqa: SIM113  (C counts faster than `enumerate`)
     for name, item in kwargs.items():
         found.append(name)
-        if not _describe(item, found, nodes):
+        if not _describe(item, found, nodes, operands == ANY):
             return None
     return tuple(found) if nodes else None
 
 
-def _describe(item: Any, found: list[Any], nodes: list[Any]) -> bool:
+def _describe(item: Any, found: list[Any], nodes: list[Any], arrays: bool) -> bool:
     kind = type(item)
     if kind is known.array:
-        return _describe_array(item, found, nodes)
+        return arrays and _describe_array(item, found, nodes)
     if kind in _NUMBERS and kind is not bool:
         # Equal keys are one key, whatever their types and the sign of a zero; NaN equals nothing.
         if item != item or isinstance(item, _COMPLEX):
@@ -120,11 +140,16 @@ def _describe(item: Any, found: list[Any], nodes: list[Any]) -> bool:
         found.append(kind)
         found.append(item if item else str(item))
         return True
-    if kind is tuple:
-        for part in item:
-            if type(part) is not int:
+    if kind is tuple or kind is list:
+        if len(item) > _PARTS:
+            return False
+        found.append(kind)
+        found.append(len(item))
+        for part in item:  # noqa: SIM110  (a generator costs more than what it checks)
+            if not _describe(part, found, nodes, arrays):
                 return False
-    elif kind not in _NAMES:
+        return True
+    if kind not in _NAMES:
         return False
     found.append(kind)
     found.append(item)
@@ -207,8 +232,8 @@ def _recipe_of(
     kind = type(result)
     if kind is not LazyScalar and (kind is not known.array or result._np is not None):
         return None
-    last = result._node
     places = {id(node): place for place, node in enumerate(operands)}
+    last = _value_of(result)
     if last is None:
         return None
     made = _made_since(last, places, start)
@@ -236,6 +261,14 @@ def _recipe_of(
         )
         places[id(node)] = len(places)
     return tuple(steps), kind is LazyScalar
+
+
+def _value_of(result: Any) -> Node | None:
+    """The node that is all of a new array's value, written since or not; None for views."""
+    node: Node | None = result._node
+    if node is None and result._part is None and result._map is None:
+        node = result._base.node
+    return node
 
 
 def _sequence_of(node: Node) -> int:

@@ -14,8 +14,8 @@ from lazyarray.runtime.root cimport Root
 cpdef slice_at(Fields array, key)
 @cython.locals(
     node=Node, base=Root, spec=Spec, shape=tuple, strides=tuple, extent=Py_ssize_t, stride=Py_ssize_t, offset=Py_ssize_t,
-    start=Py_ssize_t, step=Py_ssize_t, count=Py_ssize_t, rank=Py_ssize_t, given=Py_ssize_t, place=Py_ssize_t, left=list,
-    steps=list,
+    start=Py_ssize_t, step=Py_ssize_t, count=Py_ssize_t, rank=Py_ssize_t, given=Py_ssize_t, place=Py_ssize_t, rest=Py_ssize_t,
+    there=bint, left=list, steps=list,
 )
 cpdef view_at(Fields array, tuple key)
 @cython.locals(result=Fields)

@@ -97,7 +97,10 @@ def slice_at(array: Fields, key: Any) -> Any:
 
 
 def view_at(array: Fields, key: tuple[Any, ...]) -> Any:
-    """`array[key]` for integers and slices: a view of a large managed array, or an element that is there; else None."""
+    """`array[key]` for integers, slices, None and `...`: a view of a large managed array, or an element that is there.
+
+    None for all else.
+    """
     node: Node | None = array._node
     base: Root = None  # type: ignore[assignment]
     view: Any = None
@@ -113,10 +116,23 @@ def view_at(array: Fields, key: tuple[Any, ...]) -> Any:
         data = node.data
     shape: tuple[int, ...] = spec.shape if view is None else view.shape
     rank = len(shape)
-    given = len(key)
-    if spec.size < limits.eager or given > rank:
+    if spec.size < limits.eager:
         return None
-    if given == rank and view is None and (data is not None or (node is not None and node.data is None)):
+    given = 0  # axes that the key names
+    rest = -1  # axes that an ellipsis stands for
+    for item in key:
+        if item is Ellipsis:
+            if rest >= 0:
+                return None
+            rest = 0
+        elif item is not None:
+            given += 1
+    if given > rank:
+        return None
+    if rest == 0:
+        rest = rank - given
+    there = data is not None or (node is not None and node.data is None)
+    if there and view is None and given == rank == len(key):
         for item in key:
             if type(item) is not int:
                 break
@@ -134,9 +150,18 @@ def view_at(array: Fields, key: tuple[Any, ...]) -> Any:
     steps: list[int] = []
     place = 0
     for item in key:
+        if item is None:
+            left.append(1)
+            steps.append(0)
+            continue
+        if item is Ellipsis:
+            left.extend(shape[place : place + rest])
+            steps.extend(strides[place : place + rest])
+            place += rest
+            continue
         extent = shape[place]
         stride = strides[place]
-        place += 1  # noqa: SIM113  (C counts faster than `enumerate`)
+        place += 1
         if type(item) is int:
             if not -extent <= item < extent:
                 return None
@@ -153,12 +178,12 @@ def view_at(array: Fields, key: tuple[Any, ...]) -> Any:
             steps.append(step * stride)
         else:
             return None
-    if given == rank:
+    if place == rank:
         if not left:
             return None
         found = _make(IndexMap, (offset, tuple(left), tuple(steps)))
     else:
-        found = _make(IndexMap, (offset, (*left, *shape[given:]), (*steps, *strides[given:])))
+        found = _make(IndexMap, (offset, (*left, *shape[place:]), (*steps, *strides[place:])))
     if array._node is not None:
         return _shown(core.share(array), found, None, False)  # type: ignore[arg-type]
     return _shown(base, found, array._part, array._fixed)

@@ -199,3 +199,38 @@ def test_products_that_do_not_fit_are_numpys_error() -> None:
         with pytest.raises(ValueError, match="matmul") as ours:
             call(x)
         assert str(ours.value) == str(theirs.value)
+
+
+ORDERS: list[Any] = [None, 1, -1, 2, -2, 0, 3, numpy.inf, -numpy.inf, "fro", "nuc", "none such"]
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1), (1, 0), 2])
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("code", ["f4", "f8", "c16", "i4"])
+def test_norms_are_numpys(code: str, order: Any, axis: Any) -> None:
+    data = (numpy.random.default_rng(3).standard_normal((30, 20)) * 9).astype(code)
+
+    def norm(np: Any, x: Any) -> Any:
+        try:
+            return numpy.asarray(np.linalg.norm(x, order, axis, keepdims=True))
+        except ValueError as error:
+            return str(error)
+
+    with lazyarray.config.set(eager_below=0), numpy.errstate(all="ignore"):
+        found, wanted = norm(lazyarray, lazyarray.array(data)), norm(numpy, data)
+    if isinstance(wanted, str):
+        assert found == wanted
+    else:
+        assert found.dtype == wanted.dtype
+        # Powers are within 1 ULP, and BLAS adds parts of complex numbers in another order where these lie apart.
+        numpy.testing.assert_allclose(found, wanted, rtol=4 * numpy.finfo(wanted.dtype).eps)
+
+
+def test_norms_of_rows_are_one_kernel_with_what_they_are_of() -> None:
+    a, b = (numpy.random.default_rng(n).standard_normal((400, 300)) for n in (1, 2))
+    x, y = (lazyarray.evaluate(lazyarray.array(data)) for data in (a, b))
+    with lazyarray.record_runs() as runs:
+        found = lazyarray.evaluate(lazyarray.linalg.norm(x - y, axis=1))
+    assert len(runs.kernels) == 1
+    assert not runs.fallbacks
+    assert numpy.asarray(found).tobytes() == numpy.linalg.norm(a - b, axis=1).tobytes()

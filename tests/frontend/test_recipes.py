@@ -60,6 +60,28 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "rolled through": lambda np, x, y: np.roll(x, 5),
     "rolled row": lambda np, x, y: np.roll(x[3] + y[4], -1),
     "rolled in Fortran order": lambda np, x, y: np.roll(x.T, 1, axis=0),
+    "joined": lambda np, x, y: np.concatenate((x, y, x), axis=1),
+    "joined list of views": lambda np, x, y: np.concatenate([x[1:], y[:, ::-1]]),
+    "stacked": lambda np, x, y: np.stack([x, y], axis=1),
+    "stacked rows": lambda np, x, y: np.vstack((x, y)),
+    "stacked columns": lambda np, x, y: np.hstack((x, y)),
+    "padded": lambda np, x, y: np.pad(x, 2),
+    "padded on each side": lambda np, x, y: np.pad(x, ((1, 2), (0, 3))),
+    "padded by numbers": lambda np, x, y: np.pad(x, ((1, 2), (0, 3)), constant_values=1.5),
+    "padded by reflection": lambda np, x, y: np.pad(x, 4, mode="reflect"),
+    "padded around": lambda np, x, y: np.pad(x, 2, "wrap"),
+    "differences": lambda np, x, y: np.diff(x, n=2, axis=0),
+    "slope": lambda np, x, y: np.gradient(x, 0.5, axis=0),
+    "outer product": lambda np, x, y: np.outer(x, y[0]),
+    "norms of rows": lambda np, x, y: np.linalg.norm(x - y, axis=1),
+    "norm of columns": lambda np, x, y: np.linalg.norm(x, numpy.inf, axis=0, keepdims=True),
+    "average": lambda np, x, y: np.average(x, axis=1),
+    "weighed average": lambda np, x, y: np.average(x, axis=1, weights=y * y),
+    "largest": lambda np, x, y: np.argmax(x, axis=1),
+    "rounded": lambda np, x, y: np.round(x, 3),
+    "tiled": lambda np, x, y: np.tile(x, (2, 3)),
+    "sum without NaN": lambda np, x, y: np.nansum(np.where(x > y, x, numpy.nan), axis=0),
+    "zeros alike": lambda np, x, y: np.zeros_like(x) + np.full_like(y, 2.0),
 }
 
 
@@ -76,7 +98,13 @@ def test_a_call_is_recorded_again_with_the_same_bits(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["sum", "variance", "choice", "clipped", "running sum", "sum of a view", "rolled", "rolled row"]
+    "name",
+    """
+    sum,variance,choice,clipped,running sum,sum of a view,rolled,rolled row,joined,joined list of views,stacked,padded,
+    padded by reflection,differences,slope,norms of rows,average,largest
+    """.replace("\n    ", "")
+    .strip()
+    .split(","),
 )
 def test_the_third_call_takes_no_long_look(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = (own(a) for a in (DATA, OTHER))
@@ -113,6 +141,39 @@ def test_an_operand_given_twice_stands_for_one_place_only() -> None:
         numpy.testing.assert_array_equal(np.where(mask, x, x), DATA)
     numpy.testing.assert_array_equal(np.where(mask, x, y), numpy.where(DATA > 0, DATA, OTHER))
     numpy.testing.assert_array_equal(np.where(mask, y, x), numpy.where(DATA > 0, OTHER, DATA))
+
+
+def test_values_that_numpys_code_may_read_are_read_each_time() -> None:
+    x = own(DATA)
+    for number in (1.0, 2.0, 3.0, 4.0):
+        weights, value = own(numpy.arange(48.0) + number), own(numpy.full(1, number))
+        numpy.testing.assert_array_equal(
+            np.average(x, axis=1, weights=weights), numpy.average(DATA, 1, numpy.asarray(weights))
+        )
+        numpy.testing.assert_array_equal(
+            np.pad(x, 1, constant_values=value), numpy.pad(DATA, 1, constant_values=number)
+        )
+        numpy.testing.assert_array_equal(
+            np.gradient(x, weights**2, axis=1), numpy.gradient(DATA, numpy.asarray(weights) ** 2, axis=1)
+        )
+    for weights in (numpy.ones(48), numpy.zeros(48), numpy.ones(48), numpy.zeros(48)):
+        if weights.any():
+            np.average(x, axis=1, weights=own(weights))
+        else:
+            with pytest.raises(ZeroDivisionError):
+                np.average(x, axis=1, weights=own(weights))
+
+
+def test_a_result_of_a_recipe_may_be_written_into() -> None:
+    x, y = own(DATA), own(OTHER)
+    for factor in (1.0, 2.0, 3.0, 4.0):
+        found = np.concatenate((x, y))
+        found[1:, 0] *= factor
+        want = numpy.concatenate((DATA, OTHER))
+        want[1:, 0] *= factor
+        numpy.testing.assert_array_equal(found, want)
+        numpy.testing.assert_array_equal(np.concatenate((x, y)), numpy.concatenate((DATA, OTHER)))
+    numpy.testing.assert_array_equal(x, DATA)
 
 
 def test_results_go_into_out_each_time() -> None:
