@@ -21,8 +21,8 @@ from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.ir.index_map import size_of
 from lazyarray.ir.node import Key, Node, next_sequence  # cimport
 from lazyarray.native.primitives import site_outside  # cimport
-from lazyarray.runtime.evaluate import changes
 from lazyarray.runtime.floating import error_state, is_joined
+from lazyarray.runtime.settling import changes
 
 ANY: Final = 1 << 30
 # Functions without choices of their own by value, that return new arrays or scalars; with how many operands, from the

@@ -25,6 +25,7 @@ from lazyarray.runtime.buffer import Base, Slot, measure, owns_alone
 from lazyarray.runtime.device import in_use, stays_home
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
+from lazyarray.runtime.settling import settle
 
 Array = np.ndarray[Any, Any]
 _nparray: Final = np.ndarray
@@ -455,7 +456,7 @@ def _fill(root: Node, number: Any, writes: list[tuple[IndexMap, Any]]) -> None:
         data.fill(number)
     for region, value in reversed(writes):
         apply(region, data)[...] = value
-    boundary.settle(root, data)
+    settle(root, data)
 
 
 serve(pick=pick, put=put)

@@ -21,8 +21,9 @@ from lazyarray.ir.node import Node, Site
 from lazyarray.runtime.along import SMALL_RESULT, is_pending
 from lazyarray.runtime.device import placement
 from lazyarray.runtime.device_run import AN_INPUT
-from lazyarray.runtime.evaluate import ASKED, Wanted
+from lazyarray.runtime.evaluate import ASKED
 from lazyarray.runtime.ledger import Runs, ledger
+from lazyarray.runtime.settling import Wanted
 from lazyarray.schedule.demand import RESHAPED
 from lazyarray.schedule.plan import CallStep, ClaimStep, KernelStep, Plan
 from lazyarray.schedule.printer import format_kernel

@@ -38,6 +38,7 @@ MODULES: Final = (
     "lazyarray.runtime.along",
     "lazyarray.runtime.recalled",
     "lazyarray.runtime.repeated",
+    "lazyarray.runtime.settling",
     "lazyarray.runtime.evaluate",
     "lazyarray.runtime.budget",
     "lazyarray.runtime.floating",

@@ -7,9 +7,7 @@ from lazyarray.runtime.ledger cimport Ledger
 from lazyarray.runtime.recalled cimport Recalled
 from lazyarray.runtime.repeated cimport Repeat
 from lazyarray.runtime.run cimport AnyRun
-
-cdef class Changes:
-    cdef public long long count, nbytes
+from lazyarray.runtime.settling cimport Changes, hand_out, settle
 
 cdef class Settings:
     cdef public object backend
@@ -48,12 +46,6 @@ cpdef evaluate_pending(list targets, reason, bint alone=*)
 cpdef tuple expression_for(list targets, bint alone, bint unasked=*, list noted=*)
 @cython.locals(finished=bint)
 cpdef run_plan(AnyRun run, list outputs, tuple wanted)
-@cython.locals(taken=list, node=Node, slots=tuple, slot=Py_ssize_t, place=Py_ssize_t)
-cdef hand_out(AnyRun run, list outputs, tuple wanted, bint finished)
-cdef unshared(value, list taken)
-cpdef settle(Node node, value)
-@cython.locals(node=Node)
-cpdef tuple sites_of(list sources)
 @cython.locals(node=Node, found=list)
 cdef list there(list sources)
 cdef AnyRun run_there(plan, list sources, device, uses)

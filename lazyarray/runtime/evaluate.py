@@ -24,10 +24,10 @@ from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.liveness import named_and_dear, reduces, writes  # cimport
 from lazyarray.runtime.progress import shown
-from lazyarray.runtime.recovery import complete
-from lazyarray.runtime.remote import Remote, Seen
+from lazyarray.runtime.remote import Seen
 from lazyarray.runtime.run import AnyRun  # cimport
-from lazyarray.runtime.warned import install, line_of
+from lazyarray.runtime.settling import Wanted, changes, where, with_equals
+from lazyarray.runtime.warned import install
 
 # The build reads such imports by the line.
 # isort: split
@@ -36,6 +36,7 @@ from lazyarray.runtime import recalled, repeated
 from lazyarray.runtime.along import is_pending, others, pending, unused  # cimport
 from lazyarray.runtime.recalled import Recalled  # cimport
 from lazyarray.runtime.repeated import Repeat  # cimport
+from lazyarray.runtime.settling import hand_out, settle  # cimport
 
 # Imported where needed: scheduling and running plans, which programs of small arrays never come to.
 if TYPE_CHECKING:
@@ -48,10 +49,6 @@ AT_ONCE: Final = "the error state is to be obeyed at once"
 SHARED: Final = "others can write what it reads"
 BUDGET: Final = "the recording reached its budget"
 HELD_UNSEEN: Final = 16 << 20  # bytes of new results after which it is looked for memory that pending ones hold
-
-# How many of an evaluation's outputs are asked for; and with those that are small and computed along; and with those
-# that read what is written over; and with those that release memory. The rest is kept because the program names it.
-Wanted: TypeAlias = tuple[int, int, int, int]
 
 _plans: dict[Signature, Plan] = {}
 _exact_plans: dict[str, dict[Signature, Plan]] = {}  # those of numerics="numpy", by backend
@@ -86,19 +83,6 @@ _pinned: Final = PINNED  # in C
 _tape: Final = TAPE
 running: Final = Running()
 _running: Final = running  # in C
-
-
-class Changes:
-    """How many nodes have got their values: who collects nodes sees whether something ran in between."""
-
-    __slots__ = ("count", "nbytes")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.nbytes = 0  # of values, since `releasing` looked
-
-
-changes: Final = Changes()
 _changes: Final = changes  # in C
 
 
@@ -374,18 +358,6 @@ def run_of(plan: Plan, sources: list[Any], backend: Any, uses: dict[int, int]) -
     return made
 
 
-def sites_of(sources: list[Any]) -> tuple[Any, ...]:
-    """The lines that recorded the nodes among the sources; None for numbers."""
-    found: list[Any] = []
-    for source in sources:
-        if type(source) is Node:
-            node: Node = source
-            found.append(node.site)
-        else:
-            found.append(None)
-    return tuple(found)
-
-
 def expression_for(
     targets: list[Node], alone: bool, unasked: bool = False, noted: list[Any] | None = None
 ) -> tuple[list[Node], dict[int, int], Signature, list[Any], Wanted]:
@@ -489,83 +461,10 @@ def run_plan(run: AnyRun, outputs: list[Node], wanted: Wanted) -> None:
         tell(node, bits)
 
 
-def hand_out(run: AnyRun, outputs: list[Node], wanted: Wanted, finished: bool) -> None:
-    """Settles a run's outputs, and of one that did not finish all nodes whose values are complete."""
-    taken: list[Any] = []
-    made = (run.plan, sites_of(run.sources), wanted)
-    ledger.plan(made, run.sources)
-    slots = run.plan.outputs
-    for place in range(len(outputs)):
-        node = outputs[place]
-        slot = slots[place]
-        value = run.memory[slot] if finished or slot in run.done else None
-        if value is not None and is_pending(node):
-            node.made = made
-            settle(node, unshared(value, taken))
-    if not finished:
-        for node, value in complete(run):
-            settle(node, unshared(value, taken))
-
-
-def unshared(value: Any, taken: list[Any]) -> Any:
-    """A value, noted in `taken`; a copy of one that is there already: no two nodes share memory."""
-    for other in taken:
-        if other is value:
-            return value.copy()
-    taken.append(value)
-    return value
-
-
 def run_shown(run: AnyRun) -> None:
     """Runs a plan beside a progress bar."""
     with shown(run):
         run.run()
-
-
-def with_equals(raised: list[tuple[Node, int]], sources: list[Any]) -> list[tuple[Node, int]]:
-    """What nodes raised, for all nodes in `sources` that say the same: plans compute it once, NumPy each time."""
-    same: dict[int, int] = {}
-    equals: dict[Any, list[Node]] = {}
-    bits: dict[int, int] = {}
-    for node, more in raised:
-        bits[id(node)] = bits.get(id(node), 0) | more
-    for node in sources:
-        if type(node) is Node and is_pending(node):
-            args = [same.get(id(a), id(a)) if type(a) is Node else a for a in node.args]
-            group = equals.setdefault((node.key, *args), [])
-            group.append(node)
-            same[id(node)] = id(group[0])
-    found = []
-    for group in equals.values():
-        together = 0
-        for node in group:
-            together |= bits.get(id(node), 0)
-        found += [(node, together) for node in group if together]
-    return found
-
-
-def where(nodes: list[Node]) -> str:
-    """Names the user's lines that recorded what was being evaluated."""
-    from linecache import getline  # here, since importing it takes 5 ms
-
-    sites: dict[str, None] = {}
-    for node in nodes:
-        if node.site is not None:
-            file, number = node.site[0].co_filename, line_of(node.site)
-            text = getline(file, number, node.site[2]).strip()
-            sites[f"{file}:{number}" + (f"  {text}" if text else "")] = None
-    return "lazyarray was evaluating what was recorded at " + ("\n  ".join(sites) or "an unknown line")
-
-
-def settle(node: Node, value: Any) -> None:
-    """The node is evaluated: it holds its value and lets go of its arguments."""
-    if type(value) is Remote:
-        node.remote = value
-    else:
-        node.data = value
-        _changes.nbytes += node.key.spec.nbytes
-    node.args = ()
-    _changes.count += 1
 
 
 def plan_of(signature: Signature, device: bool = False) -> Plan:
