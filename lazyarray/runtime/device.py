@@ -288,7 +288,7 @@ def send(node: Node, device: Device, reason: str) -> DeviceArray:
 
 # What is sent again and again, such as the weights of a filter, which is another node in each turn of a loop, is sent
 # once. What changes from turn to turn is not kept: its memory is to come again, by which graphs are found.
-CONSTANT_BYTES: Final = 4096
+CONSTANT_BYTES: Final = 8192
 _CONSTANTS_LIMIT: Final = 256
 _constants: Final[dict[Any, DeviceArray]] = {}
 _sent: Final[dict[Any, None]] = {}
