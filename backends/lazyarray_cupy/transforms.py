@@ -64,20 +64,22 @@ def transform(
     made keeps what it works by.
     """
     kind = TRANSFORMS[name]
-    factor = _factor(kind.direction, norm, math.prod(s))
     wanted = _wanted(array.dtype, kind.values)
     plan = _plan(array, s, axes, kind.values, wanted)
     if kept is not None:
         kept.append(plan)
-    if kind.values == "C2R":
-        # cuFFT writes into what it transforms back to real numbers; the copy is scaled instead of the result.
-        array = _copied(array, factor, scratch(array.shape, wanted))
-        factor = 1.0
-    elif array.dtype != wanted or not array.flags.c_contiguous or array.data.ptr % _ALIGNED:
-        array = _copied(array, 1.0, scratch(array.shape, wanted))
+    if kind.values == "C2R" or array.dtype != wanted or not array.flags.c_contiguous or array.data.ptr % _ALIGNED:
+        # cuFFT also writes into what it transforms back to real numbers.
+        copied = scratch(array.shape, wanted)
+        copied[...] = array
+        array = copied
     plan.fft(array, out, kind.direction)
+    factor = _factor(kind.direction, norm, math.prod(s))
     if factor != 1:
-        _scale(out, factor, out)
+        # Part by part: infinity times a number is no NaN in the other part.
+        real = np.dtype(out.dtype.char.lower())
+        parts = out.view(real)
+        cupy.multiply(parts, real.type(factor), out=parts)
     return out
 
 
@@ -113,23 +115,6 @@ def _plan(array: Any, lengths: Sequence[int], axes: Sequence[int], values: str, 
     else:
         kept.move_to_end(key)
     return plan
-
-
-def _copied(array: Any, factor: float, out: Any) -> Any:
-    """The array in other memory, row by row, multiplied by a number."""
-    if array.flags.c_contiguous and array.dtype == out.dtype:
-        _scale(array, factor, out)
-    else:
-        out[...] = array
-        if factor != 1:
-            _scale(out, factor, out)
-    return out
-
-
-def _scale(array: Any, factor: float, out: Any) -> None:
-    """out[...] = array * factor, part by part: infinity times a number is no NaN in the other part."""
-    real = np.dtype(array.dtype.char.lower())
-    cupy.multiply(array.view(real), real.type(factor), out=out.view(real))
 
 
 def forget() -> None:
