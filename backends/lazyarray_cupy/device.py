@@ -22,13 +22,14 @@ from cupy.cuda import runtime
 from lazyarray.errors import BackendError, DeviceMemoryError
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Library
-from lazyarray_cupy import products
+from lazyarray_cupy import products, transforms
 from lazyarray_cupy.blocks import Block, Blocks
 from lazyarray_cupy.driver import CupyDriver
 from lazyarray_cupy.functions import FUNCTIONS
 from lazyarray_cupy.landing import Landing
 from lazyarray_cupy.libraries import DIRECT, LIBRARIES
 from lazyarray_cupy.staging import Staging
+from lazyarray_cupy.transforms import TRANSFORMS, transform
 
 Array = np.ndarray[Any, Any]
 # Copies of up to so much from pageable memory are staged by the driver, and return before they have run.
@@ -63,6 +64,7 @@ class Device:
         self._staging = Staging()
         self._blocks = Blocks(self._fresh, cupy.cuda.get_current_stream)
         self.allocate = self._blocks.allocate
+        self._scratches: dict[Any, Any] = {}
         atexit.register(self._blocks.close)
 
     def __repr__(self) -> str:
@@ -109,6 +111,7 @@ class Device:
     def trim(self) -> None:
         """Gives unused memory back to the driver."""
         self._blocks.clear()
+        transforms.forget()
         self._landing.trim()
         runtime.deviceSynchronize()
         cupy.get_default_memory_pool().free_all_blocks()
@@ -197,7 +200,9 @@ class Device:
 
     # -- records ---------------------------------------------------------------------------------------------------
     def recordable(self, library: Library, shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool:
-        """True where a library call can be part of a CUDA graph: cuBLAS, called without CuPy, which refuses it."""
+        """True where a library call can be part of a CUDA graph: cuBLAS, without CuPy, which refuses it, and cuFFT."""
+        if library.name in TRANSFORMS:
+            return transforms.fits(shapes, codes)
         return library.name in DIRECT and products.fits(library, shapes, codes)
 
     def record(self, queue: Callable[[], None]) -> Callable[[], None]:
@@ -207,7 +212,7 @@ class Device:
         with stream:
             stream.begin_capture()
             kept: list[Any] = []
-            driver.kept = kept
+            driver.kept, self._scratches = kept, {}
             try:
                 queue()
             except BaseException:
@@ -229,11 +234,29 @@ class Device:
     def _append(self) -> Any:
         return cupy.RawKernel(_APPEND, "append")
 
+    def _scratch(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """Memory until what is queued next has run; within a record the calls of one shape share it."""
+        kept = self.driver.kept
+        if kept is None:
+            return self.empty(shape, dtype)
+        found = self._scratches.get((shape, dtype))
+        if found is None:
+            found = self._scratches[shape, dtype] = self.empty(shape, dtype)
+            kept.append(found)
+        return found
+
     # -- libraries -------------------------------------------------------------------------------------------------
     def call(self, library: Library, args: Sequence[Any], out: Any) -> Any:
         """A library call in CuPy; NotImplemented where CuPy has none that means the same."""
+        if library.name in TRANSFORMS:
+            options: dict[str, Any] = dict(library.options)
+            return transform(library.name, args[0], out, self._scratch, self.driver.kept, **options)
         function = LIBRARIES.get(library.name)
         return NotImplemented if function is None else function(args, out, **dict(library.options))
+
+    def takes(self, library: Library) -> bool:
+        """True for the transforms that plans call here."""
+        return library.name in TRANSFORMS
 
     def function(self, name: str) -> Callable[..., Any] | None:
         """CuPy's function of NumPy's name, where it means the same on what it takes; it may return NotImplemented."""

@@ -137,6 +137,10 @@ class Device(Protocol):
 
     # A device may also have `survives_fork`: its memory and what is queued there are those of a process's child too.
 
+    # Transforms are recorded where a device says that `call` runs them in plans; elsewhere they are called at once.
+    # def takes(self, library: Library) -> bool
+    #     True for the library calls named as NumPy's transforms that `call` runs.
+
     # A device may also have these; plans that come again are then queued as one (`runtime/device_graphs.py`).
     # def recordable(self, library: Library, shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool
     #     True where a library call on C-contiguous arrays can be part of a record.
@@ -284,7 +288,7 @@ def send(node: Node, device: Device, reason: str) -> DeviceArray:
 
 # What is sent again and again, such as the weights of a filter, which is another node in each turn of a loop, is sent
 # once. What changes from turn to turn is not kept: its memory is to come again, by which graphs are found.
-CONSTANT_BYTES: Final = 4096
+CONSTANT_BYTES: Final = 8192
 _CONSTANTS_LIMIT: Final = 256
 _constants: Final[dict[Any, DeviceArray]] = {}
 _sent: Final[dict[Any, None]] = {}

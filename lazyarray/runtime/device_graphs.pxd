@@ -4,7 +4,7 @@ cimport cython
 from lazyarray.ir.node cimport Node, Spec
 from lazyarray.runtime.device_errors cimport Log
 from lazyarray.runtime.ledger cimport Ledger
-from lazyarray.runtime.remote cimport Remote, reserve
+from lazyarray.runtime.remote cimport Remote, reserve, share
 from lazyarray.runtime.floating cimport are_told_so, hand_over
 
 cdef Ledger ledger
@@ -18,7 +18,7 @@ cdef class Graph:
 
 cdef class Graphs:
     cdef object _plan
-    cdef dict _graphs, _made, _seen
+    cdef dict _graphs, _heirs, _made, _seen
     cdef list _specs, _ways
     cdef bint _plain
     cdef Py_ssize_t _awaited, _calls, _launches, _misses, _runs, _reads, _taken, _writes

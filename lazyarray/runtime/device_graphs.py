@@ -26,7 +26,7 @@ from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, 
 from lazyarray.ir.node import Node, Spec  # cimport
 from lazyarray.runtime.device_errors import Log  # cimport
 from lazyarray.runtime.floating import are_told_so, hand_over  # cimport
-from lazyarray.runtime.remote import Remote, reserve  # cimport
+from lazyarray.runtime.remote import Remote, reserve, share  # cimport
 
 OWN_BYTES: Final = 16 << 20  # memory of a record's own; plans that need more are bound by the device and not the host
 LONG_BYTES: Final = 32 << 20  # that a launch moves on average; the host is done with such a launch before the device
@@ -62,8 +62,9 @@ class Graphs:
     """The records of one plan on one device."""
 
     __slots__ = (
-        "_awaited", "_calls", "_claims", "_graphs", "_inputs", "_kernels", "_launches", "_made", "_misses", "_numbers",
-        "_outputs", "_plain", "_plan", "_raising", "_reads", "_runs", "_seen", "_specs", "_taken", "_ways", "_writes",
+        "_awaited", "_calls", "_claims", "_graphs", "_heirs", "_inputs", "_kernels", "_launches", "_made", "_misses",
+        "_numbers", "_outputs", "_plain", "_plan", "_raising", "_reads", "_runs", "_seen", "_specs", "_taken", "_ways",
+        "_writes",
     )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
@@ -80,6 +81,7 @@ class Graphs:
         self._raising = tuple([step for step in self._kernels if step.raising])
         self._claims = tuple([step for step in plan.steps if type(step) is ClaimStep])
         self._made = _made(plan)
+        self._heirs = _heirs(plan, self._made)
         claimed = {step.result for step in self._claims}
         reads = [slot for step in plan.steps for slot in _reads(step)]
         inputs = [s for s in dict.fromkeys(reads) if s not in self._made and s not in claimed]
@@ -305,6 +307,10 @@ class Graphs:
             }
         for slot in [*self._made, *[slot for slot, taken in free.items() if not taken]]:
             if again.memory[slot] is None:
+                before = self._heirs.get(slot)
+                if before is not None:
+                    again.memory[slot] = share(again.memory[before], again.specs[slot])
+                    continue
                 graph.keeps.append(again.make(slot))
                 graph.nbytes += self._plan.nbytes(slot)
         if sum([other.nbytes for other in _alive]) + graph.nbytes > ALL_BYTES:
@@ -344,6 +350,31 @@ def _made(plan: Plan) -> dict[int, None]:
     return made
 
 
+def _heirs(plan: Plan, made: dict[int, None]) -> dict[int, int]:
+    """Slots between the steps whose memory is that of an earlier one, of as many bytes, that nobody needs any more.
+
+    What claims give shares memory with what they claim, and is left out.
+    """
+    apart = set(plan.outputs)
+    for step in plan.steps:
+        if type(step) is ClaimStep:
+            apart.update((step.old, step.result))
+    heirs: dict[int, int] = {}
+    spare: dict[int, list[int]] = {}
+    met: set[int] = set()
+    for step, frees in zip(plan.steps, plan.frees, strict=True):
+        for slot in step.writes if isinstance(step, KernelStep) else (step.result,):
+            if slot in made and slot not in apart and slot not in met:
+                met.add(slot)
+                found = spare.get(plan.nbytes(slot))
+                if found:
+                    heirs[slot] = found.pop()
+        for slot in frees:
+            if slot in met:
+                spare.setdefault(plan.nbytes(slot), []).append(slot)
+    return heirs
+
+
 def _records(plan: Plan, device: Any) -> bool:
     """True for plans that the device can record, and which need little memory between their steps."""
     if not hasattr(device, "record"):
@@ -358,7 +389,9 @@ def _records(plan: Plan, device: Any) -> bool:
             if not step.library.into or not device.recordable(step.library, shapes, codes):
                 return False
         launches += type(step) in (CallStep, KernelStep)
-    own = sum([plan.nbytes(slot) for slot in _made(plan) if slot not in plan.outputs])
+    made = _made(plan)
+    heirs = _heirs(plan, made)
+    own = sum([plan.nbytes(slot) for slot in made if slot not in plan.outputs and slot not in heirs])
     return launches > 0 and own <= OWN_BYTES and moved <= launches * LONG_BYTES
 
 

@@ -13,3 +13,6 @@ cdef class Remote:
 
 @cython.locals(made=Remote, found=tuple)
 cpdef Remote reserve(device, Spec spec)
+
+@cython.locals(made=Remote)
+cpdef Remote share(Remote remote, Spec spec)

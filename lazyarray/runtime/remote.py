@@ -76,6 +76,19 @@ def reserve(device: Any, spec: Spec) -> Remote:
     return made
 
 
+def share(remote: Remote, spec: Spec) -> Remote:
+    """The memory that was reserved for a value, for another one of as many bytes."""
+    made: Remote = create(Remote)
+    made._array = None
+    made._memory = remote._memory
+    made._spec = spec
+    made.address = remote.address
+    made.device = remote.device
+    made.home = True
+    made.exported = False
+    return made
+
+
 def no_room(shape: tuple[int, ...], dtype: Any, why: str) -> DeviceMemoryError:
     """The error in NumPy's words, and of its class, for an array that has no room; its note says where and why."""
     from numpy._core._exceptions import _ArrayMemoryError
@@ -91,4 +104,4 @@ def no_room(shape: tuple[int, ...], dtype: Any, why: str) -> DeviceMemoryError:
     return made
 
 
-__all__ = ["Remote", "Seen", "no_room", "reserve"]
+__all__ = ["Remote", "Seen", "no_room", "reserve", "share"]

@@ -43,7 +43,6 @@ ELSEWHERE: Final = {
     "tests/frontend/test_histograms.py::test_a_histogram_is_one_pass": "the device's library counts",
     "tests/frontend/test_lending.py::test_walking_through_an_array_evaluates_nothing": _THERE,
     "tests/frontend/test_reductions.py::test_positions_in_few_rows_are_looked_up": _THERE,
-    "tests/frontend/test_transforms.py::test_the_lines_are_shared_out": "the device's library transforms",
     "tests/frontend/test_transforms.py::test_what_overflows_warns_once": "the device's library tells no errors",
     "tests/runtime/test_dump.py::test_a_dump_holds_every_stage_from_graph_to_assembly": "LLVM's stages",
     "tests/frontend/test_namespace.py::test_fallbacks_are_counted_and_wrapped": "CuPy serves one of the fallbacks",

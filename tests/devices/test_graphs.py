@@ -186,3 +186,29 @@ def test_what_was_sent_is_written_over_by_nobody_else(devices: list[FakeDevice],
             if later is not None:
                 numpy.testing.assert_array_equal(numpy.asarray(later), start * 3)
         assert devices[0].replays
+
+
+def test_values_between_the_steps_share_memory_where_they_are_not_needed_at_once(
+    devices: list[FakeDevice], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = numpy.random.default_rng(8).random((90, 90)) / 90
+    monkeypatch.setattr(device_graphs, "OWN_BYTES", 4 * data.nbytes)
+
+    def chain(x: Any, np: Any) -> Any:
+        y = x
+        for _ in range(8):
+            y = np.sin(y @ x) + x
+        return y, y @ y
+
+    with np.device("fake"):
+        for scale in (1, 2):
+            x = np.evaluate(np.array(data) * scale)
+            kept = [np.evaluate(*chain(x, np)) for _ in range(9)]
+            for got in kept:
+                for ours, theirs in zip(got, chain(data * scale, numpy), strict=True):
+                    numpy.testing.assert_allclose(numpy.asarray(ours), theirs, 1e-12)
+            del kept, got, ours
+            for _ in range(9):
+                got = np.evaluate(*chain(x, np))
+            numpy.testing.assert_allclose(numpy.asarray(got[1]), chain(data * scale, numpy)[1], 1e-12)
+        assert len(devices[0].replays) >= 12
