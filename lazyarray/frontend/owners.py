@@ -89,6 +89,8 @@ def _is_whole(item: Any, base: Base) -> bool:
     """True of the array that the base was made for."""
     if getattr(item, "_base", None) is not base or item._part is not None:
         return False
+    if item.size != base.spec.size:
+        return False  # a part that the base has lent
     return item._map is None or (base.owner is not None and base.owner() is item)
 
 

@@ -21,7 +21,7 @@ from lazyarray.native.primitives import copy_of, create, holds_in_c_order, same_
 # isort: split
 from lazyarray.frontend.loops import Ranged  # cimport
 from lazyarray.native.primitives import present, site_here, size_of_memory, weak  # cimport
-from lazyarray.native.recycled import quicken, quicken_below, recycle, reused  # cimport
+from lazyarray.native.recycled import quicken, quicken_below, quicken_flat, recycle, reused  # cimport
 from lazyarray.runtime import budget
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.floating import LAST, STATE
@@ -95,6 +95,7 @@ class Known:
     __slots__ = (
         "adopt",
         "array",
+        "flat",
         "memory",
         "note_errors",
         "order_of",
@@ -130,6 +131,8 @@ def tell(**found: Any) -> None:
         quicken(
             known.array, _nparray, ("shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides"), ("T", "real")
         )
+    if "flat" in found:
+        quicken_flat(known.flat)
 
 
 class Fields:

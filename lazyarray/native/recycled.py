@@ -24,3 +24,7 @@ def quicken(_cls: type, _memory: type, _plain: tuple[str, ...], _views: tuple[st
 
 def quicken_below(_limit: int) -> None:
     """How many elements arrays have at least whose views are recorded."""
+
+
+def quicken_flat(_cls: type) -> None:
+    """Tells the class of what the attribute `flat` is: made as attributes of arrays are, in memory of earlier ones."""
