@@ -4,6 +4,7 @@ cimport cython
 from lazyarray.frontend.quick cimport Fields, Known, Limits, Op, binary, in_place, known, limits, of_number, raised, reflected, unary, wrapped
 from lazyarray.frontend.lending cimport lend, overwrite, put_picked, poke, peek, pick
 from lazyarray.frontend.small cimport REFUSED, small_items
+from lazyarray.native.direct cimport pick_at, read_at, write_at
 from lazyarray.native.loops cimport run_binary, run_product
 from lazyarray.native.primitives cimport holds_numbers, item_of, put_item, size_of_memory, wrap_slots
 
@@ -27,6 +28,9 @@ cdef bint _is_basic(key)
 cdef bint _shows(Fields array, key, Fields view)
 @cython.locals(place=Py_ssize_t, array=Fields, found=list)
 cdef _plain_key(key)
+cdef _picked(data, key)
+@cython.locals(array=Fields)
+cdef _memory_or(value)
 @cython.locals(data=object)
 cpdef ndim_of(Fields array)
 cpdef elements_of(Fields array)

@@ -18,6 +18,7 @@ from lazyarray.frontend.quick import Fields, Op, binary, in_place, known, limits
 # isort: split
 from lazyarray.frontend.quick import raised, reflected, unary, wrapped  # cimport
 from lazyarray.frontend.small import REFUSED, small_items  # cimport
+from lazyarray.native.direct import pick_at, read_at, write_at  # cimport
 from lazyarray.native.loops import run_binary, run_product  # cimport
 from lazyarray.native.primitives import holds_numbers, item_of, put_item, size_of_memory, wrap_slots  # cimport
 
@@ -176,6 +177,26 @@ def _plain_key(key: Any) -> Any:
     return key if found is None else tuple(found)
 
 
+def _picked(data: Any, key: Any) -> Any:
+    """`data[key]` of NumPy's, for a key that shows no view; REFUSED where it has none, or the key is not in memory."""
+    place = _plain_key(key) if type(key) is tuple else _memory_or(key)
+    if place is None and key is not None:
+        return REFUSED
+    if place is not key:
+        found = pick_at(data, place, REFUSED)
+        if found is not REFUSED:
+            return found
+    return item_of(data, place, REFUSED)
+
+
+def _memory_or(value: Any) -> Any:
+    """An array's memory, or None; what is no array as it is."""
+    if type(value) is known.array:
+        array: Fields = value
+        return array._np
+    return value
+
+
 def _op(name: str) -> Op:
     return Op(name, getattr(np, name), memo_of(name))
 
@@ -250,28 +271,19 @@ class Handle(Fields):
         """Return self[key]."""
         data = self._np
         kind = type(key)
+        if data is not None and size_of_memory(data) < limits.eager:
+            found = read_at(data, key, REFUSED)
+            if found is REFUSED:
+                found = _picked(data, key)
+                if found is REFUSED:
+                    data = None
+                    return keys.get(self, key)  # what NumPy does not know in the key, or the same error
+            return wrapped(found) if type(found) is _nparray else found
         if kind is int or kind is tuple:
             found = peek(self, key)
             if found is not None:
                 return found
-        if data is not None:
-            if size_of_memory(data) < limits.eager:
-                place = key
-                if kind is known.array:
-                    index: Fields = key
-                    place = index._np
-                elif kind is tuple:
-                    place = _plain_key(key)
-                if place is None and key is not None:
-                    data = None
-                    return keys.get(self, key)
-                found = item_of(data, place, REFUSED)
-                if type(found) is _nparray:
-                    return wrapped(found)
-                if found is REFUSED:
-                    return keys.get(self, key)  # what NumPy does not know in the key, or the same error
-                return found
-        else:
+        if data is None:
             if _is_basic(key):
                 found = lend(self, key)
                 if found is not None:
@@ -303,6 +315,8 @@ class Handle(Fields):
             return
         if data is not None:
             small = size_of_memory(data) < limits.eager
+            if small and write_at(data, key, _memory_or(value)):
+                return
             listed = False
             place = key
             if kind is known.array:

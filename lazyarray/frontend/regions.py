@@ -50,7 +50,8 @@ QUIET: Final = frozenset([name for name, op in OPS.items() if op.ufunc is not No
 PIECES: Final = "read piece by piece"
 BY_PIECES: Final = "written piece by piece"
 _quiet = [op.ufunc for name, op in OPS.items() if name in QUIET]
-serve(quiet=frozenset([found for found in _quiet if found is not None and found.nout == 1]))
+QUIET_UFUNCS: Final = frozenset([found for found in _quiet if found is not None and found.nout == 1])
+serve(quiet=QUIET_UFUNCS)
 _SIMPLE: Final = frozenset({int, float, bool})
 
 
