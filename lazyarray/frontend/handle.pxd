@@ -4,8 +4,8 @@ cimport cython
 from lazyarray.frontend.quick cimport Fields, Known, Limits, Op, binary, in_place, known, limits, of_number, raised, reflected, unary, wrapped
 from lazyarray.frontend.lending cimport lend, overwrite, put_picked, poke, peek, pick
 from lazyarray.frontend.small cimport REFUSED, small_items
-from lazyarray.native.direct cimport pick_at, read_at, write_at
-from lazyarray.native.loops cimport run_binary, run_product
+from lazyarray.native.direct cimport pick_at, put_at, read_at, write_at
+from lazyarray.native.loops cimport run_binary, run_product, run_unary
 from lazyarray.native.primitives cimport holds_numbers, item_of, put_item, size_of_memory, wrap_slots
 
 

@@ -18,12 +18,15 @@ from lazyarray.frontend.quick import Fields, Op, binary, in_place, known, limits
 # isort: split
 from lazyarray.frontend.quick import raised, reflected, unary, wrapped  # cimport
 from lazyarray.frontend.small import REFUSED, small_items  # cimport
-from lazyarray.native.direct import pick_at, read_at, write_at  # cimport
-from lazyarray.native.loops import run_binary, run_product  # cimport
+from lazyarray.native.direct import pick_at, put_at, read_at, write_at  # cimport
+from lazyarray.native.loops import run_binary, run_product, run_unary  # cimport
 from lazyarray.native.primitives import holds_numbers, item_of, put_item, size_of_memory, wrap_slots  # cimport
 
 _nparray: Final = np.ndarray
 _matmul: Final = np.matmul
+_square: Final = np.square
+_sqrt: Final = np.sqrt
+_DOUBLE: Final = np.dtype(float)
 _IMMEDIATE: Final = IMMEDIATE
 _BASIC: Final = frozenset({int, slice, type(...), type(None), *[np.dtype(code).type for code in "bhilqBHILQ"]})
 
@@ -323,6 +326,8 @@ class Handle(Fields):
                 index: Fields = key
                 place = index._np
                 small = small and place is not None
+                if small and put_at(data, place, _memory_or(value)):
+                    return
             elif kind is tuple:
                 place = _plain_key(key)
                 small = small and place is not None
@@ -572,8 +577,10 @@ class Handle(Fields):
             kind = type(value)
             if size_of_memory(data) < limits.eager:
                 if kind is int and value == 2:
-                    found = data**2
+                    found = run_unary(_square, data) if holds_numbers(data) else data**2
                     return wrapped(found) if type(found) is _nparray else found
+                if kind is float and value == 0.5 and data.dtype is _DOUBLE:
+                    return wrapped(run_unary(_sqrt, data)) if data.ndim else data**0.5
                 if kind is float or kind is int:
                     found = raised(known.power, data, value)
                     if found is not None:

@@ -64,7 +64,7 @@ RECORDED: Final[dict[str, Callable[..., Any]]] = {
 # When NumPy's function makes the new array at once.
 GUARDS: Final = {
     **dict.fromkeys(("zeros", "empty", "ones", "full"), SIZED),
-    **dict.fromkeys(("array", "asarray", "asanyarray"), CONVERTS),
+    **dict.fromkeys(("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"), CONVERTS),
     **dict.fromkeys(("zeros_like", "empty_like", "ones_like", "full_like"), LIKE),
     **dict.fromkeys(("eye", "identity"), SQUARE),
     "arange": RANGE,

@@ -129,7 +129,10 @@ def tell(**found: Any) -> None:
     if "array" in found:
         recycle(known.array)
         quicken(
-            known.array, _nparray, ("shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides"), ("T", "real")
+            known.array,
+            _nparray,
+            ("shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides"),
+            ("T", "real", "imag"),
         )
     if "flat" in found:
         quicken_flat(known.flat)
@@ -263,7 +266,9 @@ def _in_range(key: Any, number: Any) -> Any:
 
 def _own_of(op: Op, a: Any, b: Any) -> Any:
     """The ufunc that has compiled kernels' bits for the operands; `b`: None for one operand, or an array or number."""
-    if a.dtype is not _DOUBLE or not (b is None or type(b) is float or (type(b) is _nparray and b.dtype is _DOUBLE)):
+    if a.dtype is not _DOUBLE or not (
+        b is None or type(b) is float or type(b) is int or (type(b) is _nparray and b.dtype is _DOUBLE)
+    ):
         return (op.own(op.name, a) if b is None else op.own(op.name, a, b)) or op.compute
     if op.swift is not None and present(_state) is _last.waits:
         return op.swift

@@ -122,21 +122,17 @@ cdef extern from *:
         return PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(type), rank, dims, NULL, NULL, 0, NULL);
     }
 
-    static PyObject *lazyarray_pick_at(PyObject *given, PyObject *places, PyObject *missing) {
-        PyArrayObject *a = (PyArrayObject *)given, *index = (PyArrayObject *)places;
-        npy_intp extent, count, place, size, at, taken[LAZYARRAY_FEW];
-        char *from, *to;
-        PyObject *made;
+    /* The places in one axis that a short mask or index names; how many, or -1 where NumPy is to look. */
+    static npy_intp lazyarray_find_places(PyArrayObject *a, PyArrayObject *index, npy_intp *taken) {
+        npy_intp extent, count, place, size, at;
+        char *from;
         int masks;
-        if (!lazyarray_is_ready()) return NULL;
-        if (!PyArray_CheckExact(given) || !PyArray_CheckExact(places) || !lazyarray_is_own(a) || !lazyarray_is_own(index)
-            || PyArray_NDIM(a) != 1 || PyArray_NDIM(index) != 1 || !PyArray_ISALIGNED(index))
-            return lazyarray_missing(missing);
+        if (!PyArray_CheckExact(a) || !PyArray_CheckExact(index) || !lazyarray_is_own(a) || !lazyarray_is_own(index)
+            || PyArray_NDIM(a) != 1 || PyArray_NDIM(index) != 1 || !PyArray_ISALIGNED(index)) return -1;
         masks = PyArray_TYPE(index) == NPY_BOOL;
         extent = PyArray_DIM(a, 0);
         size = PyArray_DIM(index, 0);
-        if (size > LAZYARRAY_FEW || (masks ? size != extent : PyArray_TYPE(index) != NPY_INTP))
-            return lazyarray_missing(missing);
+        if (size > LAZYARRAY_FEW || (masks ? size != extent : PyArray_TYPE(index) != NPY_INTP)) return -1;
         from = PyArray_BYTES(index);
         for (place = count = 0; place < size; place++, from += PyArray_STRIDE(index, 0)) {
             if (masks) {
@@ -146,9 +142,20 @@ cdef extern from *:
             }
             at = *(npy_intp *)from;
             if (at < 0) at += extent;
-            if (at < 0 || at >= extent) return lazyarray_missing(missing);
+            if (at < 0 || at >= extent) return -1;
             taken[count++] = at;
         }
+        return count;
+    }
+
+    static PyObject *lazyarray_pick_at(PyObject *given, PyObject *index, PyObject *missing) {
+        PyArrayObject *a = (PyArrayObject *)given;
+        npy_intp count, place, size, taken[LAZYARRAY_FEW];
+        char *from, *to;
+        PyObject *made;
+        if (!lazyarray_is_ready()) return NULL;
+        count = lazyarray_find_places(a, (PyArrayObject *)index, taken);
+        if (count < 0) return lazyarray_missing(missing);
         if (!(made = lazyarray_new(PyArray_TYPE(a), 1, &count))) return NULL;
         size = PyArray_ITEMSIZE(a);
         to = PyArray_BYTES((PyArrayObject *)made);
@@ -157,6 +164,32 @@ cdef extern from *:
             if (size == 8) memcpy(to, from, 8); else memcpy(to, from, size);
         }
         return made;
+    }
+
+    static int lazyarray_put_at(PyObject *given, PyObject *index, PyObject *value) {
+        PyArrayObject *a = (PyArrayObject *)given, *source = (PyArrayObject *)value;
+        npy_intp count, place, size, step = 0, taken[LAZYARRAY_FEW];
+        double number[2];
+        char *from = (char *)number, *to;
+        if (!lazyarray_is_ready()) return -1;
+        count = lazyarray_find_places(a, (PyArrayObject *)index, taken);
+        if (count < 0 || !PyArray_ISWRITEABLE(a) || (PyArray_FLAGS(a) & (1 << 31))) return 0;
+        if (!PyArray_CheckExact(value)) {
+            if (lazyarray_number_as(value, PyArray_TYPE(a), number) < 0) return 0;
+        }
+        else {
+            if (PyArray_DESCR(source) != PyArray_DESCR(a) || PyArray_NDIM(source) != 1 || PyArray_DIM(source, 0) != count
+                || lazyarray_may_meet(a, source)) return 0;
+            from = PyArray_BYTES(source);
+            step = PyArray_STRIDE(source, 0);
+        }
+        if (lazyarray_may_meet(a, (PyArrayObject *)index)) return 0;
+        size = PyArray_ITEMSIZE(a);
+        for (place = 0; place < count; place++, from += step) {
+            to = PyArray_BYTES(a) + taken[place] * PyArray_STRIDE(a, 0);
+            if (size == 8) memcpy(to, from, 8); else memcpy(to, from, size);
+        }
+        return 1;
     }
 
     /* Whether elements lie one after another. */
@@ -279,6 +312,16 @@ cdef extern from *:
         made = lazyarray_new(type, PyArray_NDIM(a), PyArray_DIMS(a));
         if (made && PyArray_CopyInto((PyArrayObject *)made, a) < 0) Py_CLEAR(made);
         return made;
+    }
+
+    static PyObject *lazyarray_do_view(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+        PyArrayObject *a = (PyArrayObject *)first;
+        if (count) return NULL;
+        return lazyarray_show(a, PyArray_NDIM(a), PyArray_DIMS(a), PyArray_STRIDES(a), PyArray_BYTES(a));
+    }
+
+    static PyObject *lazyarray_do_squeeze(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+        return count ? NULL : PyArray_Squeeze((PyArrayObject *)first);
     }
 
     /* A shape of plain integers, `limit` of them at most; -1 for others. */
@@ -413,7 +456,7 @@ cdef extern from *:
     static const lazyarray_named lazyarray_methods[] = {
         {"copy", lazyarray_do_copy}, {"flatten", lazyarray_do_flatten}, {"ravel", lazyarray_do_ravel},
         {"transpose", lazyarray_do_transpose}, {"reshape", lazyarray_do_reshape}, {"argsort", lazyarray_do_argsort},
-        {"astype", lazyarray_do_astype}, {NULL, NULL},
+        {"astype", lazyarray_do_astype}, {"view", lazyarray_do_view}, {"squeeze", lazyarray_do_squeeze}, {NULL, NULL},
     };
     static const lazyarray_named lazyarray_functions[] = {
         {"array", lazyarray_do_array}, {"asarray", lazyarray_do_asarray}, {"asanyarray", lazyarray_do_asarray},
@@ -460,6 +503,7 @@ cdef extern from *:
     """
     object read_at "lazyarray_read_at" (object a, object key, object missing)
     object pick_at "lazyarray_pick_at" (object a, object index, object missing)
+    int put_at "lazyarray_put_at" (object a, object index, object value) except -1
     int write_at "lazyarray_write_at" (object a, object key, object value) except -1
     void *direct_of "lazyarray_direct_of" (object source, int *asks) except? NULL
     PyObject *run_direct "lazyarray_run_direct" (

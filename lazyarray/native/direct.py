@@ -19,6 +19,11 @@ def pick_at(_a: Any, _index: Any, missing: Any) -> Any:
     return missing
 
 
+def put_at(_a: Any, _index: Any, _value: Any) -> int:
+    """`a[index] = value` of a number, or as many of the same dtype, for such an index; 0: nothing has happened."""
+    return 0
+
+
 def write_at(_a: Any, _key: Any, _value: Any) -> int:
     """Writes a number or array of NumPy's to the view at such a key; 0: nothing has happened."""
     return 0

@@ -119,6 +119,43 @@ def test_masks_and_places_pick_what_numpy_picks(name: str) -> None:
         agree(pick, SOURCES[name])
 
 
+# Objects are refused in words of another of NumPy's functions.
+@pytest.mark.parametrize("name", [name for name in SOURCES if name != "objects"])
+def test_masks_and_places_are_written_as_by_numpy(name: str) -> None:
+    indices: list[Callable[[Any, Any], Any]] = [
+        lambda m, a: m.arange(len(a)) % 2 == 0,
+        lambda m, a: m.zeros(len(a), bool),
+        lambda m, a: m.array([0, -1, 0]),
+        lambda m, a: m.array([0, 9999]),
+        lambda m, a: m.array([], int),
+        lambda m, a: m.array([[0, 0]]),
+    ]
+    for index in indices:
+        for value in (
+            lambda m, a, at: a[at],
+            lambda m, a, at: a[:3],
+            lambda m, a, at: m.array([1.0, 2.0, 3.0]),
+            lambda m, a, at: m.array([1, 2, 3]),
+            lambda m, a, at: m.array([1.0]),
+            lambda m, a, at: 2.5,
+            lambda m, a, at: 7,
+            lambda m, a, at: numpy.float64(0.5),
+            lambda m, a, at: 1j,
+        ):
+
+            def write(m: Any, a: Any, index: Any = index, value: Any = value) -> None:
+                at = index(m, a)
+                a[at] = value(m, a, at)
+
+            agree(write, SOURCES[name])
+
+
+def test_places_of_an_array_written_through_itself_are_read_first() -> None:
+    agree(lambda m, a: a.__setitem__(a, 1), lambda: numpy.array([3, 2, 1, 0]))
+    agree(lambda m, a: a.__setitem__(a, a[::-1]), lambda: numpy.array([3, 2, 1, 0]))
+    agree(lambda m, a: a.__setitem__(m.array([0, 1, 2]), a[1:]), lambda: numpy.array([3.0, 2.0, 1.0, 0.0]))
+
+
 VALUES: tuple[Any, ...] = (
     0.5, 7, -1, 300, 2**40, 2**70, float("nan"), 1e300, 1j, True, "z", None, numpy.float64(2.5), numpy.float32(2.5),
     numpy.int64(9), numpy.bool_(True),
@@ -163,6 +200,13 @@ def test_what_methods_make_is_laid_out_as_numpys(name: str) -> None:
         lambda m, a: a.transpose(),
         lambda m, a: a.T,
         lambda m, a: a.argsort(),
+        lambda m, a: a.view(),
+        lambda m, a: a.squeeze(),
+        lambda m, a: a.imag,
+        lambda m, a: a.real,
+        lambda m, a: m.size(a),
+        lambda m, a: m.ascontiguousarray(a),
+        lambda m, a: m.asfortranarray(a),
         lambda m, a: m.array(a),
         lambda m, a: m.asarray(a),
         lambda m, a: m.asanyarray(a),
@@ -263,6 +307,37 @@ def test_a_number_of_numpys_and_an_array_meet_in_numpys_ufunc() -> None:
             ):
                 with numpy.errstate(all="ignore"):
                     agree(program, lambda code=code: numpy.array([0, 1, 2]).astype(code))
+
+
+@pytest.mark.parametrize("code", ["d", "f", "e", "i", "B", "?", "D", "O"])
+def test_squares_and_roots_are_numpys(code: str) -> None:
+    for program in (
+        lambda m, a: a**2,
+        lambda m, a: a[0:1].reshape(()) ** 2,
+        lambda m, a: a[1:2].reshape(()) ** 0.5,
+        *([lambda m, a: a**0.5] if code in "dO" else []),
+    ):
+        agree(program, lambda: numpy.array([0, 1, 4, 9]).astype(code))
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in sqrt"):
+        lazyarray.array([-1.0, 4.0]) ** 0.5
+
+
+def test_reductions_of_ufuncs_are_numpys() -> None:
+    calls: list[Callable[[Any, Any], Any]] = [
+        lambda m, a: m.add.reduce(a),
+        lambda m, a: m.add.reduce(a, None),
+        lambda m, a: m.add.reduce(a, 1),
+        lambda m, a: m.add.reduce(a, -3),
+        lambda m, a: m.add.reduce(a, 2**70),
+        lambda m, a: m.add.reduce(a, (0, 1)),
+        lambda m, a: m.add.reduce(a, axis=1, keepdims=True),
+        lambda m, a: m.maximum.reduce(a, 0, initial=2.0),
+        lambda m, a: m.subtract.reduce(a),
+        lambda m, a: m.exp.reduce(a),
+        lambda m, a: m.logical_and.reduce(a, axis=0),
+    ]
+    for call in calls:
+        agree(call, lambda: numpy.arange(6.0).reshape(2, 3))
 
 
 class Marked(lazyarray.ndarray):
