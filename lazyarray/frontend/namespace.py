@@ -67,6 +67,7 @@ GUARDS: Final = {
     **dict.fromkeys(("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"), CONVERTS),
     **dict.fromkeys(("zeros_like", "empty_like", "ones_like", "full_like"), LIKE),
     **dict.fromkeys(("eye", "identity"), SQUARE),
+    "copy": ANY,
     "arange": RANGE,
     "linspace": SPACED,
 }

@@ -5,7 +5,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from lazyarray.frontend.callables cimport Builtin, Served, UfuncCall
 from lazyarray.frontend.quick cimport FLOAT64, Fields, Known, Limits, Op, binary, known, limits, of_float, unary, wrapped
 from lazyarray.frontend.small cimport INERT, REFUSED, small_items
-from lazyarray.native.direct cimport direct_of, run_direct
+from lazyarray.native.direct cimport direct_of, run_direct, takes_dtype
 from lazyarray.native.loops cimport call_source, run_binary
 from lazyarray.native.primitives cimport holds_numbers, size_of_memory
 
@@ -146,6 +146,19 @@ cdef extern from *:
     PyObject *Py_None
 
 
+# A tuple of NumPy's arrays as one of lazyarray's; None for others.
+cdef inline wrapped_items(found):
+    cdef list made
+    if type(found) is not tuple:
+        return None
+    made = []
+    for item in <tuple>found:
+        if Py_TYPE(<PyObject *>item) != <PyTypeObject *>known.memory:
+            return None
+        made.append(wrapped(item))
+    return tuple(made)
+
+
 # What NumPy's `source` makes of small arguments; REFUSED, borrowed, where nothing has happened. `as_is`: what is in lists
 # and tuples that it returns is not looked at.
 cdef inline PyObject *small_vector(
@@ -208,7 +221,9 @@ cdef inline PyObject *small_vector(
         found = <PyObject *>listed
         Py_INCREF(found)
     elif not as_is and lazyarray_nested(found):
-        listed = known.adopt(<object>found)
+        listed = wrapped_items(<object>found)
+        if listed is None:
+            listed = known.adopt(<object>found)
         Py_DECREF(found)
         found = <PyObject *>listed
         Py_INCREF(found)
@@ -305,6 +320,11 @@ cdef inline PyObject *direct_vector(void *direct, bint asks, PyObject **args, si
     return found
 
 
+# Whether the only keyword is a dtype, and stands where the dtype does by position.
+cdef inline bint names_dtype_next(size_t direct, size_t given, PyObject *names):
+    return given == 1 and lazyarray_names_dtype(names) and takes_dtype(<void *>direct)
+
+
 # Whether what asks a function's arguments for functions of their own takes such a first argument without complaint.
 cdef inline bint asks_none(PyTypeObject *kind):
     return kind == <PyTypeObject *>known.array or kind == <PyTypeObject *>known.memory or lazyarray_listed(kind)
@@ -316,11 +336,14 @@ cdef inline PyObject *served_vector(PyObject *self, PyObject **args, size_t flag
     cdef PyObject *source = <PyObject *>own.source
     cdef PyObject *inner = NULL
     cdef PyObject *found
-    if own.direct and names == NULL and given > 0:
-        found = direct_vector(<void *>own.direct, own.asks, args, given)
+    if own.direct and given > 0 and (names == NULL or names_dtype_next(own.direct, given, names)):
+        found = direct_vector(<void *>own.direct, own.asks, args, lazyarray_total(given, names))
         if found != <PyObject *>REFUSED:
             return found
-    if own.method is not None and 0 < given < 3 and names_axis(names) and Py_TYPE(args[0]) == <PyTypeObject *>known.array:
+    if (
+        own.method is not None and 0 < given < 3 and names_axis(names)
+        and Py_TYPE(args[0]) == <PyTypeObject *>known.array
+    ):
         source = <PyObject *>own.method
     elif own.inner is not None and given > 0 and asks_none(Py_TYPE(args[0])):
         inner = <PyObject *>own.inner
@@ -333,12 +356,13 @@ cdef inline PyObject *served_vector(PyObject *self, PyObject **args, size_t flag
 cdef inline PyObject *builtin_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
     cdef PyObject *found
     cdef Builtin own = <Builtin>self
-    if own.direct and names == NULL and PyVectorcall_NARGS(flags) > 0:
-        found = direct_vector(<void *>own.direct, own.asks, args, PyVectorcall_NARGS(flags))
+    cdef size_t given = PyVectorcall_NARGS(flags)
+    if own.direct and given > 0 and (names == NULL or names_dtype_next(own.direct, given, names)):
+        found = direct_vector(<void *>own.direct, own.asks, args, lazyarray_total(given, names))
         if found != <PyObject *>REFUSED:
             return found
     if own.source is not None:
-        found = guarded_vector(own.guard, <PyObject *>own.source, NULL, args, PyVectorcall_NARGS(flags), names)
+        found = guarded_vector(own.guard, <PyObject *>own.source, NULL, args, given, names)
         if found != <PyObject *>REFUSED:
             return found
     return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)

@@ -178,8 +178,8 @@ cdef extern from *:
             if (lazyarray_number_as(value, PyArray_TYPE(a), number) < 0) return 0;
         }
         else {
-            if (PyArray_DESCR(source) != PyArray_DESCR(a) || PyArray_NDIM(source) != 1 || PyArray_DIM(source, 0) != count
-                || lazyarray_may_meet(a, source)) return 0;
+            if (PyArray_DESCR(source) != PyArray_DESCR(a) || PyArray_NDIM(source) != 1
+                || PyArray_DIM(source, 0) != count || lazyarray_may_meet(a, source)) return 0;
             from = PyArray_BYTES(source);
             step = PyArray_STRIDE(source, 0);
         }
@@ -202,7 +202,9 @@ cdef extern from *:
         return 1;
     }
 
-    static void lazyarray_fill_region(const lazyarray_region *region, int axis, char *to, const char *from, npy_intp size) {
+    static void lazyarray_fill_region(
+        const lazyarray_region *region, int axis, char *to, const char *from, npy_intp size
+    ) {
         npy_intp place;
         for (place = 0; axis < region->rank && place < region->dims[axis]; place++, to += region->strides[axis]) {
             if (axis < region->rank - 1) lazyarray_fill_region(region, axis + 1, to, from, size);
@@ -230,7 +232,8 @@ cdef extern from *:
             return 1;
         }
         if (PyArray_DESCR(source) != PyArray_DESCR(a) || PyArray_NDIM(source) > region.rank) return 0;
-        if (PyArray_NDIM(source) == region.rank && PyArray_IS_C_CONTIGUOUS(source) && lazyarray_is_dense(&region, itemsize)
+        if (PyArray_NDIM(source) == region.rank && PyArray_IS_C_CONTIGUOUS(source)
+            && lazyarray_is_dense(&region, itemsize)
             && !memcmp(PyArray_DIMS(source), region.dims, region.rank * sizeof(npy_intp))) {
             memmove(region.data, PyArray_BYTES(source), count * itemsize);
             return 1;
@@ -284,7 +287,8 @@ cdef extern from *:
         int axis, rank = PyArray_NDIM(a);
         if (count || rank > LAZYARRAY_RANK) return NULL;
         region.rank = 0;
-        for (axis = rank - 1; axis >= 0; axis--) lazyarray_add_axis(&region, PyArray_DIM(a, axis), PyArray_STRIDE(a, axis));
+        for (axis = rank - 1; axis >= 0; axis--)
+            lazyarray_add_axis(&region, PyArray_DIM(a, axis), PyArray_STRIDE(a, axis));
         return lazyarray_show(a, rank, region.dims, region.strides, PyArray_BYTES(a));
     }
 
@@ -303,10 +307,15 @@ cdef extern from *:
         return cls == (PyObject *)&PyBool_Type ? NPY_BOOL : -1;
     }
 
+    /* The type that a second argument asks for, or `usual`; -1 for others. */
+    static int lazyarray_asked_type(PyObject *const *rest, size_t count, int usual) {
+        return !count ? usual : count == 1 ? lazyarray_type_of(rest[0]) : -1;
+    }
+
     static PyObject *lazyarray_do_astype(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
         PyArrayObject *a = (PyArrayObject *)first;
         PyObject *made;
-        int type = count == 1 ? lazyarray_type_of(rest[0]) : -1;
+        int type = lazyarray_asked_type(rest, count, -1);
         if (type < 0 || !PyArray_IS_C_CONTIGUOUS(a) || !lazyarray_is_own(a) || PyArray_ISCOMPLEX(a)) return NULL;
         if (type == PyArray_TYPE(a)) return lazyarray_copy(a, PyArray_NDIM(a), PyArray_DIMS(a));
         made = lazyarray_new(type, PyArray_NDIM(a), PyArray_DIMS(a));
@@ -337,7 +346,7 @@ cdef extern from *:
             size *= dims[place];
             if (size >= limit) return -1;
         }
-        return (int)rank;
+        return size < limit ? (int)rank : -1;
     }
 
     static PyObject *lazyarray_do_reshape(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
@@ -350,7 +359,8 @@ cdef extern from *:
             items = ((PyTupleObject *)rest[0])->ob_item;
             count = PyTuple_GET_SIZE(rest[0]);
         }
-        if (!PyArray_IS_C_CONTIGUOUS(a) || count < 1 || count > LAZYARRAY_RANK || !(size = PyArray_SIZE(a))) return NULL;
+        size = PyArray_SIZE(a);
+        if (!PyArray_IS_C_CONTIGUOUS(a) || count < 1 || count > LAZYARRAY_RANK || !size) return NULL;
         for (axis = 0; axis < count; axis++) {
             if (!PyLong_CheckExact(items[axis])) return NULL;
             dims[axis] = PyLong_AsSsize_t(items[axis]);
@@ -368,18 +378,20 @@ cdef extern from *:
 
     static PyObject *lazyarray_do_zeros(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
         npy_intp dims[LAZYARRAY_RANK];
-        int rank = count ? -1 : lazyarray_shape_of(first, dims, limit);
-        return rank < 0 ? NULL : PyArray_Zeros(rank, dims, PyArray_DescrFromType(NPY_DOUBLE), 0);
+        int type = lazyarray_asked_type(rest, count, NPY_DOUBLE);
+        int rank = type < 0 ? -1 : lazyarray_shape_of(first, dims, limit);
+        return rank < 0 ? NULL : PyArray_Zeros(rank, dims, PyArray_DescrFromType(type), 0);
     }
 
     static PyObject *lazyarray_do_empty(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
         npy_intp dims[LAZYARRAY_RANK];
-        int rank = count ? -1 : lazyarray_shape_of(first, dims, limit);
-        return rank < 0 ? NULL : lazyarray_new(NPY_DOUBLE, rank, dims);
+        int type = lazyarray_asked_type(rest, count, NPY_DOUBLE);
+        int rank = type < 0 ? -1 : lazyarray_shape_of(first, dims, limit);
+        return rank < 0 ? NULL : lazyarray_new(type, rank, dims);
     }
 
     static PyObject *lazyarray_do_ones(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
-        PyObject *made = lazyarray_do_empty(first, rest, count, limit);
+        PyObject *made = count ? NULL : lazyarray_do_empty(first, rest, count, limit);
         npy_intp place, size = made ? PyArray_SIZE((PyArrayObject *)made) : 0;
         double *to = made ? (double *)PyArray_DATA((PyArrayObject *)made) : NULL;
         for (place = 0; place < size; place++) to[place] = 1.0;
@@ -388,8 +400,10 @@ cdef extern from *:
 
     static PyObject *lazyarray_do_empty_like(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
         PyArrayObject *a = (PyArrayObject *)first;
-        if (count || !PyArray_CheckExact(first) || !PyArray_IS_C_CONTIGUOUS(a) || !lazyarray_is_own(a)) return NULL;
-        return lazyarray_new(PyArray_TYPE(a), PyArray_NDIM(a), PyArray_DIMS(a));
+        int type;
+        if (!PyArray_CheckExact(first) || !PyArray_IS_C_CONTIGUOUS(a) || !lazyarray_is_own(a)) return NULL;
+        type = lazyarray_asked_type(rest, count, PyArray_TYPE(a));
+        return type < 0 ? NULL : lazyarray_new(type, PyArray_NDIM(a), PyArray_DIMS(a));
     }
 
     static PyObject *lazyarray_do_zeros_like(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
@@ -410,41 +424,104 @@ cdef extern from *:
         return made;
     }
 
-    /* An array of a list's floats, or integers of a machine word: NULL for all others. */
-    static PyObject *lazyarray_of_items(PyObject *items) {
-        PyObject *const *item = PySequence_Fast_ITEMS(items), *made;
-        npy_intp count = PySequence_Fast_GET_SIZE(items), place, whole = 0;
-        double *numbers;
-        npy_intp *integers;
+    /* The elements of a list or tuple: its numbers are counted by kind, and rows as those of an outer one. */
+    static int lazyarray_count_numbers(PyObject *items, npy_intp *count, npy_intp *integers) {
+        PyObject *const *item = PySequence_Fast_ITEMS(items);
+        npy_intp place;
+        *count += PySequence_Fast_GET_SIZE(items);
+        if (*count > LAZYARRAY_FEW) return 0;
+        for (place = 0; place < PySequence_Fast_GET_SIZE(items); place++) {
+            if (PyLong_CheckExact(item[place])) (*integers)++;
+            else if (!PyFloat_CheckExact(item[place])) return 0;
+        }
+        return 1;
+    }
+
+    /* Writes numbers one after another; 0 where one does not fit. */
+    static int lazyarray_store_numbers(PyObject *items, int type, char **to) {
+        npy_intp place;
         int over;
-        if (!count || count > LAZYARRAY_FEW) return NULL;
-        for (place = 0; place < count; place++) {
-            if (PyLong_CheckExact(item[place])) whole++;
-            else if (!PyFloat_CheckExact(item[place])) return NULL;
+        for (place = 0; place < PySequence_Fast_GET_SIZE(items); place++, *to += 8) {
+            PyObject *item = PySequence_Fast_ITEMS(items)[place];
+            if (type == NPY_DOUBLE && PyFloat_CheckExact(item)) *(double *)*to = PyFloat_AS_DOUBLE(item);
+            else {
+                long number = PyLong_AsLongAndOverflow(item, &over);
+                if (over) return 0;
+                if (type == NPY_DOUBLE) *(double *)*to = (double)number;
+                else *(npy_int64 *)*to = number;
+            }
         }
-        if (whole && whole < count) return NULL;
-        if (!(made = lazyarray_new(whole ? NPY_INTP : NPY_DOUBLE, 1, &count))) return NULL;
-        numbers = (double *)PyArray_DATA((PyArrayObject *)made);
-        integers = (npy_intp *)numbers;
-        for (place = 0; place < count; place++) {
-            if (!whole) { numbers[place] = PyFloat_AS_DOUBLE(item[place]); continue; }
-            integers[place] = PyLong_AsLongAndOverflow(item[place], &over);
-            if (over) { Py_DECREF(made); return NULL; }
+        return 1;
+    }
+
+    static int lazyarray_is_listed(PyObject *item) { return PyList_CheckExact(item) || PyTuple_CheckExact(item); }
+
+    /* An array of the floats of a list or of its rows, or of integers of a machine word: NULL for all others. `asked`:
+       a type, or -1 for that of the numbers. */
+    static PyObject *lazyarray_of_items(PyObject *items, int asked) {
+        PyObject *const *rows = PySequence_Fast_ITEMS(items), *made;
+        npy_intp dims[2], count = 0, integers = 0, place;
+        int nested, type, stored = 1;
+        char *to;
+        dims[0] = PySequence_Fast_GET_SIZE(items);
+        if (!dims[0] || dims[0] > LAZYARRAY_FEW) return NULL;
+        nested = lazyarray_is_listed(rows[0]);
+        dims[1] = nested ? PySequence_Fast_GET_SIZE(rows[0]) : 1;
+        if (!dims[1]) return NULL;
+        if (!nested && !lazyarray_count_numbers(items, &count, &integers)) return NULL;
+        for (place = 0; nested && place < dims[0]; place++)
+            if (!lazyarray_is_listed(rows[place]) || PySequence_Fast_GET_SIZE(rows[place]) != dims[1]
+                || !lazyarray_count_numbers(rows[place], &count, &integers)) return NULL;
+        type = integers == count ? NPY_INT64 : NPY_DOUBLE;
+        if (asked >= 0 && asked != type) {
+            if (asked != NPY_DOUBLE) return NULL;
+            type = asked;
         }
+        if (!(made = lazyarray_new(type, nested ? 2 : 1, dims))) return NULL;
+        to = PyArray_BYTES((PyArrayObject *)made);
+        if (!nested) stored = lazyarray_store_numbers(items, type, &to);
+        for (place = 0; nested && stored && place < dims[0]; place++)
+            stored = lazyarray_store_numbers(rows[place], type, &to);
+        if (!stored) Py_CLEAR(made);
         return made;
     }
 
     static PyObject *lazyarray_do_asarray(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
-        if (count) return NULL;
-        if (PyArray_CheckExact(first)) { Py_INCREF(first); return first; }
-        return PyList_CheckExact(first) || PyTuple_CheckExact(first) ? lazyarray_of_items(first) : NULL;
+        PyArrayObject *a = (PyArrayObject *)first;
+        int type = count ? lazyarray_asked_type(rest, count, -1) : -1;
+        if (count && type < 0) return NULL;
+        if (lazyarray_is_listed(first)) return lazyarray_of_items(first, type);
+        if (!PyArray_CheckExact(first)) return NULL;
+        if (type >= 0 && (!lazyarray_is_own(a) || PyArray_TYPE(a) != type))
+            return lazyarray_do_astype(first, rest, count, limit);
+        Py_INCREF(first);
+        return first;
     }
 
     static PyObject *lazyarray_do_array(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
         PyArrayObject *a = (PyArrayObject *)first;
-        if (count || !PyArray_CheckExact(first)) return lazyarray_do_asarray(first, rest, count, limit);
+        if (!PyArray_CheckExact(first)) return lazyarray_do_asarray(first, rest, count, limit);
+        if (count) return lazyarray_do_astype(first, rest, count, limit);
         if (!PyArray_IS_C_CONTIGUOUS(a) || !lazyarray_is_own(a)) return PyArray_NewCopy(a, NPY_KEEPORDER);
         return lazyarray_copy(a, PyArray_NDIM(a), PyArray_DIMS(a));
+    }
+
+    static PyObject *lazyarray_do_duplicate(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+        return count ? NULL : lazyarray_do_array(first, rest, count, limit);
+    }
+
+    static PyObject *lazyarray_do_ascontiguous(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+        PyArrayObject *a = (PyArrayObject *)first;
+        if (count || !PyArray_IS_C_CONTIGUOUS(a) || !PyArray_NDIM(a)) return NULL;
+        Py_INCREF(first);
+        return first;
+    }
+
+    static PyObject *lazyarray_do_asfortran(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+        PyArrayObject *a = (PyArrayObject *)first;
+        if (count || !PyArray_IS_F_CONTIGUOUS(a) || !PyArray_NDIM(a)) return NULL;
+        Py_INCREF(first);
+        return first;
     }
 
     typedef struct {
@@ -466,11 +543,20 @@ cdef extern from *:
     };
     /* Functions that ask arrays alone, as methods do. */
     static const lazyarray_named lazyarray_of_arrays[] = {
-        {"ravel", lazyarray_do_ravel}, {"transpose", lazyarray_do_transpose}, {NULL, NULL},
+        {"ravel", lazyarray_do_ravel}, {"transpose", lazyarray_do_transpose}, {"copy", lazyarray_do_duplicate},
+        {"ascontiguousarray", lazyarray_do_ascontiguous}, {"asfortranarray", lazyarray_do_asfortran}, {NULL, NULL},
     };
 
-    /* What runs in the place of NumPy's `source`; NULL where there is none. `asks`: whether its first argument has to be
-       an array. */
+    /* Whether what runs takes a dtype as its second argument. */
+    static int lazyarray_takes_dtype(void *direct) {
+        lazyarray_direct run = (lazyarray_direct)direct;
+        return run == lazyarray_do_array || run == lazyarray_do_asarray || run == lazyarray_do_zeros
+            || run == lazyarray_do_empty || run == lazyarray_do_zeros_like || run == lazyarray_do_empty_like
+            || run == lazyarray_do_astype;
+    }
+
+    /* What runs in the place of NumPy's `source`; NULL where there is none. `asks`: whether its first argument has to
+       be an array. */
     static void *lazyarray_direct_of(PyObject *source, int *asks) {
         const lazyarray_named *tables[2], *entry;
         PyObject *numpy, *name, *public;
@@ -505,6 +591,7 @@ cdef extern from *:
     object pick_at "lazyarray_pick_at" (object a, object index, object missing)
     int put_at "lazyarray_put_at" (object a, object index, object value) except -1
     int write_at "lazyarray_write_at" (object a, object key, object value) except -1
+    bint takes_dtype "lazyarray_takes_dtype" (void *direct)
     void *direct_of "lazyarray_direct_of" (object source, int *asks) except? NULL
     PyObject *run_direct "lazyarray_run_direct" (
         void *direct, PyObject *first, PyObject **rest, size_t count, Py_ssize_t limit, PyObject *refused
