@@ -8,7 +8,7 @@ from lazyarray.native.primitives cimport copy_of, create, holds_in_c_order, same
 
 
 from lazyarray.runtime.floating cimport Last
-from lazyarray.native.recycled cimport quicken, quicken_below, quicken_flat, recycle, reused
+from lazyarray.native.recycled cimport quicken, quicken_below, quicken_flat, recent, recycle, reused
 
 
 cdef class Limits:

@@ -21,7 +21,7 @@ from lazyarray.native.primitives import copy_of, create, holds_in_c_order, same_
 # isort: split
 from lazyarray.frontend.loops import Ranged  # cimport
 from lazyarray.native.primitives import present, site_here, size_of_memory, weak  # cimport
-from lazyarray.native.recycled import quicken, quicken_below, quicken_flat, recycle, reused  # cimport
+from lazyarray.native.recycled import quicken, quicken_below, quicken_flat, recent, recycle, reused  # cimport
 from lazyarray.runtime import budget
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.floating import LAST, STATE
@@ -136,6 +136,11 @@ def tell(**found: Any) -> None:
         )
     if "flat" in found:
         quicken_flat(known.flat)
+
+
+def recent_handles() -> list[Any]:
+    """Arrays in use, most of the last ones among them, where the garbage collector does not know them by age."""
+    return recent()
 
 
 class Fields:

@@ -488,7 +488,9 @@ cdef extern from *:
 
     static PyObject *lazyarray_do_asarray(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
         PyArrayObject *a = (PyArrayObject *)first;
-        int type = count ? lazyarray_asked_type(rest, count, -1) : -1;
+        int type;
+        if (!count && PyArray_CheckExact(first)) { Py_INCREF(first); return first; }
+        type = count ? lazyarray_asked_type(rest, count, -1) : -1;
         if (count && type < 0) return NULL;
         if (lazyarray_is_listed(first)) return lazyarray_of_items(first, type);
         if (!PyArray_CheckExact(first)) return NULL;

@@ -40,7 +40,26 @@ cdef extern from *:
         return self;
     }
 
-    static PyObject *lazyarray_reused(PyObject *cls) { return lazyarray_take(&lazyarray_handles, (PyTypeObject *)cls); }
+    /* The handles in use, as far as no other one has taken the place: what looks for one of them seldom finds it among the
+       young objects of the garbage collector, where spare ones have been for long. */
+    #define LAZYARRAY_PLACES 1024
+    #define LAZYARRAY_PLACE(self) ((((size_t)(self) >> 4) ^ ((size_t)(self) >> 13)) % LAZYARRAY_PLACES)
+
+    static PyObject *lazyarray_in_use[LAZYARRAY_PLACES];
+
+    static PyObject *lazyarray_reused(PyObject *cls) {
+        PyObject *self = lazyarray_take(&lazyarray_handles, (PyTypeObject *)cls);
+        if (self && cls == (PyObject *)lazyarray_handles.type) lazyarray_in_use[LAZYARRAY_PLACE(self)] = self;
+        return self;
+    }
+
+    static PyObject *lazyarray_recent(void) {
+        PyObject *found = PyList_New(0);
+        int place;
+        for (place = 0; found && place < LAZYARRAY_PLACES; place++)
+            if (lazyarray_in_use[place] && PyList_Append(found, lazyarray_in_use[place]) < 0) Py_CLEAR(found);
+        return found;
+    }
 
     static void lazyarray_begin_life(PyObject *self) {
     #ifdef Py_REF_DEBUG
@@ -82,7 +101,11 @@ cdef extern from *:
         Py_DECREF(type); /* an instance of a class made by `class` refers to it */
     }
 
-    static void lazyarray_dealloc(PyObject *self) { lazyarray_end_life(&lazyarray_handles, self); }
+    static void lazyarray_dealloc(PyObject *self) {
+        PyObject **place = &lazyarray_in_use[LAZYARRAY_PLACE(self)];
+        if (*place == self) *place = NULL;
+        lazyarray_end_life(&lazyarray_handles, self);
+    }
 
     static void lazyarray_flat_dealloc(PyObject *self) { lazyarray_end_life(&lazyarray_flats, self); }
 
@@ -237,4 +260,5 @@ cdef extern from *:
     int recycle "lazyarray_recycle" (object cls) except -1
     int quicken "lazyarray_quicken" (object cls, object memory, tuple plain, tuple views) except -1
     int quicken_flat "lazyarray_quicken_flat" (object cls) except -1
+    list recent "lazyarray_recent" ()
     void quicken_below "lazyarray_quicken_below" (Py_ssize_t limit)

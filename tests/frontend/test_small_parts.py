@@ -414,3 +414,11 @@ def test_an_array_that_was_found_before_its_turn_is_not_given_out_again() -> Non
     kept = [item for item in gc.get_objects() if type(item) is lazyarray.ndarray]
     fresh = [lazyarray.arange(3.0) for _ in range(300)]
     assert not {id(item) for item in kept} & {id(item) for item in fresh}
+
+
+def test_the_array_of_a_view_is_found_whatever_the_garbage_collector_has_seen() -> None:
+    for _ in range(20):
+        made = [lazyarray.arange(6.0) * 2.0 for _ in range(40)]
+        views = [one[1:] for one in made]
+        gc.collect()
+        assert all(view.base is one for view, one in zip(views, made, strict=True))
