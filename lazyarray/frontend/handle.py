@@ -1,23 +1,26 @@
-"""Owns `Handle`: the fields of an array, its operators, and its usual keys.
+"""Owns `Handle`: an array's operators and its usual keys.
 
-One of the modules that may run compiled (see `lazyarray/native`). What is not usual goes to a function that `known`
-names, or to an `Op`'s, and nothing has happened then.
+One of the modules that may run compiled (see `lazyarray/native`). What is not usual goes to a function of `unusual.py`,
+or to an `Op`'s, and nothing has happened then.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from lazyarray.frontend.lending import lend, overwrite, peek, pick, poke, put_picked  # cimport
 from lazyarray.frontend.loops import IMMEDIATE, memo_of
+from lazyarray.frontend.measures import shape_of
 from lazyarray.frontend.quick import Fields, Op, binary, in_place, known, limits, of_number  # cimport
 
 # The build reads such imports by the line.
 # isort: split
+from lazyarray.frontend.measures import elements_of  # cimport
 from lazyarray.frontend.quick import raised, reflected, unary, wrapped  # cimport
 from lazyarray.frontend.small import REFUSED, small_items  # cimport
+from lazyarray.frontend.unusual import keys  # cimport
 from lazyarray.native.direct import pick_at, put_at, read_at, write_at  # cimport
 from lazyarray.native.loops import run_binary, run_product, run_unary  # cimport
 from lazyarray.native.primitives import holds_numbers, item_of, put_item, size_of_memory, wrap_slots  # cimport
@@ -29,106 +32,6 @@ _sqrt: Final = np.sqrt
 _DOUBLE: Final = np.dtype(float)
 _IMMEDIATE: Final = IMMEDIATE
 _BASIC: Final = frozenset({int, slice, type(...), type(None), *[np.dtype(code).type for code in "bhilqBHILQ"]})
-
-
-class Keys:
-    """Who serves the keys that are not usual; set once the class is there."""
-
-    __slots__ = (
-        "copy",
-        "divmod",
-        "element",
-        "get",
-        "iterate",
-        "matmul",
-        "matmul_in_place",
-        "pick",
-        "power",
-        "power_in_place",
-        "put",
-        "put_any",
-        "quiet",
-        "reflected_divmod",
-        "reflected_matmul",
-        "reflected_power",
-        "slice_at",
-        "take_over",
-        "transpose",
-        "ufunc",
-        "view_at",
-    )  # fmt: skip
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any: ...
-
-
-keys: Final = Keys()
-
-
-def serve(**found: Any) -> None:
-    """Fills `keys`."""
-    for name, item in found.items():
-        setattr(keys, name, item)
-
-
-def shape_of(array: Fields) -> Any:
-    """The extents of an array."""
-    data = array._np
-    if data is not None:
-        return data.shape
-    node = array._node
-    if node is not None:
-        return node.key.spec.shape
-    view = array._map
-    return array._base.spec.shape if view is None else view.shape
-
-
-def dtype_of_array(array: Fields) -> Any:
-    """The dtype of an array."""
-    data = array._np
-    if data is not None:
-        return data.dtype
-    node = array._node
-    if node is not None:
-        return node.key.spec.dtype
-    dtype = array._base.spec.dtype
-    return dtype if array._part is None else np.dtype(f"f{dtype.itemsize // 2}")
-
-
-def ndim_of(array: Fields) -> int:
-    """How many axes an array has."""
-    data = array._np
-    return len(shape_of(array)) if data is None else data.ndim
-
-
-def elements_of(array: Fields) -> int:
-    """How many elements an array has."""
-    data = array._np
-    if data is not None:
-        return size_of_memory(data)
-    size = 1
-    for extent in shape_of(array):
-        size *= extent
-    return size
-
-
-def transposed(array: Fields) -> Any:
-    """The array with its axes in reverse."""
-    data = array._np
-    if data is not None and size_of_memory(data) < limits.eager:
-        return wrapped(data.T)
-    data = None
-    return keys.transpose(array)
-
-
-def copied(array: Fields, order: Any = "C") -> Any:
-    """The array in memory of its own."""
-    data = array._np
-    if data is not None and size_of_memory(data) < limits.eager:
-        return wrapped(data.copy(order))
-    data = None
-    return keys.copy(array, order)
 
 
 def _is_element(key: Any) -> bool:

@@ -13,9 +13,9 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.handle import serve
 from lazyarray.frontend.record import IMMEDIATE
 from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.frontend.unusual import serve
 from lazyarray.ir.index_map import IndexMap, apply, identity, size_of
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS
