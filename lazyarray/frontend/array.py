@@ -20,7 +20,7 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend.attributes import Attributes, know
 from lazyarray.frontend.foreign import OURS, Forwarder, forward
-from lazyarray.frontend.handle import Handle, serve
+from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.methods import Methods
 from lazyarray.frontend.naming import name_as_in_c, refuse_setting
 from lazyarray.frontend.quick import tell
@@ -34,6 +34,7 @@ from lazyarray.frontend.record import (
 )
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.frontend.subclass import ArrayType
+from lazyarray.frontend.unusual import serve
 from lazyarray.ir.index_map import IndexMap, apply, identity, size_of, transpose
 from lazyarray.ir.node import Node, Spec, leaf, spec_of
 from lazyarray.runtime import evaluate as boundary

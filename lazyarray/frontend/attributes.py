@@ -15,19 +15,12 @@ import numpy as np
 from numpy._core import _internal
 
 from lazyarray.config import config
-from lazyarray.frontend.handle import (
-    Handle,
-    copied,
-    dtype_of_array,
-    elements_of,
-    ndim_of,
-    serve,
-    shape_of,
-    transposed,
-)
+from lazyarray.frontend.handle import Handle
+from lazyarray.frontend.measures import copied, dtype_of_array, elements_of, ndim_of, shape_of, transposed
 from lazyarray.frontend.naming import refuse_deleting
 from lazyarray.frontend.record import IMMEDIATE
 from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.frontend.unusual import serve
 from lazyarray.ir.index_map import IndexMap, c_strides, transpose
 from lazyarray.ir.node import Node
 from lazyarray.runtime.buffer import Base

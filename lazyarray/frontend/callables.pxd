@@ -14,13 +14,15 @@ cdef class UfuncCall:
 cdef class Builtin:
     cdef public object function, source
     cdef public int guard
-    cdef size_t vector
+    cdef int asks
+    cdef size_t direct, vector
     cdef dict __dict__
 
 cdef class Served:
-    cdef public object function, method, source
+    cdef public object function, inner, method, source
     cdef public int guard
-    cdef size_t vector
+    cdef int asks
+    cdef size_t direct, vector
     cdef dict __dict__
 
 @cython.locals(size=Py_ssize_t)

@@ -54,8 +54,10 @@ class UfuncCall:
 class Builtin:
     """A function that is not bound where a class has it as an attribute, as functions written in C are not."""
 
-    __slots__ = ("__dict__", "function", "guard", "source", "vector")
+    __slots__ = ("__dict__", "asks", "direct", "function", "guard", "source", "vector")
 
+    asks: int  # in C, whether `direct` takes arrays alone
+    direct: int  # in C, what runs in the place of `source` (`native/direct.py`)
     vector: int
 
     def __init__(self, function: Any) -> None:
@@ -91,12 +93,15 @@ class Builtin:
 class Served:
     """A function or method, small arguments of which NumPy's `source` serves: what `serving` makes in C."""
 
-    __slots__ = ("__dict__", "function", "guard", "method", "source", "vector")
+    __slots__ = ("__dict__", "asks", "direct", "function", "guard", "inner", "method", "source", "vector")
 
+    asks: int
+    direct: int
     vector: int
 
     def __init__(self, function: Any, source: Any, guard: int) -> None:
         self.function = function
+        self.inner: Any = None  # what `source` calls once it has asked its arguments' classes
         self.method: Any = None  # NumPy's method that does for arrays what `source` has Python do first
         self.source = source
         self.guard = guard

@@ -25,7 +25,7 @@ from lazyarray.frontend.record import COMPILED
 from lazyarray.frontend.regions import window
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import REFUSED, small_call  # cimport
-from lazyarray.frontend.vectors import begin, serving  # cimport
+from lazyarray.frontend.vectors import asking, begin, serving  # cimport
 from lazyarray.runtime.device import in_use
 from lazyarray.runtime.ledger import ledger
 
@@ -278,9 +278,9 @@ def unbound(function: Function, source: Any, guard: int | None = None) -> Functi
         return describe(serving(function, source, guard), source, name_of(function))
 
     made: Any = builtin(function.function if type(function) is Served else function)
-    begin(made)
     if guard is not None:
         made.source, made.guard = source, guard
+    begin(made)
     made.__dict__.update(function.__dict__)
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         made.__dict__[name] = getattr(function, name)
@@ -424,6 +424,12 @@ def quick_method(source: Function, general: Function, guard: int = ANY) -> Funct
         return general(self, *args, **kwargs)
 
     return describe(serving(call, source, guard), source, f"ndarray.{source.__name__}")
+
+
+def asked_method(function: Function, quiet: frozenset[Any]) -> Function:
+    """`function`, an array's `__array_ufunc__`, with the usual small call of the `quiet` ufuncs ahead of it."""
+    made: Function = asking(function, quiet)
+    return made if made is function else describe(made, np.ndarray.__array_ufunc__, "ndarray.__array_ufunc__")
 
 
 def compiled_pair(name: str, source: Function, lazy: Function) -> Function:

@@ -11,6 +11,7 @@ import numpy as np
 from lazyarray.frontend.array import ndarray, to_numpy, wrap
 from lazyarray.frontend.index_keys import memory_key
 from lazyarray.frontend.naming import Named, name_as_in_c
+from lazyarray.frontend.quick import tell
 from lazyarray.frontend.writing import to_memory
 
 _nparray: Final = np.ndarray
@@ -90,6 +91,9 @@ def _comparison(compare: Callable[[Any, Any], Any]) -> Any:
 
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(flatiter, f"__{_name}__", _comparison(getattr(operator, _name)))
+
+
+tell(flat=flatiter)
 
 
 def flat(array: ndarray) -> flatiter:

@@ -2,20 +2,18 @@
 cimport cython
 
 from lazyarray.frontend.quick cimport Fields, Known, Limits, Op, binary, in_place, known, limits, of_number, raised, reflected, unary, wrapped
+from lazyarray.frontend.measures cimport elements_of
 from lazyarray.frontend.lending cimport lend, overwrite, put_picked, poke, peek, pick
+from lazyarray.frontend.unusual cimport Keys, keys
 from lazyarray.frontend.small cimport REFUSED, small_items
-from lazyarray.native.loops cimport run_binary, run_product
+from lazyarray.native.direct cimport pick_at, put_at, read_at, write_at
+from lazyarray.native.loops cimport run_binary, run_product, run_unary
 from lazyarray.native.primitives cimport holds_numbers, item_of, put_item, size_of_memory, wrap_slots
 
-
-cdef class Keys:
-    cdef public object copy, transpose, divmod, iterate, quiet, ufunc, element, get, matmul, matmul_in_place, pick, power, power_in_place, put, put_any
-    cdef public object reflected_divmod, reflected_matmul, reflected_power, slice_at, take_over, view_at
 
 cdef class Handle(Fields):
     pass
 
-cdef Keys keys
 cdef type _nparray
 cdef dict _BY_UFUNC
 cdef Op ADD, SUBTRACT, MULTIPLY, DIVIDE, FLOOR_DIVIDE, REMAINDER, BITWISE_AND, BITWISE_OR, BITWISE_XOR, LEFT_SHIFT
@@ -27,8 +25,6 @@ cdef bint _is_basic(key)
 cdef bint _shows(Fields array, key, Fields view)
 @cython.locals(place=Py_ssize_t, array=Fields, found=list)
 cdef _plain_key(key)
-@cython.locals(data=object)
-cpdef ndim_of(Fields array)
-cpdef elements_of(Fields array)
-cpdef transposed(Fields array)
-cpdef copied(Fields array, order=*)
+cdef _picked(data, key)
+@cython.locals(array=Fields)
+cdef _memory_or(value)

@@ -1,130 +1,37 @@
-"""Owns `Handle`: the fields of an array, its operators, and its usual keys.
+"""Owns `Handle`: an array's operators and its usual keys.
 
-One of the modules that may run compiled (see `lazyarray/native`). What is not usual goes to a function that `known`
-names, or to an `Op`'s, and nothing has happened then.
+One of the modules that may run compiled (see `lazyarray/native`). What is not usual goes to a function of `unusual.py`,
+or to an `Op`'s, and nothing has happened then.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from lazyarray.frontend.lending import lend, overwrite, peek, pick, poke, put_picked  # cimport
 from lazyarray.frontend.loops import IMMEDIATE, memo_of
+from lazyarray.frontend.measures import shape_of
 from lazyarray.frontend.quick import Fields, Op, binary, in_place, known, limits, of_number  # cimport
 
 # The build reads such imports by the line.
 # isort: split
+from lazyarray.frontend.measures import elements_of  # cimport
 from lazyarray.frontend.quick import raised, reflected, unary, wrapped  # cimport
 from lazyarray.frontend.small import REFUSED, small_items  # cimport
-from lazyarray.native.loops import run_binary, run_product  # cimport
+from lazyarray.frontend.unusual import keys  # cimport
+from lazyarray.native.direct import pick_at, put_at, read_at, write_at  # cimport
+from lazyarray.native.loops import run_binary, run_product, run_unary  # cimport
 from lazyarray.native.primitives import holds_numbers, item_of, put_item, size_of_memory, wrap_slots  # cimport
 
 _nparray: Final = np.ndarray
 _matmul: Final = np.matmul
+_square: Final = np.square
+_sqrt: Final = np.sqrt
+_DOUBLE: Final = np.dtype(float)
 _IMMEDIATE: Final = IMMEDIATE
 _BASIC: Final = frozenset({int, slice, type(...), type(None), *[np.dtype(code).type for code in "bhilqBHILQ"]})
-
-
-class Keys:
-    """Who serves the keys that are not usual; set once the class is there."""
-
-    __slots__ = (
-        "copy",
-        "divmod",
-        "element",
-        "get",
-        "iterate",
-        "matmul",
-        "matmul_in_place",
-        "pick",
-        "power",
-        "power_in_place",
-        "put",
-        "put_any",
-        "quiet",
-        "reflected_divmod",
-        "reflected_matmul",
-        "reflected_power",
-        "slice_at",
-        "take_over",
-        "transpose",
-        "ufunc",
-        "view_at",
-    )  # fmt: skip
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any: ...
-
-
-keys: Final = Keys()
-
-
-def serve(**found: Any) -> None:
-    """Fills `keys`."""
-    for name, item in found.items():
-        setattr(keys, name, item)
-
-
-def shape_of(array: Fields) -> Any:
-    """The extents of an array."""
-    data = array._np
-    if data is not None:
-        return data.shape
-    node = array._node
-    if node is not None:
-        return node.key.spec.shape
-    view = array._map
-    return array._base.spec.shape if view is None else view.shape
-
-
-def dtype_of_array(array: Fields) -> Any:
-    """The dtype of an array."""
-    data = array._np
-    if data is not None:
-        return data.dtype
-    node = array._node
-    if node is not None:
-        return node.key.spec.dtype
-    dtype = array._base.spec.dtype
-    return dtype if array._part is None else np.dtype(f"f{dtype.itemsize // 2}")
-
-
-def ndim_of(array: Fields) -> int:
-    """How many axes an array has."""
-    data = array._np
-    return len(shape_of(array)) if data is None else data.ndim
-
-
-def elements_of(array: Fields) -> int:
-    """How many elements an array has."""
-    data = array._np
-    if data is not None:
-        return size_of_memory(data)
-    size = 1
-    for extent in shape_of(array):
-        size *= extent
-    return size
-
-
-def transposed(array: Fields) -> Any:
-    """The array with its axes in reverse."""
-    data = array._np
-    if data is not None and size_of_memory(data) < limits.eager:
-        return wrapped(data.T)
-    data = None
-    return keys.transpose(array)
-
-
-def copied(array: Fields, order: Any = "C") -> Any:
-    """The array in memory of its own."""
-    data = array._np
-    if data is not None and size_of_memory(data) < limits.eager:
-        return wrapped(data.copy(order))
-    data = None
-    return keys.copy(array, order)
 
 
 def _is_element(key: Any) -> bool:
@@ -174,6 +81,26 @@ def _plain_key(key: Any) -> Any:
             found[place] = data
         place += 1  # noqa: SIM113  (C counts faster than `enumerate`)
     return key if found is None else tuple(found)
+
+
+def _picked(data: Any, key: Any) -> Any:
+    """`data[key]` of NumPy's, for a key that shows no view; REFUSED where it has none, or the key is not in memory."""
+    place = _plain_key(key) if type(key) is tuple else _memory_or(key)
+    if place is None and key is not None:
+        return REFUSED
+    if place is not key:
+        found = pick_at(data, place, REFUSED)
+        if found is not REFUSED:
+            return found
+    return item_of(data, place, REFUSED)
+
+
+def _memory_or(value: Any) -> Any:
+    """An array's memory, or None; what is no array as it is."""
+    if type(value) is known.array:
+        array: Fields = value
+        return array._np
+    return value
 
 
 def _op(name: str) -> Op:
@@ -250,28 +177,19 @@ class Handle(Fields):
         """Return self[key]."""
         data = self._np
         kind = type(key)
+        if data is not None and size_of_memory(data) < limits.eager:
+            found = read_at(data, key, REFUSED)
+            if found is REFUSED:
+                found = _picked(data, key)
+                if found is REFUSED:
+                    data = None
+                    return keys.get(self, key)  # what NumPy does not know in the key, or the same error
+            return wrapped(found) if type(found) is _nparray else found
         if kind is int or kind is tuple:
             found = peek(self, key)
             if found is not None:
                 return found
-        if data is not None:
-            if size_of_memory(data) < limits.eager:
-                place = key
-                if kind is known.array:
-                    index: Fields = key
-                    place = index._np
-                elif kind is tuple:
-                    place = _plain_key(key)
-                if place is None and key is not None:
-                    data = None
-                    return keys.get(self, key)
-                found = item_of(data, place, REFUSED)
-                if type(found) is _nparray:
-                    return wrapped(found)
-                if found is REFUSED:
-                    return keys.get(self, key)  # what NumPy does not know in the key, or the same error
-                return found
-        else:
+        if data is None:
             if _is_basic(key):
                 found = lend(self, key)
                 if found is not None:
@@ -303,12 +221,16 @@ class Handle(Fields):
             return
         if data is not None:
             small = size_of_memory(data) < limits.eager
+            if small and write_at(data, key, _memory_or(value)):
+                return
             listed = False
             place = key
             if kind is known.array:
                 index: Fields = key
                 place = index._np
                 small = small and place is not None
+                if small and put_at(data, place, _memory_or(value)):
+                    return
             elif kind is tuple:
                 place = _plain_key(key)
                 small = small and place is not None
@@ -558,8 +480,10 @@ class Handle(Fields):
             kind = type(value)
             if size_of_memory(data) < limits.eager:
                 if kind is int and value == 2:
-                    found = data**2
+                    found = run_unary(_square, data) if holds_numbers(data) else data**2
                     return wrapped(found) if type(found) is _nparray else found
+                if kind is float and value == 0.5 and data.dtype is _DOUBLE:
+                    return wrapped(run_unary(_sqrt, data)) if data.ndim else data**0.5
                 if kind is float or kind is int:
                     found = raised(known.power, data, value)
                     if found is not None:

@@ -30,7 +30,6 @@ from lazyarray.frontend.array import (
 )
 from lazyarray.frontend.counting import COUNTED, count_true
 from lazyarray.frontend.foreign import retried
-from lazyarray.frontend.handle import serve
 from lazyarray.frontend.index_keys import Advanced, index_nodes, locate, memory_key, parse_advanced
 from lazyarray.frontend.quick import node_of, record_node, tell
 from lazyarray.frontend.record import (
@@ -48,6 +47,7 @@ from lazyarray.frontend.record import (
     view_,
 )
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
+from lazyarray.frontend.unusual import serve
 from lazyarray.frontend.writing import (
     as_operand,
     check_fits,

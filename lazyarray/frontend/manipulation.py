@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -450,6 +451,8 @@ def size(a: Any, axis: Any = None) -> int:
     if type(a) not in _SHAPED:
         return run_numpy(np.size, (a, axis), {})  # type: ignore[no-any-return]
     shape = a.shape
+    if axis is None:
+        return prod(shape)
     if type(axis) is not int or not -len(shape) <= axis < len(shape):
         return int(np.size(np.broadcast_to(np.int8(0), shape), axis))
     return int(shape[axis])

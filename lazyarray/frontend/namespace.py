@@ -30,6 +30,7 @@ from lazyarray.frontend.callables import ANY, AS_IS, CONVERTS, LIKE, NUMBERS, RA
 from lazyarray.frontend.devices import PLACED, from_dlpack, placed
 from lazyarray.frontend.dispatch import (
     Uncompiled,
+    asked_method,
     compiled,
     compiled_method,
     compiled_pair,
@@ -42,9 +43,11 @@ from lazyarray.frontend.dispatch import (
     unbound,
 )
 from lazyarray.frontend.flat import flatiter
+from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.naming import speak_for
 from lazyarray.frontend.overrides import is_foreign
 from lazyarray.frontend.record import dummy
+from lazyarray.frontend.regions import QUIET_UFUNCS
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.subclass import teach
 from lazyarray.frontend.ufunc import UFUNCS, ufunc
@@ -61,9 +64,10 @@ RECORDED: Final[dict[str, Callable[..., Any]]] = {
 # When NumPy's function makes the new array at once.
 GUARDS: Final = {
     **dict.fromkeys(("zeros", "empty", "ones", "full"), SIZED),
-    **dict.fromkeys(("array", "asarray", "asanyarray"), CONVERTS),
+    **dict.fromkeys(("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"), CONVERTS),
     **dict.fromkeys(("zeros_like", "empty_like", "ones_like", "full_like"), LIKE),
     **dict.fromkeys(("eye", "identity"), SQUARE),
+    "copy": ANY,
     "arange": RANGE,
     "linspace": SPACED,
 }
@@ -455,6 +459,7 @@ def _install_methods_of_arrays() -> None:
         quick[name] = quick_method(getattr(np.ndarray, name), getattr(ndarray, name))
     for name, guard in (("item", NUMBERS), ("tolist", AS_IS), ("tobytes", AS_IS)):
         quick[name] = quick_method(getattr(np.ndarray, name), getattr(ndarray, name), guard)
+    quick["__array_ufunc__"] = asked_method(vars(Handle)["__array_ufunc__"], QUIET_UFUNCS)
     for name, method in quick.items():
         setattr(ndarray, name, method)
 

@@ -15,13 +15,14 @@ from lazyarray.frontend import elementwise as calls
 from lazyarray.frontend import ufunc as ufuncs
 from lazyarray.frontend.copies import order_of
 from lazyarray.frontend.foreign import retried
-from lazyarray.frontend.handle import OPERATORS, Handle, serve
+from lazyarray.frontend.handle import OPERATORS, Handle
 from lazyarray.frontend.overrides import ask_ufunc
 from lazyarray.frontend.quick import Op, tell, unary
 from lazyarray.frontend.record import COMPILED, NUMBERS, memo_of, note_errors, view_key
 from lazyarray.frontend.regions import claim, short_product, show, take_all, wake, window
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.scalar_power import shortcut_power, warned
+from lazyarray.frontend.unusual import serve
 from lazyarray.ir.installed import POWER_READS_SCALARS
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime.backend import rest_for

@@ -15,6 +15,7 @@ from weakref import ref
 import numpy as np
 
 from lazyarray.frontend import array as core
+from lazyarray.frontend.quick import recent_handles
 from lazyarray.runtime.buffer import Base
 from lazyarray.runtime.pool import LEASE
 
@@ -89,12 +90,17 @@ def _is_whole(item: Any, base: Base) -> bool:
     """True of the array that the base was made for."""
     if getattr(item, "_base", None) is not base or item._part is not None:
         return False
+    if item.size != base.spec.size:
+        return False  # a part that the base has lent
     return item._map is None or (base.owner is not None and base.owner() is item)
 
 
 def _search(owned: Any, fits: Callable[[Any], bool]) -> Any:
-    """The array that refers to `owned` and fits; young objects are few, so they are looked through first."""
+    """The array that refers to `owned` and fits; recent arrays and young objects are few, and looked through first."""
     own = core.ndarray
+    for item in recent_handles():
+        if fits(item):
+            return item
     for generation in (0, 1):
         for item in gc.get_objects(generation):
             if type(item) is own and fits(item):

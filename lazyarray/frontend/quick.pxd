@@ -8,7 +8,7 @@ from lazyarray.native.primitives cimport copy_of, create, holds_in_c_order, same
 
 
 from lazyarray.runtime.floating cimport Last
-from lazyarray.native.recycled cimport quicken, quicken_below, recycle, reused
+from lazyarray.native.recycled cimport quicken, quicken_below, quicken_flat, recent, recycle, reused
 
 
 cdef class Limits:
@@ -22,7 +22,7 @@ cdef class Op:
     cdef public bint reads_exponents
 
 cdef class Known:
-    cdef public object adopt, array, memory, note_errors, order_of, power, scalar, show, take, update_key, view_key, wake, window, write_now
+    cdef public object adopt, array, flat, memory, note_errors, order_of, power, scalar, show, take, update_key, view_key, wake, window, write_now
 
 cdef class Fields:
     cdef public object _base, _fixed, _map, _np, _part

@@ -21,7 +21,7 @@ from lazyarray.native.primitives import copy_of, create, holds_in_c_order, same_
 # isort: split
 from lazyarray.frontend.loops import Ranged  # cimport
 from lazyarray.native.primitives import present, site_here, size_of_memory, weak  # cimport
-from lazyarray.native.recycled import quicken, quicken_below, recycle, reused  # cimport
+from lazyarray.native.recycled import quicken, quicken_below, quicken_flat, recent, recycle, reused  # cimport
 from lazyarray.runtime import budget
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.floating import LAST, STATE
@@ -95,6 +95,7 @@ class Known:
     __slots__ = (
         "adopt",
         "array",
+        "flat",
         "memory",
         "note_errors",
         "order_of",
@@ -128,8 +129,18 @@ def tell(**found: Any) -> None:
     if "array" in found:
         recycle(known.array)
         quicken(
-            known.array, _nparray, ("shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides"), ("T", "real")
+            known.array,
+            _nparray,
+            ("shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides"),
+            ("T", "real", "imag"),
         )
+    if "flat" in found:
+        quicken_flat(known.flat)
+
+
+def recent_handles() -> list[Any]:
+    """Arrays in use, most of the last ones among them, where the garbage collector does not know them by age."""
+    return recent()
 
 
 class Fields:
@@ -260,7 +271,9 @@ def _in_range(key: Any, number: Any) -> Any:
 
 def _own_of(op: Op, a: Any, b: Any) -> Any:
     """The ufunc that has compiled kernels' bits for the operands; `b`: None for one operand, or an array or number."""
-    if a.dtype is not _DOUBLE or not (b is None or type(b) is float or (type(b) is _nparray and b.dtype is _DOUBLE)):
+    if a.dtype is not _DOUBLE or not (
+        b is None or type(b) is float or type(b) is int or (type(b) is _nparray and b.dtype is _DOUBLE)
+    ):
         return (op.own(op.name, a) if b is None else op.own(op.name, a, b)) or op.compute
     if op.swift is not None and present(_state) is _last.waits:
         return op.swift

@@ -13,9 +13,9 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.handle import serve
 from lazyarray.frontend.record import IMMEDIATE
 from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.frontend.unusual import serve
 from lazyarray.ir.index_map import IndexMap, apply, identity, size_of
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS
@@ -51,7 +51,8 @@ QUIET: Final = frozenset([name for name, op in OPS.items() if op.ufunc is not No
 PIECES: Final = "read piece by piece"
 BY_PIECES: Final = "written piece by piece"
 _quiet = [op.ufunc for name, op in OPS.items() if name in QUIET]
-serve(quiet=frozenset([found for found in _quiet if found is not None and found.nout == 1]))
+QUIET_UFUNCS: Final = frozenset([found for found in _quiet if found is not None and found.nout == 1])
+serve(quiet=QUIET_UFUNCS)
 _SIMPLE: Final = frozenset({int, float, bool})
 
 

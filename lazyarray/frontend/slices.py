@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from lazyarray.frontend.handle import serve
 from lazyarray.frontend.quick import Fields, known, limits  # cimport
 from lazyarray.frontend.regions import wakes
+from lazyarray.frontend.unusual import serve
 from lazyarray.ir.index_map import IndexMap, c_strides
 from lazyarray.ir.node import Node  # cimport
 from lazyarray.native.primitives import bounds_of  # cimport

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from lazyarray.config import config
 from lazyarray.frontend.array import BUILTIN, as_array, ndarray, read_only, wrap
 from lazyarray.frontend.callables import UfuncCall
 from lazyarray.frontend.elementwise import call_numpy, eager, elementwise, export, overrides, written_through
@@ -146,6 +147,13 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
         where: Any = True,
         **unknown: Any,
     ) -> Any:
+        if type(array) is ndarray and not (more or unknown):
+            usual = dtype is None and out is None and keepdims is False and initial is np._NoValue and where is True
+            if usual and (axis is None or type(axis) is int):
+                data = array._np
+                if data is not None and data.size < config.eager_below:
+                    return wrap(self._np.reduce(data, axis))
+                del data
         from lazyarray.frontend import reduce_methods
 
         if more or unknown or array is MISSING:

@@ -5,7 +5,8 @@ from cpython.object cimport PyObject, PyTypeObject
 from lazyarray.frontend.callables cimport Builtin, Served, UfuncCall
 from lazyarray.frontend.quick cimport FLOAT64, Fields, Known, Limits, Op, binary, known, limits, of_float, unary, wrapped
 from lazyarray.frontend.small cimport INERT, REFUSED, small_items
-from lazyarray.native.loops cimport call_source
+from lazyarray.native.direct cimport direct_of, run_direct, takes_dtype
+from lazyarray.native.loops cimport call_source, run_binary
 from lazyarray.native.primitives cimport holds_numbers, size_of_memory
 
 cdef enum:  # of `callables.py`
@@ -34,6 +35,10 @@ cdef extern from *:
     }
 
     static int lazyarray_number(PyObject *item) { return PyFloat_CheckExact(item) || PyLong_CheckExact(item); }
+
+    static int lazyarray_is_call(PyObject *method) {
+        return PyUnicode_CheckExact(method) && !PyUnicode_CompareWithASCIIString(method, "__call__");
+    }
 
     static int lazyarray_float(PyObject *item) { return PyFloat_CheckExact(item); }
 
@@ -120,6 +125,7 @@ cdef extern from *:
     size_t lazyarray_total(size_t given, PyObject *names)
     bint lazyarray_quiet(PyTypeObject *kind)
     bint lazyarray_number(PyObject *item)
+    bint lazyarray_is_call(PyObject *method)
     bint lazyarray_float(PyObject *item)
     double lazyarray_double(PyObject *item)
     Py_ssize_t lazyarray_extent(PyObject *shape)
@@ -140,10 +146,23 @@ cdef extern from *:
     PyObject *Py_None
 
 
+# A tuple of NumPy's arrays as one of lazyarray's; None for others.
+cdef inline wrapped_items(found):
+    cdef list made
+    if type(found) is not tuple:
+        return None
+    made = []
+    for item in <tuple>found:
+        if Py_TYPE(<PyObject *>item) != <PyTypeObject *>known.memory:
+            return None
+        made.append(wrapped(item))
+    return tuple(made)
+
+
 # What NumPy's `source` makes of small arguments; REFUSED, borrowed, where nothing has happened. `as_is`: what is in lists
 # and tuples that it returns is not looked at.
 cdef inline PyObject *small_vector(
-    PyObject *source, PyObject **args, size_t given, PyObject *names, bint as_is
+    PyObject *source, PyObject *inner, PyObject **args, size_t given, PyObject *names, bint as_is
 ) except NULL:
     cdef PyObject *passed[LAZYARRAY_MOST + 1]
     cdef size_t total = lazyarray_total(given, names), place = 0, other
@@ -183,7 +202,7 @@ cdef inline PyObject *small_vector(
     if place < total:
         lazyarray_drop(passed + 1, place)
         return <PyObject *>REFUSED
-    found = call_source(source, passed + 1, given | PY_VECTORCALL_ARGUMENTS_OFFSET, names)
+    found = call_source(source, inner, passed + 1, given | PY_VECTORCALL_ARGUMENTS_OFFSET, names)
     if found == NULL:
         lazyarray_drop(passed + 1, total)
         return NULL
@@ -202,7 +221,9 @@ cdef inline PyObject *small_vector(
         found = <PyObject *>listed
         Py_INCREF(found)
     elif not as_is and lazyarray_nested(found):
-        listed = known.adopt(<object>found)
+        listed = wrapped_items(<object>found)
+        if listed is None:
+            listed = known.adopt(<object>found)
         Py_DECREF(found)
         found = <PyObject *>listed
         Py_INCREF(found)
@@ -262,7 +283,7 @@ cdef inline PyObject *made_of(PyObject *source, PyObject **args, size_t given) e
 
 
 cdef inline PyObject *guarded_vector(
-    int guard, PyObject *source, PyObject **args, size_t given, PyObject *names
+    int guard, PyObject *source, PyObject *inner, PyObject **args, size_t given, PyObject *names
 ) except NULL:
     if guard == NUMBERS:
         if given == 0 or not has_numbers(args[0]):
@@ -271,17 +292,62 @@ cdef inline PyObject *guarded_vector(
         return <PyObject *>REFUSED
     elif names == NULL and (guard > LIKE or (guard == SIZED and given == 1)):
         return made_of(source, args, given)  # of numbers alone
-    return small_vector(source, args, given, names, guard == AS_IS or guard == NUMBERS)
+    return small_vector(source, inner, args, given, names, guard == AS_IS or guard == NUMBERS)
+
+
+# What C makes of the arguments without NumPy's look at them; REFUSED, borrowed, for those that it does not know.
+cdef inline PyObject *direct_vector(void *direct, bint asks, PyObject **args, size_t given) except NULL:
+    cdef PyObject *first = args[0]
+    cdef PyObject *found
+    cdef object made
+    if Py_TYPE(first) == <PyTypeObject *>known.array:
+        first = <PyObject *>(<Fields>first)._np
+        if Py_TYPE(first) != <PyTypeObject *>known.memory or size_of_memory(<object>first) >= limits.eager:
+            return <PyObject *>REFUSED
+    elif asks or Py_TYPE(first) == <PyTypeObject *>known.memory:
+        return <PyObject *>REFUSED
+    found = run_direct(direct, first, args + 1, given - 1, limits.eager, <PyObject *>REFUSED)
+    if found == <PyObject *>REFUSED:
+        return found
+    if found == first:
+        Py_DECREF(found)
+        found = args[0]
+    else:
+        made = wrapped(<object>found)
+        Py_DECREF(found)
+        found = <PyObject *>made
+    Py_INCREF(found)
+    return found
+
+
+# Whether the only keyword is a dtype, and stands where the dtype does by position.
+cdef inline bint names_dtype_next(size_t direct, size_t given, PyObject *names):
+    return given == 1 and lazyarray_names_dtype(names) and takes_dtype(<void *>direct)
+
+
+# Whether what asks a function's arguments for functions of their own takes such a first argument without complaint.
+cdef inline bint asks_none(PyTypeObject *kind):
+    return kind == <PyTypeObject *>known.array or kind == <PyTypeObject *>known.memory or lazyarray_listed(kind)
 
 
 cdef inline PyObject *served_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
     cdef Served own = <Served>self
     cdef size_t given = PyVectorcall_NARGS(flags)
     cdef PyObject *source = <PyObject *>own.source
+    cdef PyObject *inner = NULL
     cdef PyObject *found
-    if own.method is not None and 0 < given < 3 and names_axis(names) and Py_TYPE(args[0]) == <PyTypeObject *>known.array:
+    if own.direct and given > 0 and (names == NULL or names_dtype_next(own.direct, given, names)):
+        found = direct_vector(<void *>own.direct, own.asks, args, lazyarray_total(given, names))
+        if found != <PyObject *>REFUSED:
+            return found
+    if (
+        own.method is not None and 0 < given < 3 and names_axis(names)
+        and Py_TYPE(args[0]) == <PyTypeObject *>known.array
+    ):
         source = <PyObject *>own.method
-    found = guarded_vector(own.guard, source, args, given, names)
+    elif own.inner is not None and given > 0 and asks_none(Py_TYPE(args[0])):
+        inner = <PyObject *>own.inner
+    found = guarded_vector(own.guard, source, inner, args, given, names)
     if found != <PyObject *>REFUSED:
         return found
     return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
@@ -290,8 +356,13 @@ cdef inline PyObject *served_vector(PyObject *self, PyObject **args, size_t flag
 cdef inline PyObject *builtin_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
     cdef PyObject *found
     cdef Builtin own = <Builtin>self
+    cdef size_t given = PyVectorcall_NARGS(flags)
+    if own.direct and given > 0 and (names == NULL or names_dtype_next(own.direct, given, names)):
+        found = direct_vector(<void *>own.direct, own.asks, args, lazyarray_total(given, names))
+        if found != <PyObject *>REFUSED:
+            return found
     if own.source is not None:
-        found = guarded_vector(own.guard, <PyObject *>own.source, args, PyVectorcall_NARGS(flags), names)
+        found = guarded_vector(own.guard, <PyObject *>own.source, NULL, args, given, names)
         if found != <PyObject *>REFUSED:
             return found
     return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
@@ -318,20 +389,55 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
             return <PyObject *>found
     elif own._op is not None and own._op.own is None and not lazyarray_names_tuple(args + given, names):
         # An `out` (but in a tuple), a `where`: NumPy's bits are those of compiled kernels.
-        made = small_vector(<PyObject *>own._op.compute, args, given, names, True)
+        made = small_vector(<PyObject *>own._op.compute, NULL, args, given, names, True)
         if made != <PyObject *>REFUSED:
             return made
     return lazyarray_general(self, args, given, names)
 
 
+# An array's `__array_ufunc__`: operators of NumPy's numbers with a small array, their class among the source's.
+cdef inline PyObject *asked_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
+    cdef Served own = <Served>self
+    cdef PyObject *data
+    cdef object found
+    if (
+        names == NULL and PyVectorcall_NARGS(flags) == 5 and args[4] == args[0]
+        and Py_TYPE(args[0]) == <PyTypeObject *>known.array and Py_TYPE(args[3]) == <PyTypeObject *>FLOAT64
+    ):
+        data = <PyObject *>(<Fields>args[0])._np
+        if (
+            data != Py_None and size_of_memory(<object>data) < limits.eager and lazyarray_is_call(args[2])
+            and <object>args[1] in <frozenset>own.source
+        ):
+            found = <object>data
+            found = run_binary(<object>args[1], <object>args[3], found)
+            if Py_TYPE(<PyObject *>found) == <PyTypeObject *>known.memory:
+                found = wrapped(found)
+            Py_INCREF(<PyObject *>found)
+            return <PyObject *>found
+    return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
+
+
 cdef inline begin(made):
+    cdef Builtin own
     if isinstance(made, UfuncCall):
         lazyarray_begin(<PyObject *>made, &(<UfuncCall>made).vector, <void *>ufunc_vector, False)
     else:
-        lazyarray_begin(<PyObject *>made, &(<Builtin>made).vector, <void *>builtin_vector, False)
+        own = <Builtin>made
+        if own.source is not None:
+            own.direct = <size_t>direct_of(own.source, &own.asks)
+        lazyarray_begin(<PyObject *>made, &own.vector, <void *>builtin_vector, False)
 
 
 cdef inline serving(function, source, guard):
     cdef Served made = Served(function, source, guard)
+    made.direct = <size_t>direct_of(source, &made.asks)
+    made.inner = getattr(source, "_implementation", None)
     lazyarray_begin(<PyObject *>made, &made.vector, <void *>served_vector, True)
+    return made
+
+
+cdef inline asking(function, quiet):
+    cdef Served made = Served(function, quiet, 0)
+    lazyarray_begin(<PyObject *>made, &made.vector, <void *>asked_vector, True)
     return made

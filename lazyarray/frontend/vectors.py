@@ -15,3 +15,8 @@ def begin(_made: Any) -> None:
 def serving(function: Any, _source: Any, _guard: int) -> Any:
     """The public function or method, some arguments of which (`callables.py`) go to NumPy's `_source` first."""
     return function
+
+
+def asking(function: Any, _quiet: Any) -> Any:
+    """An array's `__array_ufunc__`: `function`, but for ufuncs of `_quiet` with one of NumPy's numbers."""
+    return function

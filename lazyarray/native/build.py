@@ -27,6 +27,8 @@ MODULES: Final = (
     "lazyarray.frontend.lending",
     "lazyarray.frontend.small",
     "lazyarray.frontend.recipes",
+    "lazyarray.frontend.unusual",
+    "lazyarray.frontend.measures",
     "lazyarray.frontend.handle",
     "lazyarray.frontend.callables",
     "lazyarray.ir.expression",

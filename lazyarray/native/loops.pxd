@@ -360,8 +360,11 @@ cdef extern from *:
         return PyArray_Scalar(value, own, NULL);
     }
 
-    /* NumPy's `source` called with these arguments. */
-    static PyObject *lazyarray_call(PyObject *source, PyObject *const *args, size_t flags, PyObject *names) {
+    /* NumPy's `source` called with these arguments; `inner`: what it calls once it has asked their classes for a function
+       of their own, or NULL. What it says of arguments that are wrong it says before. */
+    static PyObject *lazyarray_call(
+        PyObject *source, PyObject *inner, PyObject *const *args, size_t flags, PyObject *names
+    ) {
         static PyObject *function = NULL, *method = NULL, *flip = NULL, *backwards = NULL;
         PyObject *found;
         if (!function) {
@@ -383,6 +386,11 @@ cdef extern from *:
         if (source == flip && !names && PyVectorcall_NARGS(flags) == 1 && PyArray_CheckExact(args[0])
             && PyArray_NDIM((PyArrayObject *)args[0]) == 1)
             return PyObject_GetItem(args[0], backwards);  /* all that it does, in Python */
+        if (inner) {
+            found = PyObject_Vectorcall(inner, args, flags, names);
+            if (found || !PyErr_ExceptionMatches(PyExc_TypeError)) return found;
+            PyErr_Clear();
+        }
         return PyObject_Vectorcall(source, args, flags, names);
     }
 
@@ -405,6 +413,8 @@ cdef extern from *:
     """
     object run_unary "lazyarray_run_unary" (object ufunc, object a)
     object run_binary "lazyarray_run_binary" (object ufunc, object a, object b)
-    PyObject *call_source "lazyarray_call" (PyObject *source, PyObject **args, size_t flags, PyObject *names)
+    PyObject *call_source "lazyarray_call" (
+        PyObject *source, PyObject *inner, PyObject **args, size_t flags, PyObject *names
+    )
     object run_product "lazyarray_run_product" (object matmul, object a, object b)
     object run_into "lazyarray_run_into" (object ufunc, object a, object b)

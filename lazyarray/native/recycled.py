@@ -22,5 +22,14 @@ def quicken(_cls: type, _memory: type, _plain: tuple[str, ...], _views: tuple[st
     """
 
 
+def recent() -> list[Any]:
+    """Arrays in use, most of the last ones among them."""
+    return []
+
+
 def quicken_below(_limit: int) -> None:
     """How many elements arrays have at least whose views are recorded."""
+
+
+def quicken_flat(_cls: type) -> None:
+    """Tells the class of what the attribute `flat` is: made as attributes of arrays are, in memory of earlier ones."""

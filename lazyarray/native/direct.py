@@ -1,0 +1,29 @@
+"""Owns what needs no look at arguments as general as NumPy's: parts, copies and new arrays, made in C where they lie.
+
+As `primitives.py`: these functions in the hot modules' Python form, those of `direct.pxd` in the compiled one. What
+these do not know is left to NumPy's functions, and nothing has happened then.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def read_at(_a: Any, _key: Any, missing: Any) -> Any:
+    """The element or view of a NumPy array at a key of integers, slices, None and `...`; `missing` for other keys."""
+    return missing
+
+
+def pick_at(_a: Any, _index: Any, missing: Any) -> Any:
+    """`a[index]` for a mask or places in one axis, both NumPy's and short; `missing` for others."""
+    return missing
+
+
+def put_at(_a: Any, _index: Any, _value: Any) -> int:
+    """`a[index] = value` of a number, or as many of the same dtype, for such an index; 0: nothing has happened."""
+    return 0
+
+
+def write_at(_a: Any, _key: Any, _value: Any) -> int:
+    """Writes a number or array of NumPy's to the view at such a key; 0: nothing has happened."""
+    return 0
