@@ -357,6 +357,8 @@ class Attributes:
         data = self._np
         if data is not None:
             return data.__sizeof__()
+        if self._node is None and self._base is None:
+            return _nparray.__basicsize__  # it waits for its next use (`native/recycled.py`)
         owned = self._node is not None or self._map is None
         return _nparray.__basicsize__ + 16 * self.ndim + (self.nbytes if owned else 0)
 

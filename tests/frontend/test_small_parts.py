@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import warnings
 import weakref
 from collections.abc import Callable
@@ -414,6 +415,15 @@ def test_an_array_that_was_found_before_its_turn_is_not_given_out_again() -> Non
     kept = [item for item in gc.get_objects() if type(item) is lazyarray.ndarray]
     fresh = [lazyarray.arange(3.0) for _ in range(300)]
     assert not {id(item) for item in kept} & {id(item) for item in fresh}
+
+
+def test_what_goes_through_all_objects_may_ask_for_their_sizes() -> None:
+    for _ in range(10):
+        made = [lazyarray.arange(3.0) * 2.0 for _ in range(20)]
+        del made
+    for item in [item for item in gc.get_objects() if type(item) is lazyarray.ndarray]:
+        assert sys.getsizeof(item) > 0
+    assert lazyarray.arange(3.0).tolist() == [0.0, 1.0, 2.0]
 
 
 def test_the_array_of_a_view_is_found_whatever_the_garbage_collector_has_seen() -> None:
