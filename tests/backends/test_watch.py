@@ -13,9 +13,10 @@ import pytest
 from lazyarray.ir.ops import COMPILED, OPS, code, dtype_of
 from lazyarray.ir.raises import DIVIDE, INVALID, OVERFLOW, raises
 from lazyarray.schedule.kernel import Access, Binding, Instruction, Kernel, Reduction, Role, Scan, Stage, Step, Store
-from lazyarray_llvm import threads
+from lazyarray_llvm import engine, threads
 from lazyarray_llvm.backend import Backend, Program
 from lazyarray_llvm.elementwise import supported
+from lazyarray_llvm.lower.emit import emit
 
 I = Instruction  # noqa: E741
 BACKEND = Backend()
@@ -155,6 +156,43 @@ def test_watch_gives_numpys_errors_of_every_operation(op: str, codes: tuple[str,
         assert want & ~raises(op, codes, out) == 0
         program.alarms = 0
         check(program, [*arrays, np.empty(LENGTH, dtype_of(out))], want, len(codes), (op, values))
+
+
+CHAINED = ("add", "subtract", "multiply", "divide", "square", "sqrt", "maximum", "negative", "reciprocal", "exp")
+
+
+@pytest.mark.parametrize("dtype_code", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("seed", range(30))
+def test_watch_gives_numpys_errors_of_each_operation_of_a_chain(seed: int, dtype_code: str) -> None:
+    rng = np.random.default_rng(seed)
+    loads = [rng.choice(specials(dtype_code), LENGTH) for _ in range(3)]
+    body = [I(k, "load", (), dtype_code, k) for k in range(3)]
+    values, want = list(loads), {}
+    for target in range(3, 11):
+        op = str(rng.choice(CHAINED))
+        args = tuple(int(a) for a in rng.integers(max(0, target - 4), target, OPS[op].nin))
+        function, operands = OPS[op].ufunc, [values[a] for a in args]
+        assert function is not None
+        errors = numpy_errors(function, *operands) & raises(op, (dtype_code,) * len(args), dtype_code)
+        if errors:
+            want[target] = errors
+        with np.errstate(all="ignore"):
+            values.append(function(*operands))
+        body.append(I(target, op, args, dtype_code))
+    accesses = (Access(dtype_code, ("1",)),) * 4
+    kernel = Kernel(("p",), accesses, (), (Stage("full", tuple(body), stores=(Store(3, 10),)),))
+    arrays = [*loads, np.empty(LENGTH, dtype_of(dtype_code))]
+    assert program_of(kernel).watch(bind(kernel, arrays, (LENGTH,))) == want
+
+
+def test_a_chain_is_looked_at_where_it_ends() -> None:
+    body = [I(k, "load", (), "f8", k) for k in range(3)]
+    body += [I(3, "multiply", (0, 1), "f8"), I(4, "subtract", (3, 2), "f8"), I(5, "divide", (4, 1), "f8")]
+    kernel = Kernel(("p",), (Access("f8", ("1",)),) * 4, (), (Stage("full", tuple(body), stores=(Store(3, 5),)),))
+    program = program_of(kernel)
+    source = emit(program.kernel, engine.host(), "whole watched")
+    before_the_look = source[: source.index("br i1", source.index("fcmp"))]
+    assert before_the_look.count("fcmp") == 1
 
 
 @pytest.mark.parametrize("source", sorted(COMPILED))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 from lazyarray.ir.raises import DIVIDE, INVALID, OVERFLOW
 
@@ -41,8 +42,20 @@ def raises_by_status(op: str, codes: Sequence[str]) -> bool:
     return not known and any(is_complex(code) for code in codes)
 
 
-def suspects(b: Builder, op: str, args: Sequence[AnyValue], result: AnyValue) -> Value | None:
-    """Lanes without which an operation raised nothing, by one or two instructions; None where there is no such test.
+# Operations whose result is not finite where one of so many first operands is not.
+_CARRIES: Final = {"add": 2, "subtract": 2, "multiply": 2, "divide": 1, "square": 1, "sqrt": 1}
+
+
+def has_suspects(op: str, code: str) -> bool:
+    """Whether there is a test by which lanes of an operation raised nothing (`suspects`)."""
+    if op == "cast" and code[0] in "iu":
+        return True
+    hidden = op.startswith("logaddexp") or (is_complex(code) and op in ("divide", "reciprocal"))
+    return (is_float(code) or is_complex(code)) and not hidden
+
+
+def suspects(b: Builder, op: str, args: Sequence[AnyValue], result: AnyValue) -> Value:
+    """Lanes without which an operation that has such a test raised nothing, by one or two instructions.
 
     Numbers that come out finite raised nothing, with few exceptions.
     """
@@ -51,9 +64,12 @@ def suspects(b: Builder, op: str, args: Sequence[AnyValue], result: AnyValue) ->
         limit = 2.0**63 if itemsize(result.code) == 8 else 2.0**31
         sizes = [b.intrinsic("fabs", [widen(b, part) if part.code == "f2" else part]) for part in _parts(args)]
         return b.not_(b.quiet("olt", sizes[0], b.like(sizes[0], limit)))
-    inexact = is_float(result.code) or is_complex(result.code)
-    hidden = op.startswith("logaddexp") or (isinstance(result, Complex) and op in ("divide", "reciprocal"))
-    return _any(b, _not_finite, [result]) if inexact and not hidden else None
+    return _any(b, _not_finite, [result])
+
+
+def carried(op: str, args: Sequence[AnyValue], code: str) -> int:
+    """How many first operands of a real operation are finite wherever its result is."""
+    return _CARRIES.get(op, 0) if is_float(code) and all([a.code == code for a in args]) else 0
 
 
 def leaves_no_mark(op: str, codes: Sequence[str]) -> bool:

@@ -6,6 +6,7 @@ at what leaves no mark there.  What is found is collected in stack memory and to
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -15,7 +16,14 @@ from lazyarray.schedule.kernel import Instruction, Kernel
 from lazyarray_llvm import elementwise
 from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import AnyValue, Value
-from lazyarray_llvm.elementwise.errors import observed, result_errors, suspects, zero_divisor
+from lazyarray_llvm.elementwise.errors import (
+    carried,
+    has_suspects,
+    observed,
+    result_errors,
+    suspects,
+    zero_divisor,
+)
 from lazyarray_llvm.lower import status
 from lazyarray_llvm.lower.facts import instruction_raises, watchable
 from lazyarray_llvm.lower.values import value_codes
@@ -84,7 +92,7 @@ class Watch:
         self.wanted: set[int] = set(self.words) if everything else unmarked(kernel, halves=halves)
         self._cells: dict[int, Pointer] = {}  # by word; ~word for a loop of NumPy's in a normal kernel
         self._covers = _covers(kernel)
-        self._deferred: list[tuple[Instruction, Sequence[AnyValue], AnyValue, Value]] = []
+        self._deferred: list[tuple[Instruction, Sequence[AnyValue], AnyValue]] = []
 
     def covers(self, target: int) -> set[int]:
         """The masks of `expand` that a value comes from."""
@@ -107,12 +115,10 @@ class Watch:
         b, op, code = self.frame.b, instruction.op, instruction.code
         if instruction.target not in self.wanted:
             return elementwise.lower(b, op, arguments, code)
-        if settles and not elementwise.raises_by_status(op, [a.code for a in arguments]):
+        if settles and has_suspects(op, code) and not elementwise.raises_by_status(op, [a.code for a in arguments]):
             result = elementwise.lower(b, op, arguments, code)
-            suspect = suspects(b, op, arguments, result)
-            if suspect is not None:
-                self._deferred.append((instruction, arguments, result, suspect))
-                return result
+            self._deferred.append((instruction, arguments, result))
+            return result
         return self._close_look(instruction, arguments, None, inside(self._covers.get(instruction.target, set())))
 
     def settle(self, inside: Callable[[set[int]], Value | None]) -> None:
@@ -121,14 +127,15 @@ class Watch:
         if not deferred:
             return
         b = self.frame.b
-        suspect = deferred[0][3]
-        for _, _, _, more in deferred[1:]:
-            suspect = b.or_(suspect, more)
+        # What is not finite makes sums, differences, products of it so: these are looked at alone.
+        shown = {a for i, arguments, _ in deferred for a in i.args[: carried(i.op, arguments, i.code)]}
+        found = [suspects(b, i.op, arguments, result) for i, arguments, result in deferred if i.target not in shown]
+        suspect = functools.reduce(b.or_, found)
         # Before the branch: masks made for these are kept and used after it too.
-        counting = [inside(self._covers.get(instruction.target, set())) for instruction, _, _, _ in deferred]
+        counting = [inside(self._covers.get(instruction.target, set())) for instruction, _, _ in deferred]
 
         def look() -> list[Value]:
-            for (instruction, arguments, result, _), lanes in zip(deferred, counting, strict=True):
+            for (instruction, arguments, result), lanes in zip(deferred, counting, strict=True):
                 self._close_look(instruction, arguments, result, lanes)
             return []
 
