@@ -72,7 +72,7 @@ def told(found: Any, source: Any) -> Any:
         return type(found), repr(found)
     memory = to_numpy(found) if type(found) is ndarray else found
     shape = memory.shape, memory.strides, memory.dtype, str(memory.flags)
-    return *shape, memory.base is None, place_of(memory, source), memory.tolist(), found.base is None
+    return *shape, memory.base is None, place_of(memory, source), memory.tolist()
 
 
 def tried(program: Callable[[Any, Any], Any], space: Any, array: Any) -> tuple[Any, list[str]]:
