@@ -230,7 +230,7 @@ def _flat(x: ndarray, order: Any, copy: bool) -> Any:
         raise Uncompiled
     view = map_of(x)
     size = x.size
-    if not copy and (is_contiguous(view) if x._np is None else x.flags.c_contiguous or not size):
+    if not copy and (not size or is_contiguous(view)):
         return view_of(x, IndexMap(view.offset, (size,), (1,)))
     if size < config.eager_below and x._np is None and stays_home():
         data = memory_at(x)

@@ -19,7 +19,7 @@ cdef class Recipes:
     cpdef call(self, tuple args, dict kwargs)
 
 @cython.locals(at=Py_ssize_t)
-cpdef token_of(tuple args, dict kwargs, list nodes, Py_ssize_t operands=*)
+cpdef token_of(tuple args, dict kwargs, list nodes, Py_ssize_t operands)
 cdef bint _describe(item, list found, list nodes, bint arrays) except -1
 @cython.locals(node=Node, at=Py_ssize_t)
 cdef bint _describe_array(Fields array, list found, list nodes) except -1

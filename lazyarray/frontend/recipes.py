@@ -31,12 +31,11 @@ PURE: Final = {
     **dict.fromkeys(
         "sum prod min max amin amax any all ptp count_nonzero cumsum cumprod mean var std where clip roll".split(), ANY
     ),
-    **dict.fromkeys("outer kron cross".split(), 2),
+    "outer": 2,
     **dict.fromkeys(
         """
-        concatenate stack vstack hstack dstack column_stack pad gradient diff ediff1d tril triu trace argmax argmin
-        round around average tile nansum nanprod nanmax nanmin nanmean zeros_like ones_like full_like linalg.norm
-        linalg.vector_norm
+        concatenate stack vstack hstack dstack column_stack pad gradient diff ediff1d trace argmax argmin round around
+        average nansum nanprod linalg.norm linalg.vector_norm
         """.split(),
         1,
     ),
@@ -111,7 +110,7 @@ def _forget() -> None:
 config.followers.append(_forget)
 
 
-def token_of(args: tuple[Any, ...], kwargs: dict[str, Any], nodes: list[Any], operands: int = ANY) -> Any:
+def token_of(args: tuple[Any, ...], kwargs: dict[str, Any], nodes: list[Any], operands: int) -> Any:
     """All that the nodes depend on; None where that is not known. The operands' nodes are put into `nodes`.
 
     Arguments after so many `operands`, and those with names, are constants, unless any may be an array.

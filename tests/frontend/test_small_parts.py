@@ -397,13 +397,14 @@ def test_an_iterator_lets_its_array_go() -> None:
 
 def test_arrays_made_of_earlier_ones_are_found_by_the_garbage_collector() -> None:
     class Holder:
-        pass
+        itself: Any
+        array: Any
 
     for _ in range(300):
         holder = Holder()
-        holder.itself, holder.array = holder, lazyarray.arange(3.0)[1:]  # type: ignore[attr-defined]
-    gone = weakref.ref(holder.array)  # type: ignore[attr-defined]
-    assert gc.is_tracked(holder.array)  # type: ignore[attr-defined]
+        holder.itself, holder.array = holder, lazyarray.arange(3.0)[1:]
+    gone = weakref.ref(holder.array)
+    assert gc.is_tracked(holder.array)
     del holder
     gc.collect()
     assert gone() is None
