@@ -44,13 +44,17 @@ def _count(name: str, value: Any) -> int:
     return int(number)
 
 
-def _threads(name: str, value: Any) -> int | None:
-    if value is None or value == "":
-        return None
+def _number(name: str, value: Any) -> int:
     number = _count(name, value)
     if number == 0:
         raise _refuse(name, value, "1 or more")
     return number
+
+
+def _threads(name: str, value: Any) -> int | None:
+    if value is None or value == "":
+        return None
+    return _number(name, value)
 
 
 def _bytes(name: str, value: Any) -> int | None:
@@ -113,6 +117,7 @@ _CHECKS: Final[dict[str, Callable[[str, Any], Any]]] = {
     "backend": _name,
     "device": _name,
     "eager_below": _count,
+    "compile_at": _number,
     "numerics": _numerics,
     "num_threads": _threads,
     "cache_dir": _folder,
@@ -125,6 +130,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "backend": "llvm",
     "device": "cpu",
     "eager_below": 65536,
+    "compile_at": 3,
     "numerics": "fast",
     "num_threads": None,
     "cache_dir": None,
@@ -143,6 +149,7 @@ class Config:
     backend: str
     device: str
     eager_below: int
+    compile_at: int  # the evaluation of a cheap expression from which on it is compiled
     numerics: Numerics
     num_threads: int | None  # None: one per CPU core that the process may use
     cache_dir: str

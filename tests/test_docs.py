@@ -15,6 +15,7 @@ import pytest
 from lazyarray.ir.installed import SUMS_IN_BUFFERS  # the pages show the records of NumPy 2.3 and newer
 from lazyarray_llvm.elementwise import comparison
 
+SET_BY_TESTS = ("LAZYARRAY_EAGER_BELOW", "LAZYARRAY_COMPILE_AT")  # in `conftest.py`
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^ *```([^\n`]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
@@ -56,7 +57,7 @@ def test_the_programs_of_a_page_run_and_print_what_it_says(program: Program) -> 
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", source],
         cwd=ROOT,
-        env={name: value for name, value in os.environ.items() if name != "LAZYARRAY_EAGER_BELOW"},  # as users run it
+        env={name: value for name, value in os.environ.items() if name not in SET_BY_TESTS},  # as users run it
         capture_output=True,
         text=True,
         timeout=60,
@@ -76,7 +77,8 @@ def shown_elsewhere() -> dict[tuple[str, str], str]:
     )
     assert activation is not None
     settings = {**os.environ, "LAZYARRAY_DEBUG": "plan,kernels"}
-    settings.pop("LAZYARRAY_EAGER_BELOW", None)
+    for name in SET_BY_TESTS:
+        settings.pop(name, None)
     command = [sys.executable, "-c", activation.group(1)]
     told = subprocess.run(
         command, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=60, check=True

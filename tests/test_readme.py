@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+SET_BY_TESTS = ("LAZYARRAY_EAGER_BELOW", "LAZYARRAY_COMPILE_AT")  # in `conftest.py`
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -16,7 +17,7 @@ def run_program(source: str) -> float:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", source],
         cwd=ROOT,
-        env={name: value for name, value in os.environ.items() if name != "LAZYARRAY_EAGER_BELOW"},  # as users run it
+        env={name: value for name, value in os.environ.items() if name not in SET_BY_TESTS},  # as users run it
         capture_output=True,
         text=True,
         timeout=120,

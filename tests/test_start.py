@@ -1,6 +1,7 @@
 """Holds what the start of a program loads, and what its first evaluations do: counted, never timed."""
 
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from lazyarray_llvm import ready
 
 # What a program of small arrays has no use for, and what would take longer to import than lazyarray.
 UNUSED = (
@@ -48,9 +51,27 @@ IMAGES = sys.platform.startswith("linux") and platform.machine() == "x86_64"
 
 
 def test_a_function_of_small_arrays_compiles_for_one_dtype_and_then_is_on_disk(tmp_path: Path) -> None:
-    code = f"import lazyarray as np\nfor _ in range(3): np.exp(np.arange(5.0))\n{COUNT}"
+    # Of float16: the loops of other dtypes may be ready since the package was installed.
+    code = f"import lazyarray as np\nfor _ in range(3): np.exp(np.arange(5, dtype='f2'))\n{COUNT}"
     assert run_fresh(code, tmp_path) == [1, 0, True]
     assert run_fresh(code, tmp_path) == [0, 1, not IMAGES]
+
+
+@pytest.mark.skipif(not os.path.exists(ready.FOLDER), reason="no loops were compiled at installation")
+def test_a_function_of_small_arrays_is_ready(tmp_path: Path) -> None:
+    code = f"import lazyarray as np\nfor _ in range(3): np.exp(np.arange(5.0))\n{COUNT}"
+    assert run_fresh(code, tmp_path) == [0, 0, False]
+
+
+def test_the_first_evaluation_of_a_cheap_expression_needs_no_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAZYARRAY_COMPILE_AT", "3")
+    monkeypatch.setenv("LAZYARRAY_EAGER_BELOW", "65536")
+    code = "import lazyarray as np\nx = np.linspace(0.0, 1.0, 100_000)\nassert (x * 2.0 + np.sqrt(x)).sum() > 0\n"
+    assert run_fresh(code + COUNT, tmp_path) == [0, 0, False]
+    loaded = run_fresh(f"{code}print(json.dumps(sorted(sys.modules)))", tmp_path)
+    assert not {"lazyarray.schedule", "lazyarray.runtime.execute", "lazyarray_llvm.threads"}.intersection(loaded)
 
 
 # What an evaluation of kernels and plans that are on disk has no use for.

@@ -22,7 +22,7 @@ from lazyarray_llvm.launch import Launch, word_bits
 from lazyarray_llvm.lower.geometry import Geometry, Phase
 
 if TYPE_CHECKING:
-    from lazyarray_llvm.backend import Program
+    from lazyarray_llvm.program import Program
 
 _APART: Final = 8  # blocks for each worker, where no rows are left out
 _NOTHING: Final = np.zeros(1, np.int64)  # a word of errors in which nobody looks

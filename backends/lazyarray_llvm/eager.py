@@ -17,7 +17,7 @@ import numpy as np
 from lazyarray.digests import name_of
 from lazyarray.ir.numpy_loops import make_ufunc
 from lazyarray.ir.ops import OPS
-from lazyarray_llvm import engine
+from lazyarray_llvm import engine, ready
 from lazyarray_llvm.version import emitter_version
 
 _CODES: Final = {"e": "f2", "f": "f4", "d": "f8", "F": "c8", "D": "c16"}
@@ -100,6 +100,9 @@ class _Place:
 
 def _load_loop(op: str, code: str) -> int:
     codes = [code] * OPS[op].nin
+    address = ready.load(op, code, symbol_of(op, codes, code))
+    if address:
+        return address
     key = name_of(f"{emitter_version()}|loop|{op}|{code}")
     module = engine.load(key, f"loops.{op}")
     if module is None:

@@ -28,14 +28,9 @@ class Described(NamedTuple):
     has_fma: bool
 
 
-def _identity() -> str | None:
-    """This CPU, as the system describes it, and this LLVM's library; None where nobody tells without loading it."""
-    found = importlib.util.find_spec("llvmlite")
-    if found is None or not found.origin:
-        return None
-    library = os.path.join(os.path.dirname(found.origin), "binding", "libllvmlite.so")
+def describe_cpu() -> str | None:
+    """This CPU, as the system describes it; None where it does not."""
     try:
-        status = os.stat(library)
         with open(_CPUINFO, encoding="utf-8", errors="replace") as file:
             text = file.read(1 << 14)
     except OSError:
@@ -44,7 +39,21 @@ def _identity() -> str | None:
     lines = [line for line in first.splitlines() if line.partition(":")[0].strip() in _LASTING]
     if not any(line.startswith("flags") for line in lines):
         return None
-    return "\n".join([library, str(status.st_mtime_ns), str(status.st_size), os.uname().machine, *lines])
+    return "\n".join([os.uname().machine, *lines])
+
+
+def _identity() -> str | None:
+    """This CPU, as the system describes it, and this LLVM's library; None where nobody tells without loading it."""
+    found = importlib.util.find_spec("llvmlite")
+    if found is None or not found.origin:
+        return None
+    library = os.path.join(os.path.dirname(found.origin), "binding", "libllvmlite.so")
+    try:
+        status = os.stat(library)
+    except OSError:
+        return None
+    described = describe_cpu()
+    return None if described is None else f"{library}\n{status.st_mtime_ns}\n{status.st_size}\n{described}"
 
 
 def recall(root: Path | None) -> Described | None:

@@ -23,7 +23,7 @@ from lazyarray_llvm.lower.status import LOOP_SHIFT, SOFT_SHIFT, status_of
 from lazyarray_llvm.lower.streaming import LINE
 
 if TYPE_CHECKING:
-    from lazyarray_llvm.backend import Program
+    from lazyarray_llvm.program import Program
 
 _ALIGNMENT: Final = 64
 IDLE_BYTES: Final = 1 << 18  # launches that hold more scratch memory are not kept

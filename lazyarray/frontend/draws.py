@@ -18,13 +18,12 @@ import numpy as np
 # isort: split
 from lazyarray.native.lines import address_in, count_in, runner  # cimport
 from lazyarray.native.streams import draws_of, run_alone  # cimport
-from lazyarray.runtime.backend import warm, workers
+from lazyarray.runtime.backend import COMPILED_FROM, warm, workers
 
 # isort: split
 from lazyarray.runtime.pool import allocate
 
 LEAST: Final = 1 << 15  # numbers from which sharing out saves more than it costs: 0.1 ms in NumPy
-WARM: Final = 1 << 18  # numbers from which the backend is worth loading, for those that follow
 # Elsewhere compilers may have fused the multiplication and addition of NumPy's `uniform`.
 _ROUNDS_TWICE: Final = platform.machine().lower() in ("x86_64", "amd64")
 _LOWER: Final = (1 << 64) - 1
@@ -76,8 +75,8 @@ def _drawn(generator: Any, size: Any, low: float, width: float, scaled: bool) ->
     share = workers()
     if share is None:
         run_alone(draws)
-        if count >= WARM:
-            warm()
+        if count >= COMPILED_FROM:
+            warm()  # for those that follow
     else:
         share(runner(), address_in(draws), count_in(draws))
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -43,6 +44,7 @@ _FLOAT: Final = np.dtype(np.float64)
 # What `histogram` takes: integers that are exact as float64, in which NumPy counts them too.
 _COUNTED: Final = frozenset(np.dtype(kind) for kind in ("f8", "f4", "i1", "i2", "i4", "u1", "u2", "u4"))
 _jitted: dict[Callable[..., ndarray], Callable[..., ndarray]] = {}
+_calls: Final[Counter[Callable[..., ndarray]]] = Counter()  # of functions before they are jitted
 _extremes: WeakKeyDictionary[Node, tuple[int, int]] = WeakKeyDictionary()  # of values, which never change
 
 
@@ -124,6 +126,9 @@ def _replayed(function: Callable[..., ndarray], *arrays: ndarray) -> Callable[..
         return function
     found = _jitted.get(function)
     if found is None:
+        _calls[function] += 1
+        if _calls[function] < config.compile_at:
+            return function
         from lazyarray.frontend.jit import jit  # loads the scheduler, which small programs do without
 
         found = _jitted[function] = jit(function)

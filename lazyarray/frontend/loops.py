@@ -76,8 +76,7 @@ def key_of(kind: str, attr: Any, spec: Spec) -> Key:
     """One key object for each triple, so that equal structure is found by identity."""
     found = _KEYS.get((kind, attr, spec))
     if found is None:
-        if not _KEYS:
-            backend.warm()  # something is being recorded: an evaluation is near
+        backend.expect(spec.size)
         if len(_KEYS) >= MEMO_LIMIT:
             _KEYS.clear()
         found = _KEYS[kind, attr, spec] = Key(kind, attr, spec)

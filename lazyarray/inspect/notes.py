@@ -156,7 +156,8 @@ def lines_of(found: Explanation) -> list[str]:
     if found.is_empty:
         lines.append(AT_ONCE.format(config.eager_below))
     if found.at_once:
-        lines.append(f"{count(found.at_once, 'array')} in memory that no kernel made (an input, or a small array)")
+        why = "an input, a small array, or a first evaluation's"
+        lines.append(f"{count(found.at_once, 'array')} in memory that no kernel made ({why})")
     for step, number, times in numbered(found):
         if isinstance(step, KernelNote):
             lines += kernel_lines(step, number, times)

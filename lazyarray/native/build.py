@@ -13,6 +13,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterable
+from importlib import import_module
 from importlib.metadata import version
 from importlib.util import source_hash
 from pathlib import Path
@@ -90,6 +91,7 @@ MODULES: Final = (
     "lazyarray.frontend.segments",
     "lazyarray.frontend.draws",
 )
+LOOPS: Final = "lazyarray_llvm.ready"  # what compiles the loops of transcendental functions
 INPUTS: Final = "inputs.txt"  # beside the index, a line for each module: its name, what its library was made of
 FLAGS: Final = [] if os.name == "nt" else ["-O2", "-g0", "-fvisibility=hidden", "-Wno-unused-function"]
 DIRECTIVES: Final = {
@@ -228,5 +230,17 @@ def _lines(file: Path) -> list[str]:
     return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
 
 
+def build_loops() -> int:
+    """Has the CPU's backend compile what every program may need (see `LOOPS`); how many loops."""
+    if (ROOT / "backends").exists():
+        sys.path.insert(0, str(ROOT / "backends"))
+    try:
+        return int(import_module(LOOPS).build())
+    except Exception as error:  # no LLVM, say: a program compiles them when it first needs them
+        print(f"lazyarray: no loops are ready ({error})", file=sys.stderr)
+        return 0
+
+
 if __name__ == "__main__":
     build()
+    build_loops()

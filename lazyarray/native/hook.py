@@ -24,9 +24,10 @@ class CompiledForm(BuildHookInterface):  # type: ignore[misc]
             return
         sys.path.insert(0, str(Path(self.root)))
         try:
-            from lazyarray.native.build import build
+            from lazyarray.native.build import build, build_loops
 
             build()
+            loops = build_loops()
         except (Exception, SystemExit) as error:  # whatever keeps a C compiler from working
             if wanted == "1":
                 raise
@@ -36,4 +37,6 @@ class CompiledForm(BuildHookInterface):  # type: ignore[misc]
             sys.path.remove(str(Path(self.root)))
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
-        build_data["artifacts"].append("lazyarray/native/lib/**")
+        if not loops:
+            self.app.display_warning("lazyarray compiles exp, sin, ... when a program first needs them")
+        build_data["artifacts"] += ["lazyarray/native/lib/**", "backends/lazyarray_llvm/loops/**"]

@@ -198,6 +198,14 @@ def workers() -> Any:
 
 
 _warming = False
+# Elements of operations that are compiled whatever else is evaluated with them (`runtime/first.py`).
+COMPILED_FROM: Final = 1 << 20
+
+
+def expect(size: int) -> None:
+    """`warm`, if an operation on so many elements, which is being recorded, is going to be compiled."""
+    if not _warming and (size >= COMPILED_FROM or config.compile_at == 1 or not config.eager_below):
+        warm()
 
 
 def warm() -> None:

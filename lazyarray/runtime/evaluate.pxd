@@ -12,7 +12,7 @@ from lazyarray.runtime.settling cimport Changes, hand_out, settle
 cdef class Settings:
     cdef public object backend
     cdef public bint exact, home, progress
-    cdef public long changes
+    cdef public long changes, tries
 
 cdef class Running:
     cdef public long depth

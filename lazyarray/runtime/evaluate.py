@@ -89,7 +89,7 @@ _changes: Final = changes  # in C
 class Settings:
     """What `config` says of where evaluations run, worked out when it has changed."""
 
-    __slots__ = ("backend", "changes", "exact", "home", "progress")
+    __slots__ = ("backend", "changes", "exact", "home", "progress", "tries")
 
     def __init__(self) -> None:
         self.backend: Any = None  # None: not worked out
@@ -114,6 +114,9 @@ class Settings:
         self.backend = None
         self.exact = config.numerics == "numpy"
         self.progress = config.progress
+        # How often a cheap expression may be interpreted. Who asks for stages, or for all to be compiled, gets that.
+        shown = self.exact or config.debug or config.dump is not None
+        self.tries = 0 if shown or not config.eager_below else config.compile_at - 1
 
 
 _repeats: Final = repeated.repeats
@@ -314,6 +317,8 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
             if is_pending(node):
                 settle(node, value)
     else:
+        if _settings.tries and signature not in _plans and not shadows and ran_first(signature, sources, outputs):
+            return
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
         plan = plan_of(signature)
         if recalled.is_worth_learning(plan, targets[0].key) and noted:
@@ -321,6 +326,26 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         run_plan(run_of(plan, sources, backend, uses), outputs, wanted)
         for check in checks:
             check([node.data for node in outputs])
+
+
+def ran_first(signature: Signature, sources: list[Any], outputs: list[Node]) -> bool:
+    """True if NumPy has done the evaluation, because compiling would take longer (`runtime/first.py`).
+
+    Never while somebody records what runs: who looks at a program wants to see its kernels.
+    """
+    from lazyarray.runtime import first
+
+    if ledger.is_attended() or not first.takes(signature, _settings.tries):
+        return False
+    _running.depth += 1
+    _running.thread = thread_here()
+    try:
+        told = first.run(signature, sources, outputs)
+    finally:
+        _running.depth -= 1
+    for node, bits in told or ():
+        tell(node, bits)
+    return told is not None
 
 
 _runs: list[Any] = []  # what makes runs, once it is imported: each evaluation makes one

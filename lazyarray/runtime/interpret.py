@@ -60,10 +60,25 @@ def interpret_all(expression: Expression, sources: list[Any], errors: str = "ign
 def watch(node: Node, entry: Entry, args: list[Array]) -> Any:
     """The entry's value; what it raises is told as the node's."""
     if entry.kind == "call":
-        with np.errstate(**modes_of(node)), at(node.site):
-            result = _call(entry, args)
-        node.errors = None
-        return result
+        return call_as_recorded(entry, args, node)
+    result, raised = raised_by(RULES[entry.kind], entry, args)
+    tell(node, raised)
+    return result
+
+
+def call_as_recorded(entry: Entry, args: list[Array], source: Any) -> Any:
+    """What a library makes of its arguments; it warns at the line that recorded it, if that wanted to be told."""
+    if type(source) is not Node or source.errors is None:
+        with np.errstate(all="ignore"):
+            return _call(entry, args)
+    with np.errstate(**modes_of(source)), at(source.site):
+        result = _call(entry, args)
+    source.errors = None
+    return result
+
+
+def raised_by(rule: Callable[[Entry, list[Array]], Any], entry: Entry, args: list[Array]) -> tuple[Any, int]:
+    """The entry's value by a rule, and NumPy's bits of the floating-point errors that it met."""
     raised = 0
 
     def note(kind: str, bits: int) -> None:
@@ -71,9 +86,8 @@ def watch(node: Node, entry: Entry, args: list[Array]) -> Any:
         raised |= bits
 
     with np.errstate(divide="call", over="call", under="ignore", invalid="call", call=note):
-        result = RULES[entry.kind](entry, args)
-    tell(node, raised)
-    return result
+        result = rule(entry, args)
+    return result, raised
 
 
 def scalar(value: Any, code: str) -> Array:

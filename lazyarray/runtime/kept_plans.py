@@ -10,7 +10,7 @@ import functools
 import os
 import pickle
 import sys
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,7 +19,9 @@ from lazyarray.digests import name_of
 from lazyarray.ir.expression import Expression
 from lazyarray.ir.node import Library
 from lazyarray.runtime.cache import KernelCache, source_version
-from lazyarray.schedule.plan import Plan
+
+if TYPE_CHECKING:
+    from lazyarray.schedule.plan import Plan
 
 MOST: Final = 256  # plans that one process leaves: programs whose shapes always change would fill the folder
 _SOURCES: Final = ("ir", "passes", "schedule")
@@ -72,8 +74,15 @@ def _name_of(function: Any) -> str | None:
     return f"{module}.{name}" if found is function else None
 
 
+def has_plan(key: str) -> bool:
+    """Whether a plan was kept for an expression."""
+    return _cache().load(key) is not None
+
+
 def load_plan(key: str) -> Plan | None:
     """The plan that was kept for an expression."""
+    from lazyarray.schedule.plan import Plan
+
     payload = _cache().load(key)
     if payload is None:
         return None

@@ -4,7 +4,7 @@ cdef class Ledger:
     cdef public dict _fallbacks
     cdef public list _open, refusing
     cdef public double busy_seconds, compile_seconds
-    cdef public long long evaluations, in_bands, launches, compiles, disk_hits, library_calls, fallbacks, materialisations
+    cdef public long long evaluations, interpreted, in_bands, launches, compiles, disk_hits, library_calls, fallbacks, materialisations
     cdef public long long allocations, bytes_allocated, bytes_read, bytes_written, transfers, bytes_transferred
 
     cpdef kernel(

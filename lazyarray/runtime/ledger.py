@@ -149,6 +149,7 @@ class Runs:
 
 COUNTS: Final = (
     "evaluations",
+    "interpreted",
     "launches",
     "in_bands",
     "compiles",
@@ -183,6 +184,7 @@ class Ledger:
         "evaluations",
         "fallbacks",
         "in_bands",
+        "interpreted",
         "launches",
         "library_calls",
         "materialisations",
@@ -191,6 +193,7 @@ class Ledger:
     )  # fmt: skip
 
     evaluations: int
+    interpreted: int  # those of them that NumPy did operation by operation (`runtime/first.py`)
     launches: int
     in_bands: int  # those of them that ran with others in bands of rows
     compiles: int
@@ -351,6 +354,10 @@ class Ledger:
             for runs in self._open:
                 runs.evaluations.append(reason)
                 runs.evaluation_runs.append(run)
+
+    def run_first(self) -> None:
+        """NumPy did an evaluation operation by operation: compiling would have taken longer."""
+        self.interpreted += 1
 
     def allocation(self, nbytes: int) -> None:
         """Memory for a result was taken from the pool."""

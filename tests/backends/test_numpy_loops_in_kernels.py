@@ -143,7 +143,7 @@ def test_a_loop_that_clears_the_status_loses_no_error_of_others() -> None:
 
 
 def test_a_kernel_in_which_loops_alone_raise_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lazyarray_llvm.backend import Program
+    from lazyarray_llvm.program import Program
 
     def watch(*_: Any) -> None:
         raise AssertionError("run again")
@@ -185,7 +185,7 @@ def test_kernels_come_back_from_the_disk(monkeypatch: pytest.MonkeyPatch) -> Non
     """The addresses of NumPy's loops, which differ between processes, are no part of the code."""
     from lazyarray.schedule.kernel import Access, Instruction, Kernel, Stage, Store
     from lazyarray_llvm import engine
-    from lazyarray_llvm.backend import Program
+    from lazyarray_llvm.program import Program
 
     body = (Instruction(0, "load", (), "f8", 0), Instruction(1, "numpy.expm1", (0,), "f8"))
     kernel = Kernel(("p",), (Access("f8", ("1",)),) * 2, (), (Stage("full", body, stores=(Store(1, 1),)),))

@@ -14,9 +14,10 @@ from lazyarray.ir.ops import COMPILED, OPS, code, dtype_of
 from lazyarray.ir.raises import DIVIDE, INVALID, OVERFLOW, raises
 from lazyarray.schedule.kernel import Access, Binding, Instruction, Kernel, Reduction, Role, Scan, Stage, Step, Store
 from lazyarray_llvm import engine, threads
-from lazyarray_llvm.backend import Backend, Program
+from lazyarray_llvm.backend import Backend
 from lazyarray_llvm.elementwise import supported
 from lazyarray_llvm.lower.emit import emit
+from lazyarray_llvm.program import Program
 
 I = Instruction  # noqa: E741
 BACKEND = Backend()

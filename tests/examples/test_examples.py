@@ -18,7 +18,12 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
-        env={**os.environ, "LAZYARRAY_EAGER_BELOW": "65536", "PYTHONPATH": os.pathsep.join(paths)},
+        env={
+            **os.environ,
+            "LAZYARRAY_EAGER_BELOW": "65536",
+            "LAZYARRAY_COMPILE_AT": "3",
+            "PYTHONPATH": os.pathsep.join(paths),
+        },
         capture_output=True,
         text=True,
         timeout=240,

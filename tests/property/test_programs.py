@@ -70,6 +70,18 @@ def test_eager_and_compiled_give_the_same_bits(drawn: tuple[Program, Shadow]) ->
 
 @SETTINGS
 @given(drawn=programs())
+def test_first_evaluations_and_compiled_ones_give_the_same_bits(drawn: tuple[Program, Shadow]) -> None:
+    program, _ = drawn
+    with config.set(eager_below=1, compile_at=1 << 30):
+        interpreted = run(program, lazyarray, "never")
+    with config.set(eager_below=1, compile_at=1):
+        compiled = run(program, lazyarray, "never")
+    problems = compare(interpreted, compiled)
+    assert not problems, report(program, "first evaluations and compiled ones differ", problems)
+
+
+@SETTINGS
+@given(drawn=programs())
 def test_with_numpys_loops_the_bits_are_numpys(drawn: tuple[Program, Shadow]) -> None:
     program, shadow = drawn
     with config.set(numerics="numpy", eager_below=0):

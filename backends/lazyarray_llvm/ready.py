@@ -1,0 +1,111 @@
+"""Owns the loops of transcendental functions that are compiled when the package is installed, for the CPU it is on.
+
+A program of small arrays that calls `exp` would else load LLVM in its first run, and compile: a tenth of a second. They
+are used on a CPU that describes itself as the one they were made on, with these very sources; else `eager.py` compiles.
+Like the other modules' compiled form (`lazyarray/native`) they are left out with `LAZYARRAY_NATIVE=0`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib.util import source_hash
+from typing import Any, Final
+
+from lazyarray_llvm import hosts, image
+
+FOLDER: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "loops")
+CODES: Final = ("f4", "f8", "c8", "c16")
+_INDEX: Final = "index.txt"  # the CPU and the sources that the loops are for
+_FILE: Final = ".image"
+_fits: Final[dict[str, bool]] = {}  # by folder
+_kept: Final[list[Any]] = image.outlive([])
+
+
+def load(op: str, code: str, symbol: str, folder: str = FOLDER) -> int:
+    """The address of an op's loop for a dtype; 0 where none is ready for this CPU."""
+    if not _fit(folder):
+        return 0
+    try:
+        packed = _read(os.path.join(folder, f"{op}.{code}{_FILE}"))
+    except OSError:
+        return 0
+    from lazyarray_llvm.engine import find_symbol
+
+    found = image.unpack(packed)
+    if not all(map(find_symbol, found.externals)):
+        return 0
+    loaded = image.Loaded(found, find_symbol)
+    _kept.append(loaded)
+    return loaded.get_function_address(symbol)
+
+
+def _fit(folder: str) -> bool:
+    if os.environ.get("LAZYARRAY_NATIVE", "1") == "0":
+        return False
+    fits = _fits.get(folder)
+    if fits is None:
+        try:
+            fits = _read(os.path.join(folder, _INDEX)).decode() == _made_for() and image.runs_here()
+        except OSError:
+            fits = False
+        _fits[folder] = fits
+    return fits
+
+
+def _made_for() -> str:
+    """This CPU, and the sources that loops are made by, as one digest; empty where the system does not describe it."""
+    described = hosts.describe_cpu()
+    if described is None:
+        return ""
+    sources = [_read(file) for file in sorted(_sources(os.path.dirname(FOLDER)))]
+    return source_hash(b"\0".join([described.encode(), *sources])).hex()
+
+
+def _sources(folder: str) -> Iterator[str]:
+    with os.scandir(folder) as found:
+        for entry in found:
+            if entry.name.endswith(".py"):
+                yield entry.path
+            elif entry.is_dir() and entry.name != "__pycache__":
+                yield from _sources(entry.path)
+
+
+def _read(file: str) -> bytes:
+    with open(file, "rb") as opened:
+        return opened.read()
+
+
+def build(folder: str = FOLDER) -> int:
+    """Compiles all loops for this machine's CPU into a folder; how many. None where objects have no images."""
+    import shutil
+
+    from lazyarray.ir.ops import OPS
+    from lazyarray_llvm import engine
+    from lazyarray_llvm.eager import eager_codes
+    from lazyarray_llvm.inner_loops import inner_loop
+
+    shutil.rmtree(folder, ignore_errors=True)
+    made_for = _made_for()
+    if not made_for:
+        return 0
+    made = {}
+    for op in [name for name, row in OPS.items() if row.transcendental]:
+        for code in [code for code in eager_codes(op) if code in CODES]:
+            text = inner_loop(op, [code] * OPS[op].nin, code)
+            generator = engine.engine().generator
+            laid = image.lay_out(generator.generate(generator.parse(text, f"loops.{op}")).code)
+            if laid is None:
+                return 0
+            made[f"{op}.{code}{_FILE}"] = laid.pack()
+    os.makedirs(folder)
+    for name, packed in made.items():
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(packed)
+    with open(os.path.join(folder, _INDEX), "w", encoding="utf-8") as index:
+        index.write(made_for)
+    return len(made)
+
+
+if __name__ == "__main__":
+    build()

@@ -1,0 +1,219 @@
+"""Owns first evaluations: an expression that NumPy is done with before LLVM would be runs in NumPy, one by one.
+
+Compiling a kernel takes 5 to 30 ms, once; a program that evaluates an expression of some 100,000 elements once or twice
+never gets that back. So its first evaluations (all before number `config.compile_at`) are interpreted where that is
+cheap, and it is compiled when it comes again. Only expressions to which kernels give the same bits (contract C7).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.ir.expression import Entry, Expression, Signature, expression_of
+from lazyarray.ir.index_map import size_of
+from lazyarray.ir.node import Node
+from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
+from lazyarray.passes.views import is_whole_reshape
+from lazyarray.runtime.along import is_pending
+from lazyarray.runtime.backend import current, rest_for
+from lazyarray.runtime.floating import wanted
+from lazyarray.runtime.interpret import RULES, call_as_recorded, raised_by, scalar
+from lazyarray.runtime.ledger import ledger
+from lazyarray.runtime.settling import settle, where
+
+# Nanoseconds that NumPy takes: roughly, and the same on every machine, since the choice must not depend on timing.
+_ENTRY: Final = 4000
+_ELEMENT: Final = {"iota": 1.0, "fill": 0.5, "empty": 0.2, "roll": 1.0, "gather": 4.0, "expand": 3.0, "update": 1.5}
+_READ: Final = {"reduce": 1.0, "scan": 3.0, "compress": 3.0, "scatter": 1.0}  # per element of what is read
+_INDEXED: Final = 10.0  # per place written at index arrays
+_SLOW_CODES: Final = {"f2": 6.0, "c8": 2.0, "c16": 2.0}
+# And what compiling costs at least: the first kernel of a plan, and each operation in it.
+_PLAN: Final = 2_000_000
+_OPERATION: Final = 500_000
+_MOST: Final = 25_000_000
+_FROM_DISK: Final = 1_000_000  # what reading a plan and its kernels from disk costs
+
+_GIVEN: Final = frozenset(("leaf", "scalar"))
+_EXTREMES: Final = frozenset(("min", "max", "fmin", "fmax"))
+
+
+class Unlike(Exception):
+    """Kernels may give other bits of equal value."""
+
+
+_left: dict[Signature, int] = {}  # how often an expression may still be interpreted
+_LIMIT: Final = 4096
+
+
+def takes(signature: Signature, tries: int) -> bool:
+    """Whether the next evaluation of an expression that has no plan is to be interpreted."""
+    left = _left.get(signature)
+    if left is None:
+        if len(_left) >= _LIMIT:
+            _left.clear()
+        left = _left[signature] = tries if is_worth(expression_of(signature)) else 0
+    return left > 0
+
+
+def forget() -> None:
+    """All expressions count as not evaluated yet."""
+    _left.clear()
+
+
+def is_worth(expression: Expression) -> bool:
+    """True where NumPy takes less time than compiling, and gives the bits that kernels give."""
+    entries = expression.entries
+    allowed = _PLAN + _OPERATION * sum([entry.kind not in ("leaf", "scalar", "view", "call") for entry in entries])
+    spent = sum([price(entry, entries) for entry in entries])
+    if spent > min(allowed, _MOST) or not all([has_equal_bits(entry, entries) for entry in entries]):
+        return False
+    return spent <= _FROM_DISK or not is_on_disk(expression)
+
+
+def is_on_disk(expression: Expression) -> bool:
+    """True where a process before this one has compiled the expression."""
+    from lazyarray.runtime.kept_plans import has_plan, key_of
+
+    key = key_of(expression)
+    return key is not None and has_plan(key)
+
+
+def price(entry: Entry, entries: tuple[Entry, ...]) -> float:
+    """Nanoseconds that NumPy takes for one entry; none for library calls, which a plan makes, too."""
+    kind = entry.kind
+    if kind in _GIVEN or kind == "call":
+        return 0.0
+    if kind == "map":
+        name = entry.attr[0]
+        code = max([entry.code, *entry.attr[1]], key=lambda c: _SLOW_CODES.get(c, 1.0)) if entry.attr[1] else entry.code
+        cost = OPS[name].cost if name in OPS else 1
+        return _ENTRY + size_of(entry.shape) * (0.5 + 0.4 * cost) * _SLOW_CODES.get(code, 1.0)
+    if kind in _READ:
+        found = size_of(entries[entry.args[0]].shape) * _READ[kind] * _SLOW_CODES.get(entry.code, 1.0)
+        if kind == "scatter":
+            found += _INDEXED * size_of(entries[entry.args[1]].shape)
+        return _ENTRY + found
+    return _ENTRY + size_of(entry.shape) * _ELEMENT.get(kind, 0.0)
+
+
+def has_equal_bits(entry: Entry, entries: tuple[Entry, ...]) -> bool:
+    """True where the interpreter gives an entry the bits that kernels give it (see docs/reduction-order.md)."""
+    if entry.kind == "reduce":
+        name, _axes, has_where, _initial = entry.attr
+        if not REDUCTIONS[name].ordered or entry.code[0] not in "fc":
+            return True
+        return not has_where and is_dense(entry.args[0], entries)
+    if entry.kind == "update":
+        _offset, shape, strides, _mask = entry.attr
+        return all([step or extent < 2 for extent, step in zip(shape, strides, strict=True)])  # no place twice
+    if entry.kind == "call":
+        # A plan hands over what one view shows of memory; more views it may have copied.
+        return all([entries[a].kind != "view" or entries[entries[a].args[0]].kind != "view" for a in entry.args])
+    return True
+
+
+def is_dense(position: int, entries: tuple[Entry, ...]) -> bool:
+    """True for what lies in memory without gaps in C order, as plans and NumPy both sum it."""
+    entry = entries[position]
+    while entry.kind == "view":
+        source = entries[entry.args[0]]
+        if not is_whole_reshape(entry, source.shape):
+            return False
+        entry = source
+    return True
+
+
+def run(signature: Signature, sources: list[Any], outputs: list[Node]) -> list[tuple[Node, int]] | None:
+    """Settles the outputs; returns which nodes raised what of which the user is to be told.
+
+    None, and nothing has happened, where kernels may give zeros of another sign: that is not tried again.
+    """
+    expression = expression_of(signature)
+    try:
+        values, told = values_of(expression, sources)
+    except Unlike:
+        _left[signature] = 0
+        return None
+    except BaseException as error:
+        error.add_note(where(outputs))
+        raise
+    _left[signature] -= 1
+    ledger.run_first()
+    for node, value in zip(outputs, values, strict=True):
+        if is_pending(node):
+            settle(node, value)
+    return told
+
+
+def values_of(expression: Expression, sources: list[Any]) -> tuple[list[Any], list[tuple[Node, int]]]:
+    """The outputs' values, and what `run` returns. Values that nothing needs any more are let go."""
+    entries, outputs = expression.entries, expression.outputs
+    last = {a: place for place, entry in enumerate(entries) for a in entry.args}
+    last |= dict.fromkeys(outputs, len(entries))
+    values: list[Any] = []
+    told: list[tuple[Node, int]] = []
+    for place, (entry, source) in enumerate(zip(entries, sources, strict=True)):
+        if entry.kind == "leaf":
+            values.append(source.data)
+        elif entry.kind == "scalar":
+            values.append(scalar(source, entry.code))
+        else:
+            args = [values[a] for a in entry.args]
+            value, bits = value_of(entry, args, source)
+            if bits:
+                told.append((source, bits))
+            values.append(value)
+        for a in entry.args:
+            if last[a] == place:
+                values[a] = None
+    return [own(values[position], entries[position]) for position in outputs], told
+
+
+def own(value: Any, entry: Entry) -> Any:
+    """The value in memory of its own, C-contiguous."""
+    dense = np.ascontiguousarray(value).reshape(entry.shape)
+    return dense if dense.flags.writeable and dense.flags.owndata and entry.kind != "leaf" else dense.copy()
+
+
+def value_of(entry: Entry, args: list[Any], source: Any) -> tuple[Any, int]:
+    """The value of one entry, and the floating-point errors of it that the user is to be told of."""
+    bits = 0
+    if entry.kind == "call":
+        result = library_call(entry, args, source)
+    elif type(source) is Node and wanted(source):
+        result, bits = raised_by(rule_of(entry), entry, args)
+    else:
+        with np.errstate(all="ignore"):
+            result = rule_of(entry)(entry, args)
+    result = np.asarray(result, dtype_of(entry.code))
+    if entry.kind == "reduce" and entry.attr[0] in _EXTREMES and entry.code[0] == "f" and not result.all():
+        zeros = args[0] == 0
+        if np.signbit(args[0])[zeros].any():
+            raise Unlike  # among zeros of both signs NumPy takes any
+    return (result if entry.kind == "view" else np.asarray(result, order="C")), bits
+
+
+def library_call(entry: Entry, args: list[Any], source: Any) -> Any:
+    """What a library makes of evaluated arguments."""
+    rest_for(*args)
+    result = call_as_recorded(entry, args, source)
+    ledger.library_call(entry.attr.name, sum([a.nbytes for a in args]), result.nbytes)
+    return result
+
+
+def rule_of(entry: Entry) -> Any:
+    """What computes an entry: for transcendental functions the backend's own code, for all else NumPy's."""
+    if entry.kind != "map" or entry.attr[0] not in OPS or not OPS[entry.attr[0]].transcendental:
+        return RULES[entry.kind]
+    return own_map
+
+
+def own_map(entry: Entry, args: list[Any]) -> Any:
+    """An elementwise operation by the ufunc that has the bits of kernels."""
+    name, codes = entry.attr
+    ufunc = current().eager_ufunc(name) if entry.code[0] in "fc" else None
+    if ufunc is None:
+        return RULES["map"](entry, args)
+    return ufunc(*[a.astype(dtype_of(c), copy=False) for a, c in zip(args, codes, strict=True)])

@@ -1,0 +1,236 @@
+"""First evaluations run in NumPy where that takes less than compiling, and nobody can tell but by counting."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pytest
+
+import lazyarray as np
+from lazyarray.runtime import evaluate, first
+
+N = 5000  # enough elements to be recorded
+
+
+@pytest.fixture(autouse=True)
+def cheap_expressions_wait(monkeypatch: Any) -> Iterator[None]:
+    monkeypatch.setattr(evaluate, "_plans", {}, raising=False)
+    monkeypatch.setattr(first, "is_on_disk", lambda expression: False)
+    first.forget()
+    with np.config.set(compile_at=3, eager_below=4096, device="cpu"):
+        yield
+    first.forget()
+
+
+def made(*shape: int, dtype: str = "f8") -> Any:
+    """Values in memory."""
+    count = int(numpy.prod(shape))
+    return np.array(numpy.linspace(-2.0, 3.0, count).reshape(shape).astype(dtype))
+
+
+class Counted:
+    """What ran since it was made."""
+
+    def __init__(self) -> None:
+        self.before = np.counters()
+
+    def __getattr__(self, name: str) -> int:
+        return int(np.counters()[name] - self.before[name])
+
+
+def test_an_expression_is_compiled_at_its_third_evaluation() -> None:
+    x = made(N)
+    for turn in range(5):
+        counted = Counted()
+        assert numpy.array_equal(numpy.asarray(x * 2.0 + x), numpy.asarray(x) * 2.0 + numpy.asarray(x))
+        assert (counted.interpreted, counted.launches) == ((1, 0) if turn < 2 else (0, 1))
+        assert counted.evaluations == 1
+
+
+@pytest.mark.parametrize("at", [1, 2, 5])
+def test_the_number_of_the_evaluation_that_compiles_is_a_setting(at: int) -> None:
+    x = made(N)
+    ran = []
+    with np.config.set(compile_at=at):
+        for _ in range(6):
+            counted = Counted()
+            np.evaluate(x * 0.5 - x)
+            ran.append(counted.interpreted)
+    assert ran == [1] * (at - 1) + [0] * (7 - at)
+
+
+def test_what_takes_numpy_longer_than_compiling_is_compiled_at_once() -> None:
+    x = made(4_000_000)
+    counted = Counted()
+    np.evaluate(x * 2.0 - 0.125)
+    assert (counted.interpreted, counted.launches) == (0, 1)
+
+
+def test_who_records_what_runs_sees_kernels() -> None:
+    x = made(N)
+    with np.record_runs() as runs:
+        np.evaluate(x * 3.0 - 0.125)
+    assert [run.ops for run in runs.kernels] == [("multiply", "subtract")]
+
+
+def test_what_is_explained_runs_as_it_was_explained() -> None:
+    x = made(N)
+    y = x * 5.0 - 0.125
+    assert len(np.explain(y).kernels) == 1
+    counted = Counted()
+    np.evaluate(y)
+    assert (counted.interpreted, counted.launches) == (0, 1)
+
+
+def test_with_everything_recorded_everything_is_compiled() -> None:
+    x = made(N)
+    with np.config.set(eager_below=0):
+        counted = Counted()
+        np.evaluate(x * 7.0 - 0.125)
+    assert (counted.interpreted, counted.launches) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda np, x: np.exp(-x * x) / (1.0 + np.sin(x)),
+        lambda np, x: (x * x).sum(axis=0),
+        lambda np, x: (x - x.mean(axis=1, keepdims=True)).std(),
+        lambda np, x: x.T.sum(axis=0),
+        lambda np, x: x[1:-1, 1:-1].sum(),
+        lambda np, x: x[::-1].sum(axis=1, dtype="f4"),
+        lambda np, x: np.where(x > 0.0, x, -0.0).max(axis=0),
+        lambda np, x: np.where(x > 0.0, 0.0, -0.0).max(axis=0) * x,
+        lambda np, x: np.cumsum(x * 0.1, axis=1)[:, ::7],
+        lambda np, x: (x.astype("f2") * 3 + 1).sum(axis=1),
+        lambda np, x: (x + 1j * x[::-1]).prod(axis=0),
+        lambda np, x: (x @ x.T)[:5] * 2.0,
+        lambda np, x: x[x > 0.5] ** 1.5,
+        lambda np, x: np.power(abs(x), x),
+        lambda np, x: np.argmax(x * x, axis=1),
+        lambda np, x: np.minimum.accumulate(x, axis=0) - np.roll(x, 3, axis=1),
+    ],
+)
+def test_first_evaluations_and_compiled_ones_have_the_same_bits(program: Any) -> None:
+    found = []
+    for at in (1, 3):
+        first.forget()
+        with np.config.set(compile_at=at):
+            found.append(numpy.asarray(program(np, made(90, 70))))
+    assert found[0].dtype == found[1].dtype
+    assert found[0].tobytes() == found[1].tobytes()
+
+
+def test_sums_of_which_kernels_may_have_another_order_are_compiled() -> None:
+    x = made(120, 100)
+    counted = Counted()
+    np.evaluate(x[1:-1, 1:-1].sum())
+    assert counted.interpreted == 0
+    np.evaluate((x * 2.0).sum())
+    assert counted.interpreted == 1
+
+
+def test_extremes_that_are_zeros_of_both_signs_are_computed_by_a_kernel() -> None:
+    signs = numpy.where(numpy.arange(N) % 3 == 0, 0.0, -0.0)
+    x = np.array(signs)
+    counted = Counted()
+    assert numpy.asarray((x * 1.0).max()) == 0.0
+    assert (counted.interpreted, counted.launches) == (0, 1)
+    y = np.array(abs(signs))
+    assert numpy.asarray((y + 0.0).min()) == 0.0
+    assert counted.interpreted == 1
+
+
+def test_errors_are_told_once_at_the_line_that_recorded_them() -> None:
+    x = made(N)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        counted = Counted()
+        y = np.log(x)
+        z = y + 1.0
+        np.evaluate(z)
+        np.evaluate(y)
+        assert counted.interpreted
+    assert [str(w.message) for w in caught] == ["invalid value encountered in log"]
+    assert caught[0].filename == __file__
+
+
+def test_a_warning_that_is_an_error_leaves_the_values() -> None:
+    x = made(N)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        y = np.sqrt(x) * 2.0
+        with pytest.raises(RuntimeWarning, match="invalid value encountered in sqrt"):
+            np.evaluate(y)
+    counted = Counted()
+    assert numpy.isnan(numpy.asarray(y)).any()
+    assert counted.evaluations == 0
+
+
+def test_writes_and_views_are_as_ever() -> None:
+    x, expected = made(80, 60), numpy.asarray(made(80, 60)).copy()
+    half, other = x[:40], expected[:40]
+    half *= 2.0
+    other *= 2.0
+    x[1:] = x[:-1] + 1.0
+    expected[1:] = expected[:-1] + 1.0
+    counted = Counted()
+    assert numpy.array_equal(numpy.asarray(x), expected)
+    assert counted.interpreted
+    assert numpy.array_equal(numpy.asarray(half), other)
+
+
+def test_no_result_shares_memory_with_another_or_with_an_input() -> None:
+    x = made(N)
+    a, b, c = np.evaluate(x.reshape(50, 100) * 1.0, x + 0.0, (x + 0.0)[:])
+    arrays = [numpy.asarray(v) for v in (x, a, b, c)]
+    for place, one in enumerate(arrays):
+        assert not any(numpy.shares_memory(one, other) for other in arrays[:place])
+
+
+def test_a_failure_names_the_lines_and_leaves_everything_usable() -> None:
+    x = made(70, 70)
+    singular = x * 0.0
+    with pytest.raises(numpy.linalg.LinAlgError):
+        np.evaluate(np.linalg.inv(singular) + 1.0)
+    assert numpy.array_equal(numpy.asarray(singular + 1.0), numpy.ones((70, 70)))
+
+
+def test_values_in_between_are_let_go() -> None:
+    x = made(300_000)
+    expression = x
+    for _ in range(12):
+        expression = expression * 0.5 + x
+    gc.collect()
+    with np.config.set(compile_at=2):
+        counted = Counted()
+        peak = _peak_of(lambda: np.evaluate(expression))
+        assert counted.interpreted == 1
+    assert peak < 6 * 8 * 300_000
+
+
+def _peak_of(work: Any) -> int:
+    """The most bytes that NumPy held of what `work` allocates."""
+    import tracemalloc
+
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_functions_that_are_replayed_are_recorded_first() -> None:
+    x = made(100_000)
+    theirs = numpy.histogram(numpy.asarray(x), bins=17)[0]
+    ran = []
+    for _ in range(4):
+        counted = Counted()
+        assert np.histogram(x, bins=17)[0].tolist() == theirs.tolist()
+        ran.append((counted.interpreted > 0, counted.launches > 0))
+    assert ran == [(True, False), (True, False), (False, True), (False, True)]
