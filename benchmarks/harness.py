@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 MIN_ROUNDS, MAX_ROUNDS, SIDE_SECONDS = 5, 25, 2.0
+WARM_CALLS = 3  # the third evaluation is compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,8 @@ def count_rounds(first_seconds: float) -> int:
 
 
 def time_in_turn(*sides: Callable[[], object]) -> list[float]:
-    """Median seconds of each side, the sides called turn by turn after one call each to warm up."""
-    first = [time_call(side)[0] for side in sides]
+    """Median seconds of each side, the sides called turn by turn after a few calls each to warm up."""
+    first = [min(time_call(side)[0] for _ in range(WARM_CALLS)) for side in sides]
     times: list[list[float]] = [[] for _ in sides]
     for _ in range(count_rounds(max(first))):
         for side, seconds in zip(sides, times, strict=True):

@@ -32,12 +32,17 @@ def configure(resolve: Resolve, substitutes: dict[str, Any]) -> None:
     global _resolve
     _resolve = resolve
     SUBSTITUTES.update(substitutes)
+
+
+def _names_of_numpy() -> dict[int, str]:
+    """NumPy's public functions and classes by id; found when first asked for."""
     if not _names:
         for name, value in vars(np).items():
             if not name.startswith("_") and is_replaceable(value):
                 _names.setdefault(id(value), name)
                 # Some modules of NumPy's keep the function under the dispatcher.
                 _names.setdefault(id(getattr(value, "_implementation", value)), name)
+    return _names
 
 
 def is_replaceable(value: Any) -> bool:
@@ -51,7 +56,7 @@ def is_replaceable(value: Any) -> bool:
 
 def name_of(value: Any) -> str | None:
     """The public name under which NumPy has this very object."""
-    return _names.get(id(value))
+    return _names_of_numpy().get(id(value))
 
 
 def implementation(function: Any) -> FunctionType | None:
@@ -111,13 +116,13 @@ def translate(value: Any, where: str = "") -> Any:
         if name == "numpy" or name.startswith("numpy."):
             return space_of(value)
         return value
-    public = _names.get(id(value))
+    public = _names_of_numpy().get(id(value))
     if public is not None:
         assert _resolve is not None
         return Ufunc(_resolve(public)) if isinstance(value, np.ufunc) else _resolve(public)
     if isinstance(value, BuiltinMethodType) and isinstance(value.__self__, np.ufunc):
         assert _resolve is not None
-        return getattr(_resolve(_names[id(value.__self__)]), value.__name__)
+        return getattr(_resolve(_names_of_numpy()[id(value.__self__)]), value.__name__)
     inner = implementation(value) if callable(value) and not isinstance(value, type) else None
     if inner is not None and str(inner.__module__).startswith("numpy"):
         return rebase(inner)

@@ -18,6 +18,9 @@ from typing import Any, Final
 _HERE: Final = os.path.dirname(os.path.abspath(__file__))
 LIBRARY: Final = os.path.join(_HERE, "lib")
 INDEX: Final = "index.txt"  # the Python, then a line for each module: its name, file below `lib`, digest
+STAMPS: Final = (
+    "stamps.txt"  # the index's digest, then times and sizes of sources that were found to have those digests
+)
 _taken_in: Final[list[bytes]] = []  # the digest of `_written_in_c`, once it is known
 
 
@@ -38,10 +41,14 @@ def digest_of(source: str) -> str:
 def _written_in_c() -> bytes:
     """What any module may take in, as one digest: they are more text than most modules."""
     if not _taken_in:
-        files = [os.path.join(_HERE, name) for name in sorted(os.listdir(_HERE)) if name.endswith(".pxd")]
-        vectors = os.path.join(os.path.dirname(_HERE), "frontend", "vectors.pxd")
-        _taken_in.append(source_hash(b"\0".join([_read(file) for file in (*files, vectors)])))
+        _taken_in.append(source_hash(b"\0".join([_read(file) for file in _common()])))
     return _taken_in[0]
+
+
+def _common() -> list[str]:
+    """The files of C types that any module may take in."""
+    files = [os.path.join(_HERE, name) for name in sorted(os.listdir(_HERE)) if name.endswith(".pxd")]
+    return [*files, os.path.join(os.path.dirname(_HERE), "frontend", "vectors.pxd")]
 
 
 def find_compiled(library: str = LIBRARY) -> tuple[dict[str, str], str]:
@@ -49,25 +56,57 @@ def find_compiled(library: str = LIBRARY) -> tuple[dict[str, str], str]:
     if os.environ.get("LAZYARRAY_NATIVE", "1") == "0":
         return {}, "LAZYARRAY_NATIVE is 0"
     try:
-        python, *lines = _read(os.path.join(library, INDEX)).decode().splitlines()
+        index = _read(os.path.join(library, INDEX))
+        python, *lines = index.decode().splitlines()
         if python != sys.implementation.cache_tag:
             return {}, f"they were compiled for {python}, and this is {sys.implementation.cache_tag}"
         root = os.path.dirname(os.path.dirname(_HERE))
-        found = {}
+        backends = os.path.join(root, "backends") if os.path.exists(os.path.join(root, "backends")) else root
+        found: dict[str, str] = {}
+        sources: dict[str, tuple[str, str]] = {}  # by module: its source, the digest that it had
         for line in lines:
             module, name, digest = line.split("\t")
-            relative = module.replace(".", os.sep) + ".py"
-            source, file = os.path.join(root, relative), os.path.join(library, name)
-            if not os.path.exists(source):
-                source = os.path.join(root, "backends", relative)
+            place = root if module.startswith("lazyarray.") else backends
+            source, file = os.path.join(place, module.replace(".", os.sep) + ".py"), os.path.join(library, name)
             if not os.path.exists(file) or not os.path.exists(source):
                 return {}, f"files of {module} are missing"
-            if digest_of(source) != digest:
-                return {}, f"{module} has changed since they were compiled"
             found[module] = file
+            sources[module] = source, digest
+        stamps = "\n".join(
+            [source_hash(index).hex(), *map(_stamp, [s for s, _ in sources.values()]), *map(_stamp, _common())]
+        )
+        seen = os.path.join(library, STAMPS)
+        if not os.path.exists(seen) or _read(seen) != stamps.encode():
+            for module, (source, digest) in sources.items():
+                if digest_of(source) != digest:
+                    return {}, f"{module} has changed since they were compiled"
+            _note(seen, stamps)
     except OSError:
         return {}, "they were not compiled when the package was installed: no C compiler was at hand, or no Cython"
     return found, ""
+
+
+def _stamp(source: str) -> str:
+    """What changes when somebody writes a module's source or its C types, found sooner than a digest."""
+    marks = []
+    for file in (source, source.removesuffix(".py") + ".pxd"):
+        try:
+            status = os.stat(file)
+        except FileNotFoundError:
+            continue
+        marks.append(f"{status.st_mtime_ns} {status.st_size}")
+    return " ".join(marks)
+
+
+def _note(file: str, stamps: str) -> None:
+    """Leaves the stamps of sources whose digests are right for the programs to come, where that may be written."""
+    name = f"{file}.{os.getpid()}"
+    try:
+        with open(name, "w", encoding="utf-8") as opened:
+            opened.write(stamps)
+        os.replace(name, file)
+    except OSError:
+        pass
 
 
 class _Finder:

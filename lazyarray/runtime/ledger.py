@@ -11,7 +11,6 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lazyarray.config import config
@@ -72,7 +71,6 @@ class Transfer(NamedTuple):
     start: float = 0.0
 
 
-@dataclass(slots=True)
 class FallbackRun:
     """One call that ran in NumPy in the place of compiled code; `nbytes`: of the arrays it was given.
 
@@ -80,13 +78,25 @@ class FallbackRun:
     `seconds`, is 0 where that was not measured.
     """
 
-    name: str
-    nbytes: int
-    site: Site | None
-    start: float
-    busy: float  # seconds of kernels, library calls and compiling before it
-    seconds: float = 0.0
-    end: float = 0.0
+    __slots__ = ("busy", "end", "name", "nbytes", "seconds", "site", "start")
+
+    def __init__(
+        self,
+        name: str,
+        nbytes: int,
+        site: Site | None,
+        start: float,
+        busy: float,
+        seconds: float = 0.0,
+        end: float = 0.0,
+    ) -> None:
+        self.name = name
+        self.nbytes = nbytes
+        self.site = site
+        self.start = start
+        self.busy = busy  # seconds of kernels, library calls and compiling before it
+        self.seconds = seconds
+        self.end = end
 
 
 class EvaluationRun(NamedTuple):
@@ -97,27 +107,29 @@ class EvaluationRun(NamedTuple):
     start: float
 
 
-@dataclass(slots=True)
 class Runs:
     """What ran while it was recorded."""
 
-    kernels: list[KernelRun] = field(default_factory=list)
-    library_runs: list[LibraryRun] = field(default_factory=list)
-    fallbacks: dict[str, int] = field(default_factory=dict)
-    materialisations: list[Materialisation] = field(default_factory=list)
-    evaluations: list[str] = field(default_factory=list)
-    plans: list[tuple[Any, ...]] = field(
-        default_factory=list
-    )  # what ran: plan, sites per entry, why outputs are wanted
-    nodes: list[tuple[int, ...]] = field(default_factory=list)  # per plan that ran: its entries' nodes, by number
-    compiled: list[Compile] = field(default_factory=list)
-    compiles: int = 0
-    disk_hits: int = 0
-    allocations: int = 0
-    bytes_allocated: int = 0
-    transfers: list[Transfer] = field(default_factory=list)
-    fallback_runs: list[FallbackRun] = field(default_factory=list)
-    evaluation_runs: list[EvaluationRun] = field(default_factory=list)
+    __slots__ = ("allocations", "bytes_allocated", "compiled", "compiles", "disk_hits", "evaluation_runs",
+                 "evaluations", "fallback_runs", "fallbacks", "kernels", "library_runs", "materialisations", "nodes",
+                 "plans", "transfers")  # fmt: skip
+
+    def __init__(self) -> None:
+        self.kernels: list[KernelRun] = []
+        self.library_runs: list[LibraryRun] = []
+        self.fallbacks: dict[str, int] = {}
+        self.materialisations: list[Materialisation] = []
+        self.evaluations: list[str] = []
+        self.plans: list[tuple[Any, ...]] = []  # what ran: plan, sites per entry, why outputs are wanted
+        self.nodes: list[tuple[int, ...]] = []  # per plan that ran: its entries' nodes, by number
+        self.compiled: list[Compile] = []
+        self.compiles = 0
+        self.disk_hits = 0
+        self.allocations = 0
+        self.bytes_allocated = 0
+        self.transfers: list[Transfer] = []
+        self.fallback_runs: list[FallbackRun] = []
+        self.evaluation_runs: list[EvaluationRun] = []
 
     @property
     def bytes_read(self) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from lazyarray import native
 from lazyarray.inspect import doctor
 from lazyarray.native import INDEX, find_compiled
 from lazyarray_triton.backend import Backend
@@ -93,6 +94,27 @@ def test_why_the_hot_modules_run_as_python(tmp_path: Path, monkeypatch: pytest.M
     index.write_text(f"{sys.implementation.cache_tag}\nlazyarray.ir.node\tnode.so\tof another source\n")
     assert find_compiled(str(tmp_path)) == ({}, "files of lazyarray.ir.node are missing")
     (tmp_path / "node.so").touch()
+    assert find_compiled(str(tmp_path)) == ({}, "lazyarray.ir.node has changed since they were compiled")
+
+
+def test_digests_of_sources_are_taken_once_for_each_time_they_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LAZYARRAY_NATIVE", raising=False)
+    source = Path(native.__file__).parents[1] / "ir" / "node.py"
+    taken: list[str] = []
+    digest_of = native.digest_of
+    monkeypatch.setattr(native, "digest_of", lambda file: taken.append(file) or digest_of(file))
+    (tmp_path / "node.so").touch()
+    index = f"{sys.implementation.cache_tag}\nlazyarray.ir.node\tnode.so\t"
+    (tmp_path / INDEX).write_text(f"{index}{digest_of(str(source))}\n")
+    for _ in range(3):
+        assert find_compiled(str(tmp_path)) == ({"lazyarray.ir.node": str(tmp_path / "node.so")}, "")
+    assert taken == [str(source)]
+    monkeypatch.setattr(native, "_stamp", lambda file: "another time")
+    assert find_compiled(str(tmp_path))[0]
+    assert len(taken) == 2
+    (tmp_path / INDEX).write_text(f"{index}of another source\n")
     assert find_compiled(str(tmp_path)) == ({}, "lazyarray.ir.node has changed since they were compiled")
     monkeypatch.setenv("LAZYARRAY_NATIVE", "0")
     assert find_compiled(str(tmp_path)) == ({}, "LAZYARRAY_NATIVE is 0")
