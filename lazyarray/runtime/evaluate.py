@@ -335,12 +335,14 @@ def ran_first(signature: Signature, sources: list[Any], outputs: list[Node]) -> 
     """
     from lazyarray.runtime import first
 
-    if ledger.is_attended() or not first.takes(signature, _settings.tries):
+    expression = expression_of(signature)
+    structure = None if ledger.is_attended() else first.takes(expression, _settings.tries)
+    if structure is None:
         return False
     _running.depth += 1
     _running.thread = thread_here()
     try:
-        told = first.run(signature, sources, outputs)
+        told = first.run(structure, expression, sources, outputs)
     finally:
         _running.depth -= 1
     for node, bits in told or ():

@@ -7,11 +7,11 @@ cheap, and it is compiled when it comes again. Only expressions to which kernels
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from lazyarray.ir.expression import Entry, Expression, Signature, expression_of
+from lazyarray.ir.expression import Entry, Expression
 from lazyarray.ir.index_map import size_of
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
@@ -43,18 +43,32 @@ class Unlike(Exception):
     """Kernels may give other bits of equal value."""
 
 
-_left: dict[Signature, int] = {}  # how often an expression may still be interpreted
+Structure: TypeAlias = tuple[Any, ...]  # an expression without its sizes: what kernels are made of
+# How often expressions of a structure may still be interpreted. Kernels serve all sizes: a program that evaluates one
+# structure at ever new sizes, as eliminations do, compiles it once.
+_left: dict[Structure, int] = {}
 _LIMIT: Final = 4096
+_GEOMETRY: Final = frozenset(("view", "update", "roll", "compress", "expand"))  # kinds whose attributes are of sizes
 
 
-def takes(signature: Signature, tries: int) -> bool:
-    """Whether the next evaluation of an expression that has no plan is to be interpreted."""
-    left = _left.get(signature)
-    if left is None:
-        if len(_left) >= _LIMIT:
-            _left.clear()
-        left = _left[signature] = tries if is_worth(expression_of(signature)) else 0
-    return left > 0
+def structure_of(expression: Expression) -> Structure:
+    """The expression without sizes, strides and offsets."""
+    entries = [
+        (entry.kind, None if entry.kind in _GEOMETRY else entry.attr, len(entry.shape), entry.code, entry.args)
+        for entry in expression.entries
+    ]
+    return *entries, expression.outputs
+
+
+def takes(expression: Expression, tries: int) -> Structure | None:
+    """The structure of an expression without a plan, if its next evaluation is to be interpreted; else None."""
+    structure = structure_of(expression)
+    if len(_left) >= _LIMIT:
+        _left.clear()
+    if _left.setdefault(structure, tries) > 0 and is_worth(expression):
+        return structure
+    _left[structure] = 0
+    return None
 
 
 def forget() -> None:
@@ -125,21 +139,22 @@ def is_dense(position: int, entries: tuple[Entry, ...]) -> bool:
     return True
 
 
-def run(signature: Signature, sources: list[Any], outputs: list[Node]) -> list[tuple[Node, int]] | None:
+def run(
+    structure: Structure, expression: Expression, sources: list[Any], outputs: list[Node]
+) -> list[tuple[Node, int]] | None:
     """Settles the outputs; returns which nodes raised what of which the user is to be told.
 
     None, and nothing has happened, where kernels may give zeros of another sign: that is not tried again.
     """
-    expression = expression_of(signature)
     try:
         values, told = values_of(expression, sources)
     except Unlike:
-        _left[signature] = 0
+        _left[structure] = 0
         return None
     except BaseException as error:
         error.add_note(where(outputs))
         raise
-    _left[signature] -= 1
+    _left[structure] -= 1
     ledger.run_first()
     for node, value in zip(outputs, values, strict=True):
         if is_pending(node):

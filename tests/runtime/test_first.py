@@ -63,6 +63,16 @@ def test_the_number_of_the_evaluation_that_compiles_is_a_setting(at: int) -> Non
     assert ran == [1] * (at - 1) + [0] * (7 - at)
 
 
+def test_ever_new_sizes_of_one_structure_are_compiled_as_soon_as_one_size_is() -> None:
+    x = made(100, 100)
+    ran = []
+    for k in range(1, 6):
+        counted = Counted()
+        np.evaluate(x[k:, k:] * 2.0 - x[:-k, :-k])
+        ran.append(counted.interpreted)
+    assert ran == [1, 1, 0, 0, 0]
+
+
 def test_what_takes_numpy_longer_than_compiling_is_compiled_at_once() -> None:
     x = made(4_000_000)
     counted = Counted()
