@@ -6,6 +6,7 @@ the module, so that importing costs little more than NumPy itself.
 
 from __future__ import annotations
 
+import gc as _gc
 from importlib import import_module as _import_module
 from typing import Any
 
@@ -53,6 +54,24 @@ def evaluate(*arrays: Any) -> Any:
     return _evaluate_all(arrays)
 
 
+_resolve_name: Any = None  # imported when the first name is asked for
+
+
+def _resolve(name: str) -> Any:
+    """What a public name means."""
+    global _resolve_name
+    if _resolve_name is None:
+        # A hundred modules make objects that stay: looking for garbage among them takes a tenth of the time.
+        collects = _gc.isenabled()
+        _gc.disable()
+        try:
+            from lazyarray.frontend.namespace import resolve as _resolve_name
+        finally:
+            if collects:
+                _gc.enable()
+    return _resolve_name(name)
+
+
 def __getattr__(name: str) -> Any:
     if name in ("record_runs", "counters"):
         from lazyarray.runtime import ledger
@@ -69,10 +88,8 @@ def __getattr__(name: str) -> Any:
             raise AttributeError(f"module 'lazyarray' has no attribute {name!r}")
         value = getattr(_np, name)
     else:
-        from lazyarray.frontend.namespace import resolve
-
         try:
-            value = resolve(name)
+            value = _resolve(name)
         except AttributeError as error:
             # NumPy's words, which may name what to use instead.
             raise AttributeError(str(error).replace("module 'numpy'", "module 'lazyarray'", 1)) from None
