@@ -19,17 +19,19 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime
 
-from lazyarray.errors import BackendError, DeviceMemoryError
+from lazyarray.errors import BackendError, CompileError, DeviceMemoryError
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Library
+from lazyarray.runtime.device import compiler_for
 from lazyarray_cupy import products, transforms
 from lazyarray_cupy.blocks import Block, Blocks
 from lazyarray_cupy.driver import CupyDriver
 from lazyarray_cupy.functions import FUNCTIONS
 from lazyarray_cupy.landing import Landing
 from lazyarray_cupy.libraries import DIRECT, LIBRARIES
+from lazyarray_cupy.opening import COMPILER
 from lazyarray_cupy.staging import Staging
-from lazyarray_cupy.transforms import TRANSFORMS, transform
+from lazyarray_cupy.transforms import TRANSFORMS, scaling, transform
 
 Array = np.ndarray[Any, Any]
 # Copies of up to so much from pageable memory are staged by the driver, and return before they have run.
@@ -53,7 +55,7 @@ _APPEND: Final = r"""extern "C" __global__ void append(int* taken, int* words, i
 class Device:
     """One GPU."""
 
-    compiler = "triton"
+    compiler = COMPILER
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -245,12 +247,23 @@ class Device:
             kept.append(found)
         return found
 
+    def _scale(self, numbers: Any, factor: float) -> None:
+        """Multiplies real numbers where they are."""
+        dtype, nbytes = numbers.dtype, numbers.nbytes
+        program = compiler_for(self).compile_for(self, scaling(f"f{dtype.itemsize}"))
+        launcher = program.launcher((numbers.size,), ((dtype.itemsize,),) * 2, (nbytes, nbytes))
+        pointers = [numbers.data.ptr] * 2
+        try:
+            launcher.start(pointers, [factor], pointers)
+        except CompileError:
+            cupy.multiply(numbers, dtype.type(factor), out=numbers)
+
     # -- libraries -------------------------------------------------------------------------------------------------
     def call(self, library: Library, args: Sequence[Any], out: Any) -> Any:
         """A library call in CuPy; NotImplemented where CuPy has none that means the same."""
         if library.name in TRANSFORMS:
             options: dict[str, Any] = dict(library.options)
-            return transform(library.name, args[0], out, self._scratch, self.driver.kept, **options)
+            return transform(library.name, args[0], out, self._scratch, self._scale, self.driver.kept, **options)
         function = LIBRARIES.get(library.name)
         return NotImplemented if function is None else function(args, out, **dict(library.options))
 

@@ -1,7 +1,8 @@
 """Owns the transforms of plans on a GPU: by cuFFT's plans, kept for each thread, into the memory that a run wants.
 
 CuPy's functions make memory of their own for each result, and look at what they are given each time. With the plans
-themselves a transform may be recorded into a CUDA graph, which keeps the plan that it works by.
+themselves a transform may be recorded into a CUDA graph, which keeps the plan that it works by. Results are scaled by a
+kernel of the device's compiler: CuPy's would round small numbers to zero, and take NVRTC a second at first.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any, Final, NamedTuple
 
 import cupy
 import numpy as np
+
+from lazyarray.schedule.kernel import Access, Instruction, Kernel, Stage, Store
 
 _FORWARD: Final = -1  # CUFFT_FORWARD
 _INVERSE: Final = 1  # CUFFT_INVERSE
@@ -34,6 +37,11 @@ _KINDS: Final = {
     "rfft": _Kind("R2C", _FORWARD),
     "irfft": _Kind("C2R", _INVERSE),
 }
+# cuFFT's names for kinds, in single and in double precision.
+_NUMBERS: Final = {
+    "C2C_F": "CUFFT_C2C", "R2C_F": "CUFFT_R2C", "C2R_F": "CUFFT_C2R",
+    "C2C_D": "CUFFT_Z2Z", "R2C_D": "CUFFT_D2Z", "C2R_D": "CUFFT_Z2D",
+}  # fmt: skip
 TRANSFORMS: Final = {f"fft.{kind}{many}": found for kind, found in _KINDS.items() for many in ("", "2", "n")}
 
 
@@ -52,6 +60,7 @@ def transform(
     array: Any,
     out: Any,
     scratch: Callable[[tuple[int, ...], Any], Any],
+    scale: Callable[[Any, float], None],
     kept: list[Any] | None,
     *,
     s: Sequence[int],
@@ -60,8 +69,8 @@ def transform(
 ) -> Any:
     """out[...] = NumPy's transform along the last axes, whose lengths `s` are those of the longer side.
 
-    `scratch(shape, dtype)`: memory until the transform has run; `kept`: where a record that is being
-    made keeps what it works by.
+    `scratch(shape, dtype)`: memory until the transform has run; `scale(parts, factor)` multiplies real numbers, one
+    after another in memory, where they are; `kept`: where a record that is being made keeps what it works by.
     """
     kind = TRANSFORMS[name]
     wanted = _wanted(array.dtype, kind.values)
@@ -71,16 +80,28 @@ def transform(
     if kind.values == "C2R" or array.dtype != wanted or not array.flags.c_contiguous or array.data.ptr % _ALIGNED:
         # cuFFT also writes into what it transforms back to real numbers.
         copied = scratch(array.shape, wanted)
-        copied[...] = array
+        if array.dtype == wanted and array.flags.c_contiguous:
+            copied.data.copy_from_device_async(array.data, array.nbytes, cupy.cuda.get_current_stream())
+        else:
+            copied[...] = array
         array = copied
     plan.fft(array, out, kind.direction)
     factor = _factor(kind.direction, norm, math.prod(s))
     if factor != 1:
         # Part by part: infinity times a number is no NaN in the other part.
-        real = np.dtype(out.dtype.char.lower())
-        parts = out.view(real)
-        cupy.multiply(parts, real.type(factor), out=parts)
+        scale(out.view(np.dtype(out.dtype.char.lower())), factor)
     return out
+
+
+@functools.cache
+def scaling(code: str) -> Kernel:
+    """The kernel that multiplies numbers of a dtype by a scalar."""
+    body = (
+        Instruction(0, "load", (), code, 0),
+        Instruction(1, "scalar", (), code, 0),
+        Instruction(2, "multiply", (0, 1), code),
+    )
+    return Kernel(("p",), (Access(code, ("1",)),) * 2, (code,), (Stage("full", body, stores=(Store(1, 2),)),))
 
 
 def _factor(direction: int, norm: str, count: int) -> float:
@@ -104,17 +125,28 @@ def _plan(array: Any, lengths: Sequence[int], axes: Sequence[int], values: str, 
     kept = _plans.kept
     plan = kept.get(key)
     if plan is None:
-        from cupyx.scipy.fftpack import get_fft_plan  # here: it loads cuFFT, which few programs need
-
         # cuFFT finds the GPU of a new thread neither when it makes a plan of kernels that it has, nor when it runs one.
         array.device.use()
-        like = cupy.empty(array.shape, dtype)
-        plan = kept[key] = get_fft_plan(like, shape=tuple(lengths), axes=tuple(axes), value_type=values)
+        plan = kept[key] = _new_plan(array.shape[: -len(axes)], tuple(lengths), f"{values}_{dtype.char.upper()}")
         if len(kept) > PLANS_LIMIT:
             kept.popitem(last=False)
     else:
         kept.move_to_end(key)
     return plan
+
+
+def _new_plan(stack: tuple[int, ...], lengths: tuple[int, ...], kind: str) -> Any:
+    """A plan for a stack of transforms of so many real or complex numbers, which are the longer side."""
+    from cupy.cuda import cufft  # here: it loads cuFFT, which few programs need
+
+    number, count = getattr(cufft, _NUMBERS[kind]), math.prod(stack)
+    if len(lengths) == 1:
+        return cufft.Plan1d(lengths[0], number, count)
+    half = (*lengths[:-1], lengths[-1] // 2 + 1)
+    read = half if kind.startswith("C2R") else lengths
+    made = half if kind.startswith("R2C") else lengths
+    last = len(stack) + len(lengths) - 1
+    return cufft.PlanNd(lengths, read, 1, math.prod(read), made, 1, math.prod(made), number, count, "C", last, made[-1])
 
 
 def forget() -> None:
@@ -127,4 +159,4 @@ def fits(shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool:
     return math.prod(shapes[0]) * int(codes[0][1:]) <= RECORDED_BYTES
 
 
-__all__ = ["TRANSFORMS", "fits", "forget", "transform"]
+__all__ = ["TRANSFORMS", "fits", "forget", "scaling", "transform"]

@@ -66,6 +66,11 @@ class DeviceLauncher(Protocol):
         """
         ...
 
+    # A launcher may also have this: before a plan's first run it is told of the launches that will come.
+    # def foresee(self, pointers: list[int], scalars: list[Any], bases: list[int], flags: int) -> None
+    #     As `start`, which follows with the same scalars; pointers and bases are aligned, and equal to one another,
+    #     as they will be then, as far as that is known; `flags` is not 0 if errors will be looked for.
+
 
 class Compiler(Protocol):
     """What a backend has to offer to be used for a device."""
