@@ -14,10 +14,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-import cupy
 import numpy as np
 
-from lazyarray.schedule.kernel import Access, Instruction, Kernel, Stage, Store
+from lazyarray_cupy.work import Work
 
 _FORWARD: Final = -1  # CUFFT_FORWARD
 _INVERSE: Final = 1  # CUFFT_INVERSE
@@ -42,7 +41,6 @@ _NUMBERS: Final = {
     "C2C_F": "CUFFT_C2C", "R2C_F": "CUFFT_R2C", "C2R_F": "CUFFT_C2R",
     "C2C_D": "CUFFT_Z2Z", "R2C_D": "CUFFT_D2Z", "C2R_D": "CUFFT_Z2D",
 }  # fmt: skip
-TRANSFORMS: Final = {f"fft.{kind}{many}": found for kind, found in _KINDS.items() for many in ("", "2", "n")}
 
 
 class _Plans(threading.local):
@@ -56,52 +54,28 @@ _plans: Final = _Plans()
 
 
 def transform(
-    name: str,
-    array: Any,
-    out: Any,
-    scratch: Callable[[tuple[int, ...], Any], Any],
-    scale: Callable[[Any, float], None],
-    kept: list[Any] | None,
-    *,
-    s: Sequence[int],
-    axes: Sequence[int],
-    norm: str,
+    kind: _Kind, array: Any, out: Any, work: Work, *, s: Sequence[int], axes: Sequence[int], norm: str
 ) -> Any:
-    """out[...] = NumPy's transform along the last axes, whose lengths `s` are those of the longer side.
-
-    `scratch(shape, dtype)`: memory until the transform has run; `scale(parts, factor)` multiplies real numbers, one
-    after another in memory, where they are; `kept`: where a record that is being made keeps what it works by.
-    """
-    kind = TRANSFORMS[name]
+    """out[...] = NumPy's transform along the last axes, whose lengths `s` are those of the longer side."""
     wanted = _wanted(array.dtype, kind.values)
     plan = _plan(array, s, axes, kind.values, wanted)
-    if kept is not None:
-        kept.append(plan)
+    work.keep(plan)
     if kind.values == "C2R" or array.dtype != wanted or not array.flags.c_contiguous or array.data.ptr % _ALIGNED:
         # cuFFT also writes into what it transforms back to real numbers.
-        copied = scratch(array.shape, wanted)
-        if array.dtype == wanted and array.flags.c_contiguous:
-            copied.data.copy_from_device_async(array.data, array.nbytes, cupy.cuda.get_current_stream())
-        else:
-            copied[...] = array
+        copied = work.scratch(array.shape, wanted)
+        work.copy(copied, array)
         array = copied
     plan.fft(array, out, kind.direction)
     factor = _factor(kind.direction, norm, math.prod(s))
     if factor != 1:
         # Part by part: infinity times a number is no NaN in the other part.
-        scale(out.view(np.dtype(out.dtype.char.lower())), factor)
+        work.scale(out.view(np.dtype(out.dtype.char.lower())), factor)
     return out
 
 
-@functools.cache
-def scaling(code: str) -> Kernel:
-    """The kernel that multiplies numbers of a dtype by a scalar."""
-    body = (
-        Instruction(0, "load", (), code, 0),
-        Instruction(1, "scalar", (), code, 0),
-        Instruction(2, "multiply", (0, 1), code),
-    )
-    return Kernel(("p",), (Access(code, ("1",)),) * 2, (code,), (Stage("full", body, stores=(Store(1, 2),)),))
+TRANSFORMS: Final[dict[str, Callable[..., Any]]] = {
+    f"fft.{name}{many}": functools.partial(transform, kind) for name, kind in _KINDS.items() for many in ("", "2", "n")
+}
 
 
 def _factor(direction: int, norm: str, count: int) -> float:
@@ -159,4 +133,4 @@ def fits(shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool:
     return math.prod(shapes[0]) * int(codes[0][1:]) <= RECORDED_BYTES
 
 
-__all__ = ["TRANSFORMS", "fits", "forget", "scaling", "transform"]
+__all__ = ["TRANSFORMS", "fits", "forget"]

@@ -41,6 +41,27 @@ def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
             answers.flush()
 
 
+# Something to compile, so that processes which are forked find in memory what every kernel needs.
+_FIRST: Final = Job(
+    text="""import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(a, INDEX: tl.constexpr):
+    tl.store(a, tl.sum(tl.exp(tl.load(a + tl.arange(0, 32))), 0))
+""",
+    function="kernel",
+    signature=(("a", "*fp32"), ("INDEX", "constexpr")),
+    constants=(),
+    integers="i32",
+    aligned=(),
+    warps=4,
+    registers=0,
+    capability=90,
+)
+
+
 def _prepare() -> None:
     """What every kernel needs, once for all processes."""
     import triton.runtime.cache
@@ -52,6 +73,9 @@ def _prepare() -> None:
     if hasattr(triton.runtime.cache, "triton_key"):
         name = f"lazyarray {importlib.metadata.version('triton')}"
         triton.runtime.cache.triton_key = lambda: name
+    with triton.knobs.compilation.scope():
+        triton.knobs.compilation.always_compile = True
+        answer_to(_FIRST)
 
 
 def main() -> None:

@@ -142,9 +142,10 @@ class Device(Protocol):
 
     # A device may also have `survives_fork`: its memory and what is queued there are those of a process's child too.
 
-    # Transforms are recorded where a device says that `call` runs them in plans; elsewhere they are called at once.
+    # Transforms and sorts are recorded where a device says that `call` runs them in plans; elsewhere they are called at
+    # once.
     # def takes(self, library: Library) -> bool
-    #     True for the library calls named as NumPy's transforms that `call` runs.
+    #     True for the library calls named as NumPy's functions that `call` runs.
 
     # A device may also have these; plans that come again are then queued as one (`runtime/device_graphs.py`).
     # def recordable(self, library: Library, shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool

@@ -13,7 +13,7 @@ if os.environ.get("LAZYARRAY_TEST_DEVICE") != "cuda":
     pytest.skip("needs a GPU, and LAZYARRAY_TEST_DEVICE=cuda", allow_module_level=True)
 
 import lazyarray as np
-from lazyarray.frontend.transform_nodes import NAMES
+from lazyarray.frontend.library_nodes import TRANSFORMS
 
 RANDOM = numpy.random.default_rng(7)
 REAL = RANDOM.standard_normal((9, 48, 70))
@@ -35,7 +35,7 @@ def given_to(name: str, code: str) -> Any:
 
 
 @pytest.mark.parametrize("code", ["f4", "f8", "c8", "c16", "i2", "?"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TRANSFORMS)
 def test_transforms_give_numpys_numbers(name: str, code: str) -> None:
     data = given_to(name, code)
     if data is None:
