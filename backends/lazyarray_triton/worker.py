@@ -34,7 +34,7 @@ def answer_to(job: Job) -> Any:
 
 
 def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
-    """Answers jobs until there are no more."""
+    """Answers jobs until there are no more; the next one comes when the last is answered."""
     with contextlib.suppress(EOFError, OSError):  # who asked has ended
         while select.select([jobs], [], [], _ORPHANED)[0]:
             pickle.dump(answer_to(pickle.load(jobs)), answers)
@@ -83,7 +83,10 @@ def main() -> None:
     os.dup2(2, 1)  # what is printed is nobody's answer
     control = socket.socket(fileno=0)
     control.settimeout(_ORPHANED)
-    _prepare()
+    try:
+        _prepare()
+    except Exception:
+        return  # who asked compiles by itself then, and meets the same
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with contextlib.suppress(TimeoutError, OSError):
         while True:
@@ -93,7 +96,7 @@ def main() -> None:
             if not os.fork():
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 control.close()
-                with open(given[0], "rb", buffering=0, closefd=False) as jobs, open(given[0], "wb") as answers:
+                with open(given[0], "rb", closefd=False) as jobs, open(given[0], "wb") as answers:
                     serve(jobs, answers)
                 os._exit(0)
             os.close(given[0])

@@ -183,7 +183,7 @@ def processes() -> int:
     count = config.num_threads
     if count is None:
         count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(count, MOST) if count > 1 else 0
+    return min(count, MOST) if count > 1 and importlib.util.find_spec("triton") is not None else 0
 
 
 def expect() -> None:

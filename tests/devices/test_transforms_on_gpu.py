@@ -56,6 +56,14 @@ def test_transforms_give_numpys_numbers(name: str, code: str) -> None:
     assert runs.fallbacks == {}
 
 
+def test_numbers_below_the_smallest_normal_one_stay() -> None:
+    data = numpy.zeros(8, numpy.complex64)
+    data[0] = 3e-38 + 1e-38j
+    x = np.asarray(data, device="cuda")
+    numpy.testing.assert_array_equal(numpy.asarray(np.fft.ifft(x)), numpy.fft.ifft(data))
+    numpy.testing.assert_array_equal(numpy.asarray(np.fft.irfft(x)), numpy.fft.irfft(data))
+
+
 def test_odd_lengths_and_those_of_other_axes() -> None:
     x = np.asarray(COMPLEX, device="cuda")
     compare(np.fft.irfft(x, 139), numpy.fft.irfft(COMPLEX, 139))

@@ -56,6 +56,11 @@ def test_more_jobs_than_processes_are_all_done(apart: Workers) -> None:
     assert apart._threads <= 2
 
 
+def test_texts_may_be_longer_than_a_socket_holds(apart: Workers) -> None:
+    long = job("1.5")._replace(text=TEXT.format(value="1.5") + "# " + "x" * 2_000_000)
+    assert apart.begin(long, 1).result(60).name == "kernel"
+
+
 def test_what_the_compiler_says_is_told(apart: Workers) -> None:
     with pytest.raises(Refused, match=r"^CompilationError: (?s:.*)nothing is not defined"):
         apart.begin(job("nothing"), 1).result(60)
