@@ -28,7 +28,7 @@ from benchmarks.gpu_workloads import JAX_FORMS, TINY, WORKLOADS, GpuWorkload, In
 from benchmarks.harness import format_table
 from lazyarray.schedule.plan import KernelStep
 from lazyarray_cupy.driver import CupyDriver
-from lazyarray_triton import model
+from lazyarray_triton import model, workers
 from lazyarray_triton.cubins import Cubins
 from lazyarray_triton.launcher import Launcher
 from lazyarray_triton.sources import Sources
@@ -53,9 +53,9 @@ class Clock:
         self._wait = cupy.RawKernel(WAIT, "wait")
         self._cycles_per_second = cupy.cuda.Device().attributes.get("ClockRate", 2_000_000) * 1000
 
-    def device_time(self, call: Call, batches: int = 8) -> float:
-        """Median seconds of a call on the GPU, by events around each of many."""
-        for turn in range(3):
+    def device_time(self, call: Call, batches: int = 8, ahead: int = 3) -> float:
+        """Median seconds of a call on the GPU, by events around each of many, after so many `ahead`."""
+        for turn in range(ahead):
             call(turn)
         cupy.cuda.Device().synchronize()
         start = time.perf_counter()
@@ -321,6 +321,7 @@ def main() -> int:
     parser.add_argument("--sweep", action="store_true")
     parser.add_argument("--json", default="")
     arguments = parser.parse_args()
+    workers.expect()  # as opening the device does where nothing was ever compiled
     clock = Clock()
     bandwidth = copy_bandwidth(clock)
     report: dict[str, Any] = {"machine": describe(), "copy": bandwidth, "rows": []}

@@ -22,14 +22,17 @@ from cupy.cuda import runtime
 from lazyarray.errors import BackendError, DeviceMemoryError
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Library
-from lazyarray_cupy import products, transforms
+from lazyarray_cupy import products, sorts, transforms
 from lazyarray_cupy.blocks import Block, Blocks
 from lazyarray_cupy.driver import CupyDriver
 from lazyarray_cupy.functions import FUNCTIONS
 from lazyarray_cupy.landing import Landing
 from lazyarray_cupy.libraries import DIRECT, LIBRARIES
+from lazyarray_cupy.opening import COMPILER
+from lazyarray_cupy.sorts import SORTS
 from lazyarray_cupy.staging import Staging
-from lazyarray_cupy.transforms import TRANSFORMS, transform
+from lazyarray_cupy.transforms import TRANSFORMS
+from lazyarray_cupy.work import Work
 
 Array = np.ndarray[Any, Any]
 # Copies of up to so much from pageable memory are staged by the driver, and return before they have run.
@@ -38,6 +41,9 @@ _LANDS: Final = 1 << 20  # from so much on copies to the device have a stream of
 _KEPT: Final = 4 << 30  # bytes of memory for such copies that are kept
 _BYTE: Final = np.dtype(np.uint8)
 _allocate: Final = cupy.cuda.alloc
+
+# Calls that plans make, of one array, each into memory that is given.
+INTO: Final = {**TRANSFORMS, **SORTS}
 
 _APPEND: Final = r"""extern "C" __global__ void append(int* taken, int* words, int count) {
     int* to = taken + 1 + taken[0];
@@ -53,7 +59,7 @@ _APPEND: Final = r"""extern "C" __global__ void append(int* taken, int* words, i
 class Device:
     """One GPU."""
 
-    compiler = "triton"
+    compiler = COMPILER
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -64,7 +70,7 @@ class Device:
         self._staging = Staging()
         self._blocks = Blocks(self._fresh, cupy.cuda.get_current_stream)
         self.allocate = self._blocks.allocate
-        self._scratches: dict[Any, Any] = {}
+        self._work = Work(self)
         atexit.register(self._blocks.close)
 
     def __repr__(self) -> str:
@@ -200,9 +206,11 @@ class Device:
 
     # -- records ---------------------------------------------------------------------------------------------------
     def recordable(self, library: Library, shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool:
-        """True where a library call can be part of a CUDA graph: cuBLAS, without CuPy, which refuses it, and cuFFT."""
+        """True where a library call can be part of a CUDA graph: cuBLAS (CuPy itself refuses that), cuFFT, Thrust."""
         if library.name in TRANSFORMS:
             return transforms.fits(shapes, codes)
+        if library.name in SORTS:
+            return sorts.fits(shapes, codes)
         return library.name in DIRECT and products.fits(library, shapes, codes)
 
     def record(self, queue: Callable[[], None]) -> Callable[[], None]:
@@ -212,7 +220,8 @@ class Device:
         with stream:
             stream.begin_capture()
             kept: list[Any] = []
-            driver.kept, self._scratches = kept, {}
+            driver.kept = kept
+            self._work.begin(kept)
             try:
                 queue()
             except BaseException:
@@ -221,6 +230,7 @@ class Device:
                 raise
             finally:
                 driver.kept = None
+                self._work.end()
             graph = stream.end_capture()
         launch = functools.partial(graph.launch)  # on the current stream
         launch.kept = kept  # type: ignore[attr-defined]  # memory that the graph works in
@@ -234,29 +244,19 @@ class Device:
     def _append(self) -> Any:
         return cupy.RawKernel(_APPEND, "append")
 
-    def _scratch(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-        """Memory until what is queued next has run; within a record the calls of one shape share it."""
-        kept = self.driver.kept
-        if kept is None:
-            return self.empty(shape, dtype)
-        found = self._scratches.get((shape, dtype))
-        if found is None:
-            found = self._scratches[shape, dtype] = self.empty(shape, dtype)
-            kept.append(found)
-        return found
-
     # -- libraries -------------------------------------------------------------------------------------------------
     def call(self, library: Library, args: Sequence[Any], out: Any) -> Any:
         """A library call in CuPy; NotImplemented where CuPy has none that means the same."""
-        if library.name in TRANSFORMS:
+        into = INTO.get(library.name)
+        if into is not None:
             options: dict[str, Any] = dict(library.options)
-            return transform(library.name, args[0], out, self._scratch, self.driver.kept, **options)
+            return into(args[0], out, self._work, **options)
         function = LIBRARIES.get(library.name)
         return NotImplemented if function is None else function(args, out, **dict(library.options))
 
     def takes(self, library: Library) -> bool:
-        """True for the transforms that plans call here."""
-        return library.name in TRANSFORMS
+        """True for the transforms and sorts that plans call here."""
+        return library.name in INTO
 
     def function(self, name: str) -> Callable[..., Any] | None:
         """CuPy's function of NumPy's name, where it means the same on what it takes; it may return NotImplemented."""

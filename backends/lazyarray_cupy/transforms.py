@@ -1,7 +1,8 @@
 """Owns the transforms of plans on a GPU: by cuFFT's plans, kept for each thread, into the memory that a run wants.
 
 CuPy's functions make memory of their own for each result, and look at what they are given each time. With the plans
-themselves a transform may be recorded into a CUDA graph, which keeps the plan that it works by.
+themselves a transform may be recorded into a CUDA graph, which keeps the plan that it works by. Results are scaled by a
+kernel of the device's compiler: CuPy's would round small numbers to zero, and take NVRTC a second at first.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-import cupy
 import numpy as np
+
+from lazyarray_cupy.work import Work
 
 _FORWARD: Final = -1  # CUFFT_FORWARD
 _INVERSE: Final = 1  # CUFFT_INVERSE
@@ -34,7 +36,11 @@ _KINDS: Final = {
     "rfft": _Kind("R2C", _FORWARD),
     "irfft": _Kind("C2R", _INVERSE),
 }
-TRANSFORMS: Final = {f"fft.{kind}{many}": found for kind, found in _KINDS.items() for many in ("", "2", "n")}
+# cuFFT's names for kinds, in single and in double precision.
+_NUMBERS: Final = {
+    "C2C_F": "CUFFT_C2C", "R2C_F": "CUFFT_R2C", "C2R_F": "CUFFT_C2R",
+    "C2C_D": "CUFFT_Z2Z", "R2C_D": "CUFFT_D2Z", "C2R_D": "CUFFT_Z2D",
+}  # fmt: skip
 
 
 class _Plans(threading.local):
@@ -48,39 +54,28 @@ _plans: Final = _Plans()
 
 
 def transform(
-    name: str,
-    array: Any,
-    out: Any,
-    scratch: Callable[[tuple[int, ...], Any], Any],
-    kept: list[Any] | None,
-    *,
-    s: Sequence[int],
-    axes: Sequence[int],
-    norm: str,
+    kind: _Kind, array: Any, out: Any, work: Work, *, s: Sequence[int], axes: Sequence[int], norm: str
 ) -> Any:
-    """out[...] = NumPy's transform along the last axes, whose lengths `s` are those of the longer side.
-
-    `scratch(shape, dtype)`: memory until the transform has run; `kept`: where a record that is being
-    made keeps what it works by.
-    """
-    kind = TRANSFORMS[name]
+    """out[...] = NumPy's transform along the last axes, whose lengths `s` are those of the longer side."""
     wanted = _wanted(array.dtype, kind.values)
     plan = _plan(array, s, axes, kind.values, wanted)
-    if kept is not None:
-        kept.append(plan)
+    work.keep(plan)
     if kind.values == "C2R" or array.dtype != wanted or not array.flags.c_contiguous or array.data.ptr % _ALIGNED:
         # cuFFT also writes into what it transforms back to real numbers.
-        copied = scratch(array.shape, wanted)
-        copied[...] = array
+        copied = work.scratch(array.shape, wanted)
+        work.copy(copied, array)
         array = copied
     plan.fft(array, out, kind.direction)
     factor = _factor(kind.direction, norm, math.prod(s))
     if factor != 1:
         # Part by part: infinity times a number is no NaN in the other part.
-        real = np.dtype(out.dtype.char.lower())
-        parts = out.view(real)
-        cupy.multiply(parts, real.type(factor), out=parts)
+        work.scale(out.view(np.dtype(out.dtype.char.lower())), factor)
     return out
+
+
+TRANSFORMS: Final[dict[str, Callable[..., Any]]] = {
+    f"fft.{name}{many}": functools.partial(transform, kind) for name, kind in _KINDS.items() for many in ("", "2", "n")
+}
 
 
 def _factor(direction: int, norm: str, count: int) -> float:
@@ -104,17 +99,28 @@ def _plan(array: Any, lengths: Sequence[int], axes: Sequence[int], values: str, 
     kept = _plans.kept
     plan = kept.get(key)
     if plan is None:
-        from cupyx.scipy.fftpack import get_fft_plan  # here: it loads cuFFT, which few programs need
-
         # cuFFT finds the GPU of a new thread neither when it makes a plan of kernels that it has, nor when it runs one.
         array.device.use()
-        like = cupy.empty(array.shape, dtype)
-        plan = kept[key] = get_fft_plan(like, shape=tuple(lengths), axes=tuple(axes), value_type=values)
+        plan = kept[key] = _new_plan(array.shape[: -len(axes)], tuple(lengths), f"{values}_{dtype.char.upper()}")
         if len(kept) > PLANS_LIMIT:
             kept.popitem(last=False)
     else:
         kept.move_to_end(key)
     return plan
+
+
+def _new_plan(stack: tuple[int, ...], lengths: tuple[int, ...], kind: str) -> Any:
+    """A plan for a stack of transforms of so many real or complex numbers, which are the longer side."""
+    from cupy.cuda import cufft  # here: it loads cuFFT, which few programs need
+
+    number, count = getattr(cufft, _NUMBERS[kind]), math.prod(stack)
+    if len(lengths) == 1:
+        return cufft.Plan1d(lengths[0], number, count)
+    half = (*lengths[:-1], lengths[-1] // 2 + 1)
+    read = half if kind.startswith("C2R") else lengths
+    made = half if kind.startswith("R2C") else lengths
+    last = len(stack) + len(lengths) - 1
+    return cufft.PlanNd(lengths, read, 1, math.prod(read), made, 1, math.prod(made), number, count, "C", last, made[-1])
 
 
 def forget() -> None:
@@ -127,4 +133,4 @@ def fits(shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool:
     return math.prod(shapes[0]) * int(codes[0][1:]) <= RECORDED_BYTES
 
 
-__all__ = ["TRANSFORMS", "fits", "forget", "transform"]
+__all__ = ["TRANSFORMS", "fits", "forget"]

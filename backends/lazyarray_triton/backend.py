@@ -5,6 +5,7 @@ It compiles for devices only, whose memory and library calls are another package
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 from importlib.metadata import version
@@ -15,6 +16,7 @@ import numpy as np
 from lazyarray.errors import BackendError, CompileError
 from lazyarray.runtime.dump import show
 from lazyarray.schedule.kernel import Binding, Kernel
+from lazyarray_triton import workers
 from lazyarray_triton.cubins import Cubins
 from lazyarray_triton.emit import emit, forms
 from lazyarray_triton.errors import watchable
@@ -25,6 +27,7 @@ from lazyarray_triton.prepared import Prepared
 from lazyarray_triton.source import Watched
 from lazyarray_triton.sources import Sources
 from lazyarray_triton.tuning import Choices, Tuning, candidates, launches_until
+from lazyarray_triton.worker import Refused
 
 _LAUNCHERS_LIMIT: Final = 256  # extents and strides of one kernel that are kept
 _PREPARED_LIMIT: Final = 64  # launches kept of one of them
@@ -77,8 +80,8 @@ class BoundLauncher:
     """A kernel at fixed extents and strides: its launches are prepared once for each alignment of its memory."""
 
     __slots__ = (
-        "_extents", "_guess", "_left", "_numerators", "_prepared", "_program", "_sizes", "_stored", "_strides",
-        "_tuned_key", "_tuning",
+        "_extents", "_foreseen", "_guess", "_left", "_numerators", "_prepared", "_program", "_sizes", "_stored",
+        "_strides", "_tuned_key", "_tuning",
     )  # fmt: skip
 
     def __init__(
@@ -93,6 +96,7 @@ class BoundLauncher:
         self._extents, self._strides, self._sizes = extents, strides, sizes
         self._stored = program.kernel.written
         self._prepared: dict[Any, Prepared] = {}
+        self._foreseen: dict[Any, Prepared] = {}  # not loaded yet
         self._guess: Guess | None = None  # what measuring has chosen; None for the model's
         self._left = launches_until(program.kernel, extents) if program.device.choices is not None else 0
         self._tuning: Tuning | None = None
@@ -100,25 +104,7 @@ class BoundLauncher:
 
     def start(self, pointers: list[int], scalars: list[Any], bases: list[int], flags: int = 0) -> None:
         """Queues one run on the current stream; one that looks for errors if it is given memory for them."""
-        together = 0
-        for pointer in pointers:
-            together |= pointer
-        key: Any = 0  # every pointer is aligned to 16 bytes, and no errors are looked for
-        watched: Watched = ""
-        described = pointers
-        kernel = self._program.kernel
-        if together & 15 or flags or kernel.scatters:
-            if flags:
-                watched = self._watched(bases)
-            places = None
-            if kernel.scatters:
-                places = tuple([pointer - base for pointer, base in zip(pointers, bases, strict=True)])
-            if together & 15 and len(pointers) > _MANY_POINTERS and not kernel.scatters:
-                # One form for all of them: each takes seconds to compile where so much is read.
-                described = [pointer + (8 if pointer & 15 == 0 else 0) for pointer in pointers]
-            key = (tuple([pointer & 15 == 0 for pointer in described]), watched, places)
-        if self._numerators:
-            key = (key, tuple([scalars[k] == 1 for k in self._numerators]))
+        key, watched, described = self._key(pointers, scalars, bases, flags)
         prepared = self._prepared.get(key)
         if prepared is None:
             binding = Binding(self._extents, tuple(described), self._strides, tuple(scalars))
@@ -138,18 +124,61 @@ class BoundLauncher:
             prepared.set_scalars(scalars)
         prepared.launch(pointers, flags=flags)
 
+    def foresee(self, pointers: list[int], scalars: list[Any], bases: list[int], flags: int) -> None:
+        """Has what such a run needs compiled until then. The pointers need not be those of memory, only aligned so."""
+        key, watched, described = self._key(pointers, scalars, bases, flags)
+        if key in self._prepared or key in self._foreseen or self._program.kernel.scatters:
+            return
+        binding = Binding(self._extents, tuple(described), self._strides, tuple(scalars))
+        program = self._program
+        with contextlib.suppress(Exception):  # the run meets it again
+            self._foreseen[key] = Prepared(
+                program.device, program.kernel, binding, self._known(), None, watched, at_once=False
+            )
+
+    def _key(
+        self, pointers: list[int], scalars: list[Any], bases: list[int], flags: int
+    ) -> tuple[Any, Watched, list[int]]:
+        """What a prepared launch is found by, how it looks for errors, and the pointers that describe it."""
+        together = 0
+        for pointer in pointers:
+            together |= pointer
+        key: Any = 0  # every pointer is aligned to 16 bytes, and no errors are looked for
+        watched: Watched = ""
+        described = pointers
+        kernel = self._program.kernel
+        if together & 15 or flags or kernel.scatters:
+            if flags:
+                watched = self._watched(bases)
+            places = None
+            if kernel.scatters:
+                places = tuple([pointer - base for pointer, base in zip(pointers, bases, strict=True)])
+            if together & 15 and len(pointers) > _MANY_POINTERS and not kernel.scatters:
+                # One form for all of them: each takes seconds to compile where so much is read.
+                described = [pointer + (8 if pointer & 15 == 0 else 0) for pointer in pointers]
+            key = (tuple([pointer & 15 == 0 for pointer in described]), watched, places)
+        if self._numerators:
+            key = (key, tuple([scalars[k] == 1 for k in self._numerators]))
+        return key, watched, described
+
     def _begin_tuning(self, key: Any, binding: Binding, watched: Watched) -> None:
         """Has the next launches take turns among block shapes."""
         program = self._program
         first = self._prepared[key]
+        asked: list[tuple[Guess, Prepared]] = []
         made: list[tuple[Guess, Prepared]] = []
         for guess in candidates(first.guess, first.source.tiles.kind == "line"):
+            with contextlib.suppress(Exception):  # as below
+                one = Prepared(program.device, program.kernel, binding, guess, watched=watched, at_once=False)
+                asked.append((guess, one))
+        for guess, one in asked:
             try:
-                made.append((guess, Prepared(program.device, program.kernel, binding, guess, watched=watched)))
+                one.load()
             except MemoryError:
                 raise
             except Exception:
-                continue  # a shape that does not compile is none to choose
+                continue
+            made.append((guess, one))
         if len(made) > 1 and made[0][0] == first.guess:
             self._tuning, self._tuned_key = Tuning(program.device.driver, made), key
 
@@ -192,15 +221,19 @@ class BoundLauncher:
         try:
             scatters = program.kernel.scatters
             places = dict(enumerate(zip(bases, self._sizes, strict=True))) if scatters else None
-            guess = self._known()
-            prepared = Prepared(program.device, program.kernel, binding, guess, places, watched)
+            prepared = self._foreseen.pop(key, None)
+            if prepared is None:
+                guess = self._known()
+                prepared = Prepared(program.device, program.kernel, binding, guess, places, watched, at_once=False)
+            prepared.load()
         except MemoryError:
             raise
         except Exception as error:
             if watched in ("apart", "checked"):
                 return self._prepare(key, binding, bases, "exact")
             # Triton has many classes of errors; whatever it cannot do runs on the host, and is counted and told.
-            raise CompileError(f"Triton: {type(error).__name__}: {error}") from error
+            told = str(error) if isinstance(error, Refused) else f"{type(error).__name__}: {error}"
+            raise CompileError(f"Triton: {told}") from error
         text = prepared.source.text
         show("kernels", "triton", lambda: text, "py")
         program.sources[text] = None
@@ -222,6 +255,11 @@ class Backend:
     def compile(self, kernel: Kernel) -> Any:
         """There are no programs for the host."""
         raise BackendError("the Triton backend compiles for GPUs: choose a device, such as LAZYARRAY_DEVICE=cuda")
+
+    def expect(self) -> None:
+        """A device is being opened: what compiles for it starts, where nothing was ever compiled."""
+        if Cubins().are_new:
+            workers.expect()
 
     def compile_for(self, device: Any, kernel: Kernel) -> Program:
         """The program of a kernel on a device, whose `driver` loads and launches it."""

@@ -18,6 +18,7 @@ from lazyarray_triton.source import TritonSource
 
 # Raise it whenever entries of an earlier release could not be read.
 _FORMAT = 1
+_ANY = "any"  # the key of an entry that says that there are others
 
 
 @functools.cache
@@ -45,6 +46,12 @@ class Cubins:
 
     def __init__(self, root: Path | None = None) -> None:
         self._cache = KernelCache(root, made_by())
+        self._marked = False
+
+    @property
+    def are_new(self) -> bool:
+        """True where nothing was ever stored by this release."""
+        return self._cache.load(_ANY) is None
 
     def load(self, source: TritonSource, made: Variant, capability: int) -> Binary | None:
         """What was stored for a variant, without its PTX."""
@@ -59,3 +66,6 @@ class Cubins:
         head = json.dumps([binary.name, binary.shared, binary.threads, binary.scratch]).encode()
         payload = len(head).to_bytes(4, "little") + head + binary.cubin
         self._cache.store(_key(source, made, capability), payload)
+        if not self._marked:
+            self._marked = True
+            self._cache.store(_ANY, b"")

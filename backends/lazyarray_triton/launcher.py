@@ -17,12 +17,14 @@ from lazyarray.runtime.dump import is_wanted, show
 from lazyarray.runtime.ledger import ledger
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_triton import launch, model
-from lazyarray_triton.compiler import Binary, compile_variant, load_functions
+from lazyarray_triton.compiler import Binary
 from lazyarray_triton.cubins import Cubins
 from lazyarray_triton.emit import emit, normalise
+from lazyarray_triton.jobs import job_of
 from lazyarray_triton.source import Form, TritonSource, Watched, Work
 from lazyarray_triton.sources import Sources
 from lazyarray_triton.tuning import Choices
+from lazyarray_triton.workers import begin
 
 FLAGS = -2  # the size of work memory that whoever launches gives
 
@@ -82,7 +84,7 @@ class Launcher:
         self._cubins = cubins
         self._stored = stored
         self._sources: dict[tuple[Kernel, Form, Watched], TritonSource] = {}
-        self._functions: dict[tuple[Kernel, Form, Watched], dict[str, Any]] = {}
+        self._begun: dict[tuple[str, launch.Variant], Callable[[], Binary]] = {}
         self._ready: dict[tuple[str, launch.Variant], Ready] = {}
 
     def run(
@@ -113,10 +115,12 @@ class Launcher:
         ]
         addresses = [int(w) for w in works]
         index = launch.choose_index(plan, binding)
-        for step in plan.steps:
-            values = launch.arguments(plan, step, binding, addresses, origins)
-            made = launch.variant(step, index, values)
-            self._launch(self.variant(source, made), step.grid, values)
+        given = [launch.arguments(plan, step, binding, addresses, origins) for step in plan.steps]
+        made = [launch.variant(step, index, values) for step, values in zip(plan.steps, given, strict=True)]
+        for one in made:
+            self.foresee(source, one)
+        for step, one, values in zip(plan.steps, made, given, strict=True):
+            self._launch(self.variant(source, one), step.grid, values)
         return source
 
     def source(self, kernel: Kernel, form: Form, watched: Watched = "") -> TritonSource:
@@ -138,19 +142,27 @@ class Launcher:
         code = normalise(source.kernel).accesses[work.access].code
         return origins[work.access][1] // int(code[1:]) * 8
 
+    def foresee(self, source: TritonSource, made: launch.Variant) -> None:
+        """Has a variant read from disk, or compiled while this thread does something else; `variant` waits for it."""
+        key = (source.text, made)  # a text keeps its hash, a kernel would find it anew
+        if key not in self._ready and key not in self._begun:
+            self._begun[key] = self._begin(source, made)
+
     def variant(self, source: TritonSource, made: launch.Variant) -> Ready:
         """A variant, loaded: from memory, from disk, or compiled."""
-        key = (source.text, made)  # a text keeps its hash, a kernel would find it anew
+        key = (source.text, made)
         found = self._ready.get(key)
         if found is None:
-            binary = self._binary(source, made)
+            taken = self._begun.pop(key, None) or self._begin(source, made)
+            binary = taken()
             if any(binary.scratch):
                 raise NotImplementedError(f"{binary.name} asks for scratch memory of {binary.scratch} bytes a program")
             handle = self.driver.load(binary)
             found = self._ready[key] = Ready(handle, binary.threads, binary.shared, launch.packer(made))
         return found
 
-    def _binary(self, source: TritonSource, made: launch.Variant) -> Binary:
+    def _begin(self, source: TritonSource, made: launch.Variant) -> Callable[[], Binary]:
+        """What gives a variant's binary: read now, or being compiled."""
         capability = self.driver.capability
         start = time.perf_counter()
         if self._cubins is not None and not is_wanted("asm"):  # cubins on disk are without their PTX
@@ -158,18 +170,20 @@ class Launcher:
             if stored is not None:
                 ledger.disk_hit(time.perf_counter() - start, start)
                 show("cache", "found", lambda: f"{made}: found on disk")
-                return stored
-        key = (source.kernel, source.form, source.watched)
-        functions = self._functions.get(key)
-        if functions is None:
-            functions = self._functions[key] = load_functions(source)
-        binary = compile_variant(functions, source, made, capability)
-        ledger.compiled(time.perf_counter() - start, start)
-        show("cache", "compiled", lambda: f"{made}: compiled")
-        show("asm", binary.name, lambda: binary.ptx, "ptx")
-        if self._cubins is not None:
-            self._cubins.store(source, made, capability, binary)
-        return binary
+                return lambda: stored
+        awaited = begin(job_of(source, made, capability))
+
+        def take() -> Binary:
+            start = time.perf_counter()
+            binary = awaited()
+            ledger.compiled(time.perf_counter() - start, start)
+            show("cache", "compiled", lambda: f"{made}: compiled")
+            show("asm", binary.name, lambda: binary.ptx, "ptx")
+            if self._cubins is not None:
+                self._cubins.store(source, made, capability, binary)
+            return binary
+
+        return take
 
     def _launch(self, ready: Ready, grid: int, values: Sequence[int | float]) -> None:
         block = ctypes.create_string_buffer(ready.packer.size)

@@ -31,7 +31,8 @@ class _Step(NamedTuple):
 class Prepared:
     """A kernel at fixed extents, strides and alignments, to be launched any number of times with other memory.
 
-    Scalars that are divided into something stay 1 if they are (`ones.py`).
+    Scalars that are divided into something stay 1 if they are (`ones.py`). Not `at_once`, the functions are being
+    compiled when it is made, and it is launched after `load`.
 
     A launch returns before the GPU has run it. Whoever calls holds the memory until then; CuPy's pool gives freed
     memory to later work of the same stream only, so it may be freed as soon as the call has returned.
@@ -44,7 +45,9 @@ class Prepared:
         "_given",
         "_keeps",
         "_launch_kernel",
+        "_launcher",
         "_lock",
+        "_made",
         "_scalars",
         "_steps",
         "_works",
@@ -60,6 +63,7 @@ class Prepared:
         guess: model.Guess | None = None,
         origins: launch.Origins | None = None,
         watched: Watched = "",
+        at_once: bool = True,
     ) -> None:
         driver: Driver = launcher.driver
         kernel = with_ones(kernel, binding.scalars)
@@ -73,6 +77,7 @@ class Prepared:
         plan = launch.plan_launches(source, binding.extents, chosen, shift)
         index = launch.choose_index(plan, binding)
         self._driver = driver
+        self._launcher = launcher
         self._counts: dict[int, list[Any]] = {}
         self._launch_kernel = driver.launch_kernel
         self._works = tuple(
@@ -83,37 +88,55 @@ class Prepared:
         self._lock = threading.Lock()  # the driver releases the interpreter's lock while it reads the slots
         self._keeps: list[Any] = []
         self._scalars: list[tuple[struct.Struct, Any, int, int, tuple[int, ...]]] = []
-        aligned: set[int] = set()
-        steps = []
+        self._steps: tuple[_Step, ...] = ()
+        self._made: list[launch.Variant] = []
         empty = any(n == 0 for n, role in zip(binding.extents, kernel.roles, strict=True) if role == "p")
         # The pool aligns what it hands out to 512 bytes.
         addresses = [512] * len(self._works)
+        aligned: set[int] = set()
         for step in () if empty else plan.steps:
             values = launch.arguments(plan, step, binding, addresses, origins)
             made = launch.variant(step, index, values)
-            ready = launcher.variant(source, made)
-            block = ctypes.create_string_buffer(ready.packer.size)
-            ready.packer.pack_into(block, 0, *values, 0, 0)
-            base, count = ctypes.addressof(block), len(values) + 2
-            slots = (ctypes.c_void_p * count)(*[base + 8 * k for k in range(count)])
-            self._keeps += [block, slots, ready]
-            arguments = step.function.arguments
-            pointers = tuple(a.which[0] for a in arguments if a.kind == "pointer")
-            works = tuple(a.which[0] for a in arguments if a.kind == "work")
-            assert [a.kind for a in arguments[: len(pointers) + len(works)]] == ["pointer"] * len(pointers) + [
-                "work"
-            ] * len(works)
+            launcher.foresee(source, made)
+            self._made.append(made)
+            self._steps += (self._packed(step, made, index, values),)
             known = {k for k, power in made.aligned if power == 16}
+            arguments = step.function.arguments
             aligned |= {a.which[0] for k, a in enumerate(arguments) if a.kind == "pointer" and k in known}
-            for k, a in enumerate(arguments):
-                if a.kind == "scalar":
-                    one = launch.packer(launch.Variant("", index, (), 1, 0, (made.types[k],), ()))
-                    self._scalars.append((struct.Struct(one.format[:-2]), block, 8 * k, a.which[0], a.which[1:]))
-            pack = struct.Struct(f"<{len(pointers) + len(works)}Q").pack_into
-            fixed = (ready.handle, step.grid, 1, 1, ready.threads, 1, 1, ready.shared)
-            steps.append(_Step(pack, block, pointers, works, fixed, ctypes.addressof(slots)))
-        self._steps = tuple(steps)
         self._aligned = tuple(sorted(aligned))
+        if at_once:
+            self.load()
+
+    def _packed(
+        self, step: launch.Step, made: launch.Variant, index: launch.Index, values: Sequence[int | float]
+    ) -> _Step:
+        """A function that is not loaded, with its arguments in their slots."""
+        packer = launch.packer(made)
+        block = ctypes.create_string_buffer(packer.size)
+        packer.pack_into(block, 0, *values, 0, 0)
+        base, count = ctypes.addressof(block), len(values) + 2
+        slots = (ctypes.c_void_p * count)(*[base + 8 * k for k in range(count)])
+        self._keeps += [block, slots]
+        arguments = step.function.arguments
+        pointers = tuple(a.which[0] for a in arguments if a.kind == "pointer")
+        works = tuple(a.which[0] for a in arguments if a.kind == "work")
+        first = len(pointers) + len(works)
+        assert [a.kind for a in arguments[:first]] == ["pointer"] * len(pointers) + ["work"] * len(works)
+        for k, a in enumerate(arguments):
+            if a.kind == "scalar":
+                one = launch.packer(launch.Variant("", index, (), 1, 0, (made.types[k],), ()))
+                self._scalars.append((struct.Struct(one.format[:-2]), block, 8 * k, a.which[0], a.which[1:]))
+        pack = struct.Struct(f"<{first}Q").pack_into
+        return _Step(pack, block, pointers, works, (0, step.grid, 1, 1, 0, 1, 1, 0), ctypes.addressof(slots))
+
+    def load(self) -> None:
+        """Loads the functions when they are compiled: before the first launch."""
+        steps = []
+        for made, step in zip(self._made, self._steps, strict=True):
+            ready = self._launcher.variant(self.source, made)
+            fixed = (ready.handle, step.fixed[1], 1, 1, ready.threads, 1, 1, ready.shared)
+            steps.append(step._replace(fixed=fixed))
+        self._steps = tuple(steps)
 
     def set_scalars(self, scalars: Sequence[complex]) -> None:
         """Other scalars for the launches that follow."""

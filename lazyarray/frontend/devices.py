@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend import transform_nodes
+from lazyarray.frontend import library_nodes
 from lazyarray.frontend.array import from_node, from_node_as, ndarray, scalar_from_node, take_over, value, wrap
 from lazyarray.frontend.copies import copied_order
 from lazyarray.frontend.record import COMPILED, call_
@@ -254,7 +254,7 @@ class _Call:
                 return NotImplemented
         if not self.nodes:
             return NotImplemented
-        recorded = self.recorded() if self.name.startswith("fft.") else None
+        recorded = self.recorded() if self.name in library_nodes.NAMES else None
         if recorded is not None:
             return recorded
         nodes = list(self.nodes.values())
@@ -284,14 +284,14 @@ class _Call:
         return made
 
     def recorded(self) -> Any:
-        """A transform as a node; None for what is called at once."""
+        """The call as a node; None for what is called at once."""
         like: Any = self.args[0] if self.args else None
         node = self.nodes.get(id(like))
         if node is None or len(self.nodes) > 1 or copied_order(like) is not None:
             return None
         spec = node.key.spec
-        found = transform_nodes.wanted(self.name, spec.shape, spec.dtype, self.args[1:], self.options)
-        if found is None or not transform_nodes.takes(transform_nodes.place_of(node), found.library):
+        found = library_nodes.wanted(self.name, spec.shape, spec.dtype, self.args[1:], self.options)
+        if found is None or not library_nodes.takes(library_nodes.place_of(node), found.library):
             return None
         return from_node(call_(found.library, (node,), found.shape, found.dtype))
 

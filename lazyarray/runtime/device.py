@@ -66,6 +66,11 @@ class DeviceLauncher(Protocol):
         """
         ...
 
+    # A launcher may also have this: before a plan's first run it is told of the launches that will come.
+    # def foresee(self, pointers: list[int], scalars: list[Any], bases: list[int], flags: int) -> None
+    #     As `start`, which follows with the same scalars; pointers and bases are aligned, and equal to one another,
+    #     as they will be then, as far as that is known; `flags` is not 0 if errors will be looked for.
+
 
 class Compiler(Protocol):
     """What a backend has to offer to be used for a device."""
@@ -137,9 +142,10 @@ class Device(Protocol):
 
     # A device may also have `survives_fork`: its memory and what is queued there are those of a process's child too.
 
-    # Transforms are recorded where a device says that `call` runs them in plans; elsewhere they are called at once.
+    # Transforms and sorts are recorded where a device says that `call` runs them in plans; elsewhere they are called at
+    # once.
     # def takes(self, library: Library) -> bool
-    #     True for the library calls named as NumPy's transforms that `call` runs.
+    #     True for the library calls named as NumPy's functions that `call` runs.
 
     # A device may also have these; plans that come again are then queued as one (`runtime/device_graphs.py`).
     # def recordable(self, library: Library, shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool

@@ -49,6 +49,7 @@ from lazyarray.runtime.run import AnyRun  # cimport
 
 Array = np.ndarray[Any, Any]
 SPECS: Final = -1  # what a plan keeps for all runs: no id of a step is negative
+FORESEEN: Final = 1 << 32  # stands for an address
 AN_INPUT: Final = "an input of an evaluation there"
 _GENERIC: Final = np.generic
 
@@ -146,6 +147,8 @@ class DeviceRun(AnyRun):
         with self.device.active():
             if not self.listening and take_graph(self):
                 return
+            if not self.readies and not saves_launches():
+                foresee(self)
             steps, frees = self.plan.steps, self.plan.frees
             for place in range(len(steps)):
                 self.step(steps[place])
@@ -219,9 +222,10 @@ class DeviceRun(AnyRun):
         """What is kept of a step."""
         found = self.readies.get(id(step))
         if found is None:
-            for slot in step.writes:
-                if self.memory[slot] is None:
-                    self.make(slot)
+            if saves_launches():
+                for slot in step.writes:
+                    if self.memory[slot] is None:
+                        self.make(slot)
             found = self.readies[id(step)] = Ready(self, step)
         return found
 
@@ -406,6 +410,44 @@ class DeviceRun(AnyRun):
     def empty(self, step: EmptyStep) -> None:
         if self.memory[step.result] is None:
             self.make(step.result)
+
+
+def foresee(run: DeviceRun) -> None:
+    """Tells the device of all kernels of a plan before the first of them runs, where it wants to know.
+
+    It may compile them at the same time. What lies where is not known of memory that is made on the way: each slot has
+    an address that is aligned as new memory is.
+    """
+    steps = [step for step in run.plan.steps if type(step) is KernelStep]
+    if len(steps) < 2:
+        return
+    places: dict[int, int] = {}
+    for step in run.plan.steps:
+        if type(step) is ClaimStep and not step.copy:
+            places[step.result] = _place_of(run, step.old, places)
+    told: set[int] = set()  # nodes whose errors an earlier kernel tells
+    for step in steps:
+        ready = run.ready(step)
+        tell: Any = None if ready.refused is not None else getattr(ready.launcher, "foresee", None)
+        if tell is None:
+            continue
+        bases = [_place_of(run, slot, places) for slot in ready.slots]
+        pointers = [base + offset for base, offset in zip(bases, ready.offsets, strict=True)]
+        asked = {id(node) for _, node in run.asked(ready)} - told
+        told |= asked
+        tell(pointers, run.numbers(ready), bases, FORESEEN if asked else 0)
+
+
+def _place_of(run: DeviceRun, slot: int, places: dict[int, int]) -> int:
+    """Where a slot's value lies, as far as that is known."""
+    found = places.get(slot)
+    if found is None:
+        origin = run.plan.origins[slot]
+        source = None if origin is None else run.sources[origin]
+        remote: Any = source.remote if type(source) is Node else None
+        there = remote is not None and remote.device is run.device
+        found = places[slot] = remote.address if there else FORESEEN * (slot + 1)
+    return found
 
 
 RULES: dict[type, Any] = {

@@ -101,10 +101,10 @@ class FakeDevice:
             self.recording.append(work)
 
     def recordable(self, library: Library, shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool:
-        return library.name == "matmul" or library.name.startswith("fft.")
+        return library.name == "matmul" or self.takes(library)
 
     def takes(self, library: Library) -> bool:
-        return library.name.startswith("fft.")
+        return library.name in ("sort", "argsort") or library.name.startswith("fft.")
 
     def record(self, queue: Callable[[], None]) -> Callable[[], None]:
         self.recording = kept = []

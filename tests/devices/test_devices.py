@@ -180,6 +180,7 @@ def test_the_function_of_a_device_serves_in_numpys_place(
         return made
 
     monkeypatch.setattr(FakeDevice, "function", lambda self, name: {"sort": sort}.get(name), raising=False)
+    monkeypatch.setattr(FakeDevice, "takes", lambda self, library: False)
     with np.device("fake"), np.record_runs() as runs:
         x = np.array(DATA) * 2
         y = np.sort(x, axis=0)
@@ -204,6 +205,7 @@ def test_what_a_devices_function_gives_lies_in_memory_as_numpys_result_does(
         return made
 
     monkeypatch.setattr(FakeDevice, "function", lambda self, name: {"fft.fft": fft}.get(name), raising=False)
+    monkeypatch.setattr(FakeDevice, "takes", lambda self, library: False)
     data = numpy.arange(6000.0).reshape(10, 20, 30)
     with np.device("fake"):
         for axes in ((2, 1, 0), (1, 0, 2), (0, 2, 1), (0, 1, 2)):
@@ -221,6 +223,7 @@ def test_a_function_that_the_devices_library_lacks_a_part_of_runs_on_the_host(
         raise NotImplementedError("of one axis only")
 
     monkeypatch.setattr(FakeDevice, "function", lambda self, name: {"sort": sort}.get(name), raising=False)
+    monkeypatch.setattr(FakeDevice, "takes", lambda self, library: False)
     with np.device("fake"):
         numpy.testing.assert_array_equal(numpy.asarray(np.sort(np.array(DATA) * 2)), numpy.sort(DATA * 2))
 

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import lazyarray as np
-from lazyarray.frontend.transform_nodes import NAMES, wanted
+from lazyarray.frontend.library_nodes import TRANSFORMS, wanted
 from tests.devices.fake import FakeDevice
 
 DATA = numpy.random.default_rng(5).random((6, 40, 60))
@@ -23,7 +23,7 @@ PLACES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TRANSFORMS)
 @pytest.mark.parametrize("code", ["f4", "f8", "c8", "c16", "i4", "u1", "?", "f2"])
 def test_what_is_recorded_has_the_shape_and_dtype_that_numpy_gives(name: str, code: str) -> None:
     data = (SPECTRUM if code[0] == "c" else DATA).astype(code)
@@ -38,7 +38,7 @@ def test_what_is_recorded_has_the_shape_and_dtype_that_numpy_gives(name: str, co
 
 
 def test_usual_transforms_are_recorded() -> None:
-    for name in NAMES:
+    for name in TRANSFORMS:
         given = DATA.astype("c16") if "rfft" not in name or "irfft" in name else DATA
         assert wanted(name, given.shape, given.dtype, (), {}) is not None
     assert wanted("fft.irfft2", (40, 31), numpy.dtype("c16"), (), {"s": (40, 60)}) is not None

@@ -25,15 +25,15 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def compile_one(job: tuple[Any, tuple[int, ...]]) -> tuple[int, list[str]]:
     """Bytes of the cubins of a variant for some targets, and what went wrong."""
-    from lazyarray_triton.compiler import compile_variant, load_functions
+    from lazyarray_triton.compiler import compile_job
+    from lazyarray_triton.jobs import job_of
 
     (kernel, form, watched, made), targets = job
     source = emit(kernel, form, watched)
-    functions = load_functions(source)
     size, wrong = 0, []
     for target in targets:
         try:
-            size += len(compile_variant(functions, source, made, target).cubin)
+            size += len(compile_job(job_of(source, made, target)).cubin)
         except Exception as error:
             wrong.append(f"sm_{target} {made.function}: {type(error).__name__}: {error}\n{source.text}")
     return size, wrong

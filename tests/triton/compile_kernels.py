@@ -11,8 +11,9 @@ from lazyarray.ir import ops as table
 from lazyarray.ir.ops import dtype_of, loop_dtypes
 from lazyarray.schedule.kernel import Access, Binding, Instruction, Kernel, Stage, Store
 from lazyarray_triton import launch, model
-from lazyarray_triton.compiler import Binary, compile_variant, load_functions
+from lazyarray_triton.compiler import Binary, compile_job
 from lazyarray_triton.emit import emit, forms, normalise
+from lazyarray_triton.jobs import job_of
 from lazyarray_triton.source import TritonSource
 from tests.triton import cases
 
@@ -38,7 +39,7 @@ def launches(kernel: Kernel, extents: tuple[int, ...], form: str = "") -> Iterat
 
 def compiled(kernel: Kernel, extents: tuple[int, ...], capability: int, form: str = "") -> Iterator[tuple[str, Binary]]:
     for source, made in launches(kernel, extents, form):
-        yield made.function, compile_variant(load_functions(source), source, made, capability)
+        yield made.function, compile_job(job_of(source, made, capability))
 
 
 def jobs(share: str) -> Iterator[tuple[str, Kernel, tuple[int, ...], str]]:

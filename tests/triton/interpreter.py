@@ -16,7 +16,7 @@ from triton.runtime.interpreter import InterpretedFunction, InterpreterBuilder, 
 from lazyarray.ir.ops import dtype_of
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_triton import model
-from lazyarray_triton.compiler import load_functions
+from lazyarray_triton.compiler import load_module
 from lazyarray_triton.device import complex_functions, complexes, elementary, exact, exponential, noting, real
 from lazyarray_triton.emit import emit
 from lazyarray_triton.launch import Origins, arguments, choose_index, constants_of, plan_launches, shift_of
@@ -222,7 +222,7 @@ class Programs:
     def get(self, kernel: Kernel, form: str, watched: str = ""):
         if (kernel, form, watched) not in self.known:
             source = emit(kernel, form, watched)
-            self.known[kernel, form, watched] = source, load_functions(source)
+            self.known[kernel, form, watched] = source, load_module(source.text)
         return self.known[kernel, form, watched]
 
 

@@ -168,9 +168,12 @@ def test_launches_are_prepared_apart_for_scalars_that_are_one(monkeypatch: pytes
     made: list[tuple[complex, ...]] = []
 
     class Fake:
-        def __init__(self, device: Any, kernel: Any, binding: Any, *given: Any) -> None:
+        def __init__(self, device: Any, kernel: Any, binding: Any, *given: Any, at_once: bool = True) -> None:
             made.append(binding.scalars)
             self.source = SimpleNamespace(text="")
+
+        def load(self) -> None:
+            pass
 
         def set_scalars(self, scalars: Any) -> None:
             pass

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from lazyarray.schedule.kernel import Access, Binding, Kernel, Stage, Store
 from lazyarray_triton import launch, launcher, model
-from lazyarray_triton.compiler import Binary
+from lazyarray_triton.compiler import Binary, Job
 from lazyarray_triton.emit import emit
 from lazyarray_triton.launch import Plan, Step, Variant
 from lazyarray_triton.model import Blocks, Guess
@@ -89,11 +90,10 @@ def named(step: Step, read: list[int | float]) -> dict[str, int | float]:
 
 
 def test_a_launcher_compiles_a_variant_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def compiled(functions: object, source: object, made: Variant, capability: int) -> Binary:
-        return Binary(b"", made.function, 64 << 10, 32 * made.warps, (0, 0), "")
+    def begin(job: Job) -> Callable[[], Binary]:
+        return lambda: Binary(b"", job.function, 64 << 10, 32 * job.warps, (0, 0), "")
 
-    monkeypatch.setattr(launcher, "compile_variant", compiled)
-    monkeypatch.setattr(launcher, "load_functions", lambda source: {})
+    monkeypatch.setattr(launcher, "begin", begin)
     device = FakeDevice()
     started = launcher.Launcher(device)
     kernel = cases.reduction("sum", "f4", "pr")

@@ -6,6 +6,7 @@ import ctypes
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import pytest
 from lazyarray.schedule.kernel import Access, Binding, Instruction, Kernel, Stage, Store
 from lazyarray_triton import launcher, model
 from lazyarray_triton.backend import Program
-from lazyarray_triton.compiler import Binary
+from lazyarray_triton.compiler import Binary, Job
 from lazyarray_triton.cubins import Cubins
 from lazyarray_triton.emit import emit, forms
 from lazyarray_triton.launch import Variant
@@ -76,18 +77,24 @@ class Compiler:
     """In the place of Triton's: notes what is compiled. The types travel as PTX, for the driver to read by."""
 
     def __init__(self) -> None:
-        self.made: list[Variant] = []
+        self.made: list[Job] = []
+        self.taken: list[Job] = []
 
-    def __call__(self, functions: Any, source: TritonSource, made: Variant, capability: int) -> Binary:
-        self.made.append(made)
-        return Binary(b"cubin", made.function, 1 << 16, 32 * made.warps, (0, 0), " ".join(made.types))
+    def __call__(self, job: Job) -> Callable[[], Binary]:
+        self.made.append(job)
+        types = " ".join([type_ for _, type_ in job.signature if type_ != "constexpr"])
+
+        def take() -> Binary:
+            self.taken.append(job)
+            return Binary(b"cubin", job.function, 1 << 16, 32 * job.warps, (0, 0), types)
+
+        return take
 
 
 @pytest.fixture
 def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
     made = Compiler()
-    monkeypatch.setattr(launcher, "compile_variant", made)
-    monkeypatch.setattr(launcher, "load_functions", lambda source: {})
+    monkeypatch.setattr(launcher, "begin", made)
     return made
 
 
@@ -193,14 +200,17 @@ def test_a_cubin_is_for_one_text_variant_and_target(tmp_path: Path) -> None:
         return source, Variant("kernel", "i32", (), 4, 0, (), ())
 
     cubins = Cubins(tmp_path)
+    assert cubins.are_new
     source, made = source_and_variant(cases.activation("f4"))
     cubins.store(source, made, 90, Binary(b"x", "kernel", 1, 2, (3, 4), "text"))
+    assert not cubins.are_new
+    assert not Cubins(tmp_path).are_new
     found = cubins.load(source, made, 90)
     assert found == Binary(b"x", "kernel", 1, 2, (3, 4), "")
     assert cubins.load(source, made, 100) is None
     assert cubins.load(source, Variant("kernel", "i64", (), 4, 0, (), ()), 90) is None
     assert cubins.load(source_and_variant(cases.activation("f8"))[0], made, 90) is None
-    (entry,) = tmp_path.glob("*.entry")
+    entry = max(tmp_path.glob("*.entry"), key=lambda path: path.stat().st_size)  # the other says that there is one
     damaged = bytearray(entry.read_bytes())
     damaged[-1] ^= 1
     entry.write_bytes(damaged)
@@ -242,15 +252,14 @@ WARM = """
 import sys
 from lazyarray.schedule.kernel import Binding
 from lazyarray_triton import launcher
-from lazyarray_triton.compiler import Binary
+from lazyarray_triton.compiler import Binary, Job
 from lazyarray_triton.cubins import Cubins
 from lazyarray_triton.prepared import Prepared
 from tests.triton import cases
 from tests.triton.test_launcher import FakeDriver
 
 if sys.argv[2] == "cold":
-    launcher.load_functions = lambda source: {}
-    launcher.compile_variant = lambda f, s, made, c: Binary(b"cubin", "kernel", 0, 128, (0, 0), "")
+    launcher.begin = lambda job: lambda: Binary(b"cubin", "kernel", 0, 128, (0, 0), "")
 started = launcher.Launcher(FakeDriver(), Cubins(__import__("pathlib").Path(sys.argv[1])))
 Prepared(started, cases.activation("f4"), Binding((1000,), (16, 32, 48), ((4,),) * 3, ()))
 assert "triton" not in sys.modules
@@ -263,14 +272,13 @@ def test_a_warm_start_imports_no_triton(tmp_path: Path) -> None:
         command = [sys.executable, "-c", WARM, str(tmp_path), state]
         done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
-    assert np.size(list(tmp_path.glob("*.entry"))) == 1
+    assert np.size(list(tmp_path.glob("*.entry"))) == 2  # and one that says that there are others
 
 
 @pytest.mark.parametrize(("count", "forms"), [(3, 3), (20, 2)])
 def test_odd_addresses_of_many_arrays_are_one_form(count: int, forms: int, monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = Compiler()
-    monkeypatch.setattr("lazyarray_triton.launcher.compile_variant", compiler)
-    monkeypatch.setattr("lazyarray_triton.launcher.load_functions", lambda source: {})
+    monkeypatch.setattr("lazyarray_triton.launcher.begin", compiler)
     body = [Instruction(k, "load", (), "f4", k) for k in range(count - 1)]
     body += [Instruction(count + k, "add", (count + k - 1 if k else 0, k + 1), "f4") for k in range(count - 2)]
     last = body[-1].target
@@ -282,3 +290,28 @@ def test_odd_addresses_of_many_arrays_are_one_form(count: int, forms: int, monke
     for odd in ((), (0,), (1,)):
         bound.start([base + 4 * (k in odd) for k, base in enumerate(bases)], [], bases)
     assert len(bound._prepared) == forms
+
+
+def test_functions_are_begun_with_before_any_of_them_is_waited_for(compiler: Compiler) -> None:
+    kernel = cases.activation("f4")
+    program = Program(Launcher(FakeDriver()), kernel)
+    bases = [1 << 20, 1 << 21, 1 << 22]
+    bounds = [program.launcher((n,), ((4,),) * 3, (1 << 16,) * 3) for n in (1024, 1000)]
+    for bound in bounds:
+        bound.foresee(bases, [], bases, 1 << 30)
+    foreseen = [job.function for job in compiler.made]
+    assert foreseen == ["kernel", "look_kernel"] * 2
+    assert compiler.taken == []
+    for bound in bounds:
+        bound.start([base << 1 for base in bases], [], [base << 1 for base in bases], 1 << 31)
+    assert [job.function for job in compiler.taken] == foreseen
+    assert len(compiler.made) == 4
+
+
+def test_a_launch_that_was_not_foreseen_so_is_prepared_as_it_is(compiler: Compiler) -> None:
+    driver = FakeDriver()
+    bound = Program(Launcher(driver), cases.activation("f4")).launcher((1000,), ((4,),) * 3, (1 << 16,) * 3)
+    bound.foresee([16, 32, 48], [], [16, 32, 48], 0)
+    bound.start([20, 36, 48], [], [16, 32, 48])
+    assert driver.calls[0][-1][:3] == [20, 36, 48]
+    assert compiler.taken == [compiler.made[1]]

@@ -47,8 +47,7 @@ class TimedDriver(FakeDriver):
 def bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(tuning, "WORTH", 20 * 12 * N)
     compiler = Compiler()
-    monkeypatch.setattr("lazyarray_triton.launcher.compile_variant", compiler)
-    monkeypatch.setattr("lazyarray_triton.launcher.load_functions", lambda source: {})
+    monkeypatch.setattr("lazyarray_triton.launcher.begin", compiler)
 
     def make() -> tuple[Any, TimedDriver]:
         driver = TimedDriver()

@@ -1,8 +1,9 @@
-"""Owns transforms of arrays on a device as nodes: which ones are recorded, the library calls they are, what they give.
+"""Owns calls of a device's library as nodes: which ones are recorded, and what they give.
 
-Called at once, a transform ends the plan before it, and a program of transforms is queued call by call. As a node it is
-a step of the plan around it, which a device may queue as one. What is not recorded is called at once as before: other
-lengths than the array has, axes that are not its last ones, half floats.
+Called at once, a transform or a sort ends the plan before it, and a program of such is queued call by call. As a node
+it is a step of the plan around it, which a device may queue as one. What is not recorded is called at once as before:
+transforms with other lengths than the array has, along axes that are not its last ones, or of half floats; sorts of
+complex numbers, of flattened arrays, by fields.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _DOUBLE: Final = np.dtype(np.float64)
 
 
 class Wanted(NamedTuple):
-    """A transform as a library call of the array as it is, and what it gives."""
+    """A call of the device's library on the array as it is, and what it gives."""
 
     library: Library
     shape: Shape
@@ -37,11 +38,19 @@ def wanted(name: str, shape: Shape, dtype: DType, args: Sequence[Any], options: 
 
     `args` and `options`: what is given besides the array.
     """
-    kind = name.removeprefix("fft.")
-    known: tuple[str, ...] = ("n", "axis", "norm") if kind in _ONE_AXIS else ("s", "axes", "norm")
-    if kind not in _KINDS or len(args) > len(known) or not set(options) <= {*known[len(args) :]}:
+    known = NAMES.get(name)
+    if known is None or len(args) > len(known) or not set(options) <= {*known[len(args) :]}:
         return None
     given = {**dict(zip(known, args, strict=False)), **options}
+    return (_sort if name in SORTS else _transform)(name, shape, dtype, given)
+
+
+# ---- transforms
+
+
+def _transform(name: str, shape: Shape, dtype: DType, given: Mapping[str, Any]) -> Wanted | None:
+    kind = name.removeprefix("fft.")
+    known = NAMES[name]
     lengths, norm = given.get(known[0]), given.get("norm")
     axes = given.get(known[1], _DEFAULTS[_KINDS[kind][1]])
     if kind in _ONE_AXIS:
@@ -55,7 +64,7 @@ def wanted(name: str, shape: Shape, dtype: DType, args: Sequence[Any], options: 
     numbers = [*axes, *(() if lengths is None else lengths)]
     if any([type(number) is not int for number in numbers]) or not (norm is None or type(norm) is str):
         return None
-    return _wanted(name, shape, dtype, None if lengths is None else tuple(lengths), tuple(axes), norm)
+    return _transform_of(name, shape, dtype, None if lengths is None else tuple(lengths), tuple(axes), norm)
 
 
 # Each function with the one over several axes that it is, and how many axes it means unless told.
@@ -64,11 +73,11 @@ _KINDS: Final[dict[str, tuple[str, int]]] = {
 }
 _DEFAULTS: Final = (None, -1, (-2, -1))
 _ONE_AXIS: Final = frozenset(whole[:-1] for whole in _WHOLE)
-NAMES: Final = tuple([f"fft.{kind}" for kind in _KINDS])
+TRANSFORMS: Final = tuple([f"fft.{kind}" for kind in _KINDS])
 
 
 @functools.lru_cache(maxsize=256)
-def _wanted(
+def _transform_of(
     name: str, shape: Shape, dtype: DType, lengths: tuple[int, ...] | None, axes: tuple[int, ...], norm: str | None
 ) -> Wanted | None:
     whole, _ = _KINDS[name.removeprefix("fft.")]
@@ -98,6 +107,51 @@ def _wanted(
     return Wanted(library, made, real if whole == "irfftn" else wide)
 
 
+# ---- sorts
+
+
+def sort(a: Any, axis: int, kind: Any, out: Any = None) -> Any:
+    """NumPy's, into memory that may be given."""
+    if out is None:
+        return np.sort(a, axis, kind)
+    out[...] = a
+    out.sort(axis, kind)
+    return out
+
+
+def argsort(a: Any, axis: int, kind: Any, out: Any = None) -> Any:
+    """NumPy's, into memory that may be given."""
+    found = np.argsort(a, axis, kind)
+    if out is None:
+        return found
+    out[...] = found
+    return out
+
+
+SORTS: Final[dict[str, Any]] = {"sort": sort, "argsort": argsort}
+_SORTED: Final = "?bBhHiIlLqQefd"
+_KINDS_OF_SORTS: Final = (None, "quicksort", "mergesort", "heapsort", "stable")
+
+
+def _sort(name: str, shape: Shape, dtype: DType, given: Mapping[str, Any]) -> Wanted | None:
+    axis, kind, rank = given.get("axis", -1), given.get("kind"), len(shape)
+    if type(axis) is not int or not (kind is None or type(kind) is str) or kind not in _KINDS_OF_SORTS:
+        return None
+    if not -rank <= axis < rank or 0 in shape or dtype.char not in _SORTED:
+        return None
+    library = Library(name, SORTS[name], (("axis", axis % rank), ("kind", kind)), into=True)
+    return Wanted(library, shape, dtype if name == "sort" else np.dtype(np.intp))
+
+
+# ---- both
+
+# The functions that may be recorded, with the names of the arguments behind the array.
+NAMES: Final[dict[str, tuple[str, ...]]] = {
+    **{f"fft.{kind}": ("n", "axis", "norm") if kind in _ONE_AXIS else ("s", "axes", "norm") for kind in _KINDS},
+    **dict.fromkeys(SORTS, ("axis", "kind")),
+}
+
+
 def takes(device: Device | None, library: Library) -> bool:
     """True for a device that runs such calls in plans."""
     taken = getattr(device, "takes", None)
@@ -122,4 +176,4 @@ def place_of(node: Node) -> Device | None:
     return None
 
 
-__all__ = ["NAMES", "Wanted", "place_of", "takes", "wanted"]
+__all__ = ["NAMES", "SORTS", "TRANSFORMS", "Wanted", "place_of", "takes", "wanted"]
