@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy
 import pytest
 
 import lazyarray as np
+from lazyarray.frontend import histograms
 from lazyarray.runtime import evaluate, first
 
 N = 5000  # enough elements to be recorded
@@ -235,7 +237,9 @@ def _peak_of(work: Any) -> int:
         tracemalloc.stop()
 
 
-def test_functions_that_are_replayed_are_recorded_first() -> None:
+def test_functions_that_are_replayed_are_recorded_first(monkeypatch: Any) -> None:
+    monkeypatch.setattr(histograms, "_calls", Counter())
+    monkeypatch.setattr(histograms, "_jitted", {})
     x = made(100_000)
     theirs = numpy.histogram(numpy.asarray(x), bins=17)[0]
     ran = []
