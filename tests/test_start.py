@@ -63,11 +63,7 @@ def test_a_function_of_small_arrays_is_ready(tmp_path: Path) -> None:
     assert run_fresh(code, tmp_path) == [0, 0, False]
 
 
-def test_the_first_evaluation_of_a_cheap_expression_needs_no_compiler(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LAZYARRAY_COMPILE_AT", "3")
-    monkeypatch.setenv("LAZYARRAY_EAGER_BELOW", "65536")
+def test_the_first_evaluation_of_a_cheap_expression_needs_no_compiler(tmp_path: Path) -> None:
     code = "import lazyarray as np\nx = np.linspace(0.0, 1.0, 100_000)\nassert (x * 2.0 + np.sqrt(x)).sum() > 0\n"
     assert run_fresh(code + COUNT, tmp_path) == [0, 0, False]
     loaded = run_fresh(f"{code}print(json.dumps(sorted(sys.modules)))", tmp_path)
