@@ -1,7 +1,6 @@
 """Holds what the start of a program loads, and what its first evaluations do: counted, never timed."""
 
 import json
-import os
 import platform
 import subprocess
 import sys
@@ -57,7 +56,7 @@ def test_a_function_of_small_arrays_compiles_for_one_dtype_and_then_is_on_disk(t
     assert run_fresh(code, tmp_path) == [0, 1, not IMAGES]
 
 
-@pytest.mark.skipif(not os.path.exists(ready.FOLDER), reason="no loops were compiled at installation")
+@pytest.mark.skipif(not ready._fit(ready.FOLDER), reason="no loops of these sources were compiled at installation")
 def test_a_function_of_small_arrays_is_ready(tmp_path: Path) -> None:
     code = f"import lazyarray as np\nfor _ in range(3): np.exp(np.arange(5.0))\n{COUNT}"
     assert run_fresh(code, tmp_path) == [0, 0, False]

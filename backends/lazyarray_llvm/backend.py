@@ -103,6 +103,11 @@ class Backend:
         if "lazyarray_llvm.threads" in sys.modules:  # else there are none
             _pool().rest()
 
+    def has_workers(self) -> bool:
+        """Whether workers have been made: `share` does not load LLVM for one transform."""
+        threads = sys.modules.get("lazyarray_llvm.threads")
+        return threads is not None and (threads.had_workers() or _pool().nthreads == 1)
+
     def share(self, function: int, argument: int, tasks: int) -> None:
         """Has the workers call `void function(argument, begin, end, worker)` on ranges that cover all tasks."""
         _pool().run(function, argument, tasks)

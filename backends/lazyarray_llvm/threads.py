@@ -119,6 +119,7 @@ def _add_symbols(names: list[str], library: Any) -> None:
 
 
 _natives: dict[str, _Native] = {}
+_made: set[str] = set()  # "workers", once this process has had some
 _native_lock = threading.Lock()
 
 
@@ -128,6 +129,11 @@ def _native(parking: str) -> _Native:
         if found is None:
             found = _natives[parking] = _Native(parking)
         return found
+
+
+def had_workers() -> bool:
+    """Whether this process has had workers: others then take no LLVM."""
+    return bool(_made)
 
 
 def _can_spread() -> bool:
@@ -228,6 +234,7 @@ class Pool:
 
                 self._executor = ThreadPoolExecutor(self.nthreads - 1, "lazyarray")
             self._started = True
+            _made.add("workers")
 
     def _start_native(self, parking: str) -> bool:
         native = _native(parking)

@@ -18,7 +18,7 @@ import numpy as np
 # isort: split
 from lazyarray.native.lines import address_in, count_in, runner  # cimport
 from lazyarray.native.streams import draws_of, run_alone  # cimport
-from lazyarray.runtime.backend import COMPILED_FROM, warm, workers
+from lazyarray.runtime.backend import miss_workers, workers
 
 # isort: split
 from lazyarray.runtime.pool import allocate
@@ -75,8 +75,7 @@ def _drawn(generator: Any, size: Any, low: float, width: float, scaled: bool) ->
     share = workers()
     if share is None:
         run_alone(draws)
-        if count >= COMPILED_FROM:
-            warm()  # for those that follow
+        miss_workers(count)
     else:
         share(runner(), address_in(draws), count_in(draws))
     return out

@@ -22,7 +22,7 @@ from lazyarray.config import config
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.native.lines import address_in, count_in, lines_of, raised_in, runner  # cimport
-from lazyarray.runtime.backend import COMPILED_FROM, warm, workers
+from lazyarray.runtime.backend import miss_workers, workers
 
 # isort: split
 from lazyarray.runtime.floating import tells
@@ -75,8 +75,8 @@ def shared_out(loop: Any) -> Callable[..., Any]:
 def run_by_backend(loop: Any, a: Any, factor: Any, axis: int, out: Any) -> bool | None:
     """Whether the backend's workers met floating-point errors when they ran the loop; None where they cannot."""
     share = workers()
-    if share is None and a.size >= COMPILED_FROM:
-        warm()  # for those that follow
+    if share is None:
+        miss_workers(a.size)
     kind = type(factor)
     if share is None or (
         kind not in (int, float) and (not isinstance(factor, np.floating | np.ndarray) or factor.ndim)

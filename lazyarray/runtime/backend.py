@@ -194,7 +194,22 @@ def workers() -> Any:
 
     Nothing is loaded for it: a program's one transform is over before.
     """
-    return getattr(_loaded.get(config.backend), "share", None)
+    found: Any = _loaded.get(config.backend)
+    ready = getattr(found, "has_workers", None)
+    return getattr(found, "share", None) if ready is None or ready() else None
+
+
+_missed = 0
+_WORTH_SHARING: Final = 1 << 18  # elements of what would gain some tenths of a millisecond from workers
+
+
+def miss_workers(size: int) -> None:
+    """Something of so many elements runs without workers: `warm` for those that follow, if it is not the first."""
+    global _missed
+    if not _warming and size >= _WORTH_SHARING:
+        _missed += 1
+        if _missed >= config.compile_at or size >= COMPILED_FROM:
+            warm()
 
 
 _warming = False

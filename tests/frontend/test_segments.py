@@ -101,6 +101,7 @@ def test_workers_of_the_backend_take_the_segments(monkeypatch: pytest.MonkeyPatc
     if hasattr(segments, "segments_of"):
         pytest.skip("the modules run as Python")
     asked: list[int] = []
+    current().warm()  # type: ignore[attr-defined]
     share = workers()
     monkeypatch.setattr(current(), "share", lambda *task: asked.append(task[2]) or share(*task), raising=False)
     la.add.reduceat(la.asarray(vector("d")), la.asarray(STARTS["sorted"]))

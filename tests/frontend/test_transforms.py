@@ -10,6 +10,7 @@ import pytest
 
 import lazyarray as la
 from lazyarray.frontend import transforms
+from lazyarray.runtime import backend
 from lazyarray.runtime.backend import current, workers
 
 SHAPE = (280, 300)
@@ -109,6 +110,7 @@ def test_workers_of_the_backend_take_the_lines(runner: str, monkeypatch: pytest.
     if transforms.function_of("fft") is None or runner == "by threads of Python":
         pytest.skip("another runner, or NumPy before 2.0")
     asked: list[int] = []
+    current().warm()  # type: ignore[attr-defined]
     share = workers()
     monkeypatch.setattr(current(), "share", lambda *task: asked.append(task[2]) or share(*task), raising=False)
     with la.config.set(num_threads=4, device="cpu"):
@@ -135,3 +137,17 @@ def test_the_lines_are_shared_out(runner: str, monkeypatch: pytest.MonkeyPatch) 
         _, lazy = arrays()
         la.fft.fft2(lazy)
     assert asked == [1, 2, 3] * 2
+
+
+def test_the_backend_is_loaded_for_what_runs_without_workers_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    warmed: list[str] = []
+    monkeypatch.setattr(backend, "_warming", False, raising=False)
+    monkeypatch.setattr(backend, "warm", lambda: warmed.append("warm"))
+    monkeypatch.setattr(backend, "_missed", 0, raising=False)
+    with la.config.set(compile_at=3):
+        for size, expected in ((1000, 0), (1 << 18, 0), (1 << 18, 0), (1000, 0), (1 << 18, 1)):
+            backend.miss_workers(size)
+            assert len(warmed) == expected
+        monkeypatch.setattr(backend, "_missed", 0, raising=False)
+        backend.miss_workers(1 << 20)
+    assert len(warmed) == 2
