@@ -8,10 +8,10 @@ Like the other modules' compiled form (`lazyarray/native`) they are left out wit
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from importlib.util import source_hash
 from typing import Any, Final
 
+from lazyarray.runtime.cache import python_files
 from lazyarray_llvm import hosts, image
 
 FOLDER: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "loops")
@@ -58,17 +58,8 @@ def _made_for() -> str:
     described = hosts.describe_cpu()
     if described is None:
         return ""
-    sources = [_read(file) for file in sorted(_sources(os.path.dirname(FOLDER)))]
+    sources = [_read(file) for file in sorted([entry.path for entry in python_files(os.path.dirname(FOLDER))])]
     return source_hash(b"\0".join([described.encode(), *sources])).hex()
-
-
-def _sources(folder: str) -> Iterator[str]:
-    with os.scandir(folder) as found:
-        for entry in found:
-            if entry.name.endswith(".py"):
-                yield entry.path
-            elif entry.is_dir() and entry.name != "__pycache__":
-                yield from _sources(entry.path)
 
 
 def _read(file: str) -> bytes:
@@ -77,7 +68,7 @@ def _read(file: str) -> bytes:
 
 
 def build(folder: str = FOLDER) -> int:
-    """Compiles all loops for this machine's CPU into a folder; how many. None where objects have no images."""
+    """Compiles all loops for this machine's CPU into a folder; how many, 0 where objects have no images."""
     import shutil
 
     from lazyarray.ir.ops import OPS

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["KernelCache", "source_version"]
+__all__ = ["KernelCache", "python_files", "source_version"]
 
 _MAGIC = b"LZYARRAY"
 _FORMAT = 1
@@ -39,18 +39,24 @@ _NOTED_SECONDS = 3600.0  # entries used longest ago go first, as long ago as thi
 
 def source_version(*folders: str) -> str:
     """Identifies code by the names, sizes and modification times of its files, those of inner folders too."""
-    marks = sorted([mark for folder in folders for mark in _marks(folder)])
+    marks = sorted([_mark(file) for folder in folders for file in python_files(folder)])
     return name_of("|".join(marks))
 
 
-def _marks(folder: str) -> Iterator[str]:
+def _mark(file: os.DirEntry[str]) -> str:
+    status = file.stat()
+    folder = os.path.basename(os.path.dirname(file.path))
+    return f"{folder}/{file.name}:{status.st_mtime_ns}:{status.st_size}"
+
+
+def python_files(folder: str) -> Iterator[os.DirEntry[str]]:
+    """The Python files of a folder and of the folders in it, in no order."""
     with os.scandir(folder) as found:
         for entry in found:
             if entry.name.endswith(".py"):
-                status = entry.stat()
-                yield f"{os.path.basename(folder)}/{entry.name}:{status.st_mtime_ns}:{status.st_size}"
+                yield entry
             elif entry.is_dir() and entry.name != "__pycache__":
-                yield from _marks(entry.path)
+                yield from python_files(entry.path)
 
 
 def _is_private(status: os.stat_result) -> bool:

@@ -333,10 +333,12 @@ def ran_first(signature: Signature, sources: list[Any], outputs: list[Node]) -> 
 
     Never while somebody records what runs: who looks at a program wants to see its kernels.
     """
+    if ledger.is_attended():
+        return False
     from lazyarray.runtime import first
 
     expression = expression_of(signature)
-    structure = None if ledger.is_attended() else first.takes(expression, _settings.tries)
+    structure = first.takes(expression, _settings.tries)
     if structure is None:
         return False
     _running.depth += 1

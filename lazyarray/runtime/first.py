@@ -19,7 +19,7 @@ from lazyarray.passes.views import is_whole_reshape
 from lazyarray.runtime.along import is_pending
 from lazyarray.runtime.backend import current, rest_for
 from lazyarray.runtime.floating import wanted
-from lazyarray.runtime.interpret import RULES, call_as_recorded, raised_by, scalar
+from lazyarray.runtime.interpret import RULES, call_as_recorded, compute_all, outputs_of, raised_by
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.settling import settle, where
 
@@ -35,7 +35,7 @@ _OPERATION: Final = 500_000
 _MOST: Final = 25_000_000
 _FROM_DISK: Final = 1_000_000  # what reading a plan and its kernels from disk costs
 
-_GIVEN: Final = frozenset(("leaf", "scalar"))
+_FREE: Final = frozenset(("leaf", "scalar", "call"))  # what is given, and what a plan has a library do, too
 _EXTREMES: Final = frozenset(("min", "max", "fmin", "fmax"))
 
 
@@ -79,7 +79,7 @@ def forget() -> None:
 def is_worth(expression: Expression) -> bool:
     """True where NumPy takes less time than compiling, and gives the bits that kernels give."""
     entries = expression.entries
-    allowed = _PLAN + _OPERATION * sum([entry.kind not in ("leaf", "scalar", "view", "call") for entry in entries])
+    allowed = _PLAN + _OPERATION * sum([entry.kind not in _FREE and entry.kind != "view" for entry in entries])
     spent = sum([price(entry, entries) for entry in entries])
     if spent > min(allowed, _MOST) or not all([has_equal_bits(entry, entries) for entry in entries]):
         return False
@@ -97,13 +97,13 @@ def is_on_disk(expression: Expression) -> bool:
 def price(entry: Entry, entries: tuple[Entry, ...]) -> float:
     """Nanoseconds that NumPy takes for one entry; none for library calls, which a plan makes, too."""
     kind = entry.kind
-    if kind in _GIVEN or kind == "call":
+    if kind in _FREE:
         return 0.0
     if kind == "map":
-        name = entry.attr[0]
-        code = max([entry.code, *entry.attr[1]], key=lambda c: _SLOW_CODES.get(c, 1.0)) if entry.attr[1] else entry.code
+        name, codes = entry.attr
+        slower = max([_SLOW_CODES.get(code, 1.0) for code in (entry.code, *codes)])
         cost = OPS[name].cost if name in OPS else 1
-        return _ENTRY + size_of(entry.shape) * (0.5 + 0.4 * cost) * _SLOW_CODES.get(code, 1.0)
+        return _ENTRY + size_of(entry.shape) * (0.5 + 0.4 * cost) * slower
     if kind in _READ:
         found = size_of(entries[entry.args[0]].shape) * _READ[kind] * _SLOW_CODES.get(entry.code, 1.0)
         if kind == "scatter":
@@ -163,51 +163,33 @@ def run(
 
 
 def values_of(expression: Expression, sources: list[Any]) -> tuple[list[Any], list[tuple[Node, int]]]:
-    """The outputs' values, and what `run` returns. Values that nothing needs any more are let go."""
-    entries, outputs = expression.entries, expression.outputs
-    last = {a: place for place, entry in enumerate(entries) for a in entry.args}
-    last |= dict.fromkeys(outputs, len(entries))
-    values: list[Any] = []
+    """The outputs' values, and what `run` returns."""
     told: list[tuple[Node, int]] = []
-    for place, (entry, source) in enumerate(zip(entries, sources, strict=True)):
-        if entry.kind == "leaf":
-            values.append(source.data)
-        elif entry.kind == "scalar":
-            values.append(scalar(source, entry.code))
-        else:
-            args = [values[a] for a in entry.args]
-            value, bits = value_of(entry, args, source)
-            if bits:
-                told.append((source, bits))
-            values.append(value)
-        for a in entry.args:
-            if last[a] == place:
-                values[a] = None
-    return [own(values[position], entries[position]) for position in outputs], told
 
+    def compute(entry: Entry, args: list[Any], source: Any) -> Any:
+        value, bits = value_of(entry, args, source)
+        if bits:
+            told.append((source, bits))
+        return value
 
-def own(value: Any, entry: Entry) -> Any:
-    """The value in memory of its own, C-contiguous."""
-    dense = np.ascontiguousarray(value).reshape(entry.shape)
-    return dense if dense.flags.writeable and dense.flags.owndata and entry.kind != "leaf" else dense.copy()
+    return outputs_of(expression, compute_all(expression, sources, compute, let_go=True)), told
 
 
 def value_of(entry: Entry, args: list[Any], source: Any) -> tuple[Any, int]:
     """The value of one entry, and the floating-point errors of it that the user is to be told of."""
-    bits = 0
     if entry.kind == "call":
-        result = library_call(entry, args, source)
-    elif type(source) is Node and wanted(source):
+        return library_call(entry, args, source), 0
+    bits = 0
+    if type(source) is Node and wanted(source):
         result, bits = raised_by(rule_of(entry), entry, args)
     else:
         with np.errstate(all="ignore"):
             result = rule_of(entry)(entry, args)
-    result = np.asarray(result, dtype_of(entry.code))
     if entry.kind == "reduce" and entry.attr[0] in _EXTREMES and entry.code[0] == "f" and not result.all():
         zeros = args[0] == 0
         if np.signbit(args[0])[zeros].any():
             raise Unlike  # among zeros of both signs NumPy takes any
-    return (result if entry.kind == "view" else np.asarray(result, order="C")), bits
+    return result, bits
 
 
 def library_call(entry: Entry, args: list[Any], source: Any) -> Any:

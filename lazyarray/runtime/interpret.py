@@ -26,35 +26,59 @@ def interpret(expression: Expression, sources: list[Any], now: bool = False) -> 
 
     Errors are told as the nodes in `sources` want it; `now`: under NumPy's present state instead.
     """
-    values = interpret_all(expression, sources, "now" if now else "recorded")
-    outputs = []
-    for position in expression.outputs:
-        value = np.ascontiguousarray(values[position]).reshape(expression.entries[position].shape)
-        outputs.append(value if value.flags.writeable and value.flags.owndata else value.copy())
-    return outputs
+    return outputs_of(expression, interpret_all(expression, sources, "now" if now else "recorded"))
 
 
 def interpret_all(expression: Expression, sources: list[Any], errors: str = "ignored") -> list[Any]:
     """The values of all entries. `errors`: "recorded", as the nodes in `sources` want it; "now"; or "ignored"."""
+
+    def compute(entry: Entry, args: list[Array], source: Any) -> Any:
+        if errors == "now":
+            return RULES[entry.kind](entry, args)
+        if errors == "recorded" and type(source) is Node and wanted(source):
+            return watch(source, entry, args)
+        with np.errstate(all="ignore"):
+            return RULES[entry.kind](entry, args)
+
+    return compute_all(expression, sources, compute)
+
+
+def compute_all(
+    expression: Expression,
+    sources: list[Any],
+    compute: Callable[[Entry, list[Array], Any], Any],
+    let_go: bool = False,
+) -> list[Any]:
+    """The values of all entries: what is given, else what `compute` makes of an entry, its arguments and its source.
+
+    `let_go`: None for those that are no outputs and that nothing needs any more.
+    """
+    entries = expression.entries
+    last = {a: place for place, entry in enumerate(entries) for a in entry.args} if let_go else {}
+    last |= dict.fromkeys(expression.outputs, len(entries))
     values: list[Any] = []
-    for entry, source in zip(expression.entries, sources, strict=True):
+    for place, (entry, source) in enumerate(zip(entries, sources, strict=True)):
         if entry.kind == "leaf":
             values.append(source.data)
         elif entry.kind == "scalar":
             values.append(scalar(source, entry.code))
         else:
-            args = [values[a] for a in entry.args]
-            if errors == "now":
-                result = RULES[entry.kind](entry, args)
-            elif errors == "recorded" and type(source) is Node and wanted(source):
-                result = watch(source, entry, args)
-            else:
-                with np.errstate(all="ignore"):
-                    result = RULES[entry.kind](entry, args)
-            result = np.asarray(result, dtype_of(entry.code))
+            result = np.asarray(compute(entry, [values[a] for a in entry.args], source), dtype_of(entry.code))
             # Views keep their strides: NumPy's order of summation depends on them.
             values.append(result if entry.kind == "view" else np.asarray(result, order="C"))
+        for a in entry.args:
+            if last.get(a) == place:
+                values[a] = None
     return values
+
+
+def outputs_of(expression: Expression, values: list[Any]) -> list[Array]:
+    """The outputs among the values, each C-contiguous in memory of its own."""
+    outputs = []
+    for position in expression.outputs:
+        value = np.ascontiguousarray(values[position]).reshape(expression.entries[position].shape)
+        outputs.append(value if value.flags.writeable and value.flags.owndata else value.copy())
+    return outputs
 
 
 def watch(node: Node, entry: Entry, args: list[Array]) -> Any:
