@@ -105,8 +105,9 @@ class Backend:
 
     def has_workers(self) -> bool:
         """Whether workers have been made: `share` does not load LLVM for one transform."""
-        threads = sys.modules.get("lazyarray_llvm.threads")
-        return threads is not None and (threads.had_workers() or _pool().nthreads == 1)
+        # Another thread may be in the middle of importing it (`warm`): then nobody has had workers.
+        had_workers = getattr(sys.modules.get("lazyarray_llvm.threads"), "had_workers", None)
+        return had_workers is not None and (had_workers() or _pool().nthreads == 1)
 
     def share(self, function: int, argument: int, tasks: int) -> None:
         """Has the workers call `void function(argument, begin, end, worker)` on ranges that cover all tasks."""

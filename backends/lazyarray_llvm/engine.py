@@ -417,9 +417,10 @@ def expect(ir_text: str, name: str, key: str, threads: int) -> None:
 def add_symbol(name: str, address: int) -> None:
     """Give a C symbol to modules compiled or loaded from now on."""
     _added[name] = address
-    binding = sys.modules.get("llvmlite.binding")
-    if binding is not None:
-        binding.add_symbol(name, address)
+    # A thread in the middle of importing it takes what was added until then (`Engine._load_binding`).
+    give = getattr(sys.modules.get("llvmlite.binding"), "add_symbol", None)
+    if give is not None:
+        give(name, address)
 
 
 def _load_llvm() -> None:
