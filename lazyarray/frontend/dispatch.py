@@ -308,10 +308,13 @@ def guarded(function: Function, source: Any) -> Function:
     return describe(call, source, function.__name__)
 
 
-def compiled(name: str, source: Function, lazy: Function, at_once: bool = True) -> Function:
+def compiled(
+    name: str, source: Function, lazy: Function, at_once: bool = True, ahead: Callable[[Any, Any], Any] | None = None
+) -> Function:
     """The public function `name`: NumPy's `source` on small plain operands, else `lazy`, which records.
 
     `at_once` false: small operands go to `lazy` too, since NumPy's bits are not ours (transcendental inside).
+    `ahead` is asked between the two, with the arguments; it returns REFUSED where they are not for it.
     """
 
     general = _recording(name, source, lazy, at_once)
@@ -319,6 +322,10 @@ def compiled(name: str, source: Function, lazy: Function, at_once: bool = True) 
     def call(*args: Any, **kwargs: Any) -> Any:
         if at_once:
             found = small_call(source, args, kwargs)
+            if found is not REFUSED:
+                return found
+        if ahead is not None and args:
+            found = ahead(args, kwargs)
             if found is not REFUSED:
                 return found
         return general(args, kwargs)
@@ -380,7 +387,9 @@ def _recording(name: str, source: Function, lazy: Function, at_once: bool) -> Ca
     return lambda args, kwargs: general(*args, **kwargs)
 
 
-def compiled_method(name: str, source: Function, lazy: Function) -> Function:
+def compiled_method(
+    name: str, source: Function, lazy: Function, ahead: Callable[[Any, Any], Any] | None = None
+) -> Function:
     """The method `name` of arrays: as `compiled`, with the small call ahead of everything."""
     general = _recording(f"ndarray.{name}", source, lazy, True)
     fresh = name in FRESH
@@ -392,7 +401,11 @@ def compiled_method(name: str, source: Function, lazy: Function) -> Function:
             found = small_call(source, (self, *args), kwargs)
             if found is not REFUSED:
                 return found
-        elif again is not None:
+        elif ahead is not None:
+            found = ahead((self, *args), kwargs)
+            if found is not REFUSED:
+                return found
+        if data is None and again is not None:
             return again((self, *args), kwargs)
         if data is None and fresh and self._node is None:
             data = window(self)

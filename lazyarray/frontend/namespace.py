@@ -262,8 +262,9 @@ def _make(name: str, source: Any) -> tuple[Any, str]:
     """The function of lazyarray's that the name means, and how it runs."""
     recorded = way_of_recorded(name)
     if name in RECORDED:
-        make = compiled_pair if name in PAIRS else compiled
-        return make(name, source, RECORDED[name]), recorded
+        if name in PAIRS:
+            return compiled_pair(name, source, RECORDED[name]), recorded
+        return compiled(name, source, RECORDED[name], ahead=reductions.AHEAD.get(name)), recorded
     made = _NEW.get(name)
     if made is not None:
         own = describe(placed(made, name) if name in PLACED else made, source, name)
@@ -422,7 +423,7 @@ def _install_methods() -> None:
         selection.METHODS,
     ):
         for name, lazy in table.items():
-            METHODS[name] = compiled_method(name, getattr(np.ndarray, name), lazy)
+            METHODS[name] = compiled_method(name, getattr(np.ndarray, name), lazy, reductions.AHEAD.get(name))
     METHODS["reshape"] = manipulation.reshape
     METHODS["matmul"] = UFUNCS["matmul"]._product = compiled_pair("matmul", np.matmul, linalg.matmul)
     METHODS["dot"] = compiled_pair("ndarray.dot", np.ndarray.dot, linalg.dot)

@@ -19,11 +19,13 @@ from lazyarray.frontend.array import (
     scalar_from_node,
     to_numpy,
     value,
+    wrap,
 )
-from lazyarray.frontend.dispatch import Foreign, Uncompiled, adopt, is_compiled
+from lazyarray.frontend.dispatch import Foreign, Uncompiled, is_compiled
 from lazyarray.frontend.layout import value_in_order
 from lazyarray.frontend.record import broadcast_, broadcast_shape, map_, reduce_, reshape_, scan_, view_
 from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.frontend.small import REFUSED  # cimport
 from lazyarray.ir.index_map import identity, transpose
 from lazyarray.ir.node import Node, Shape
 from lazyarray.records import NamedTuple
@@ -32,6 +34,7 @@ from lazyarray.runtime.device import stays_home
 
 DType = np.dtype[Any]
 _SEARCHED: Final = 8  # bytes for each element below which operands run at once: NumPy searches 50 in a nanosecond
+_SEARCHING: Final = frozenset({"axis", "keepdims"})
 NO_VALUE: Final[Any] = getattr(np, "_NoValue")  # noqa: B009  (NumPy's stubs have it in some releases)
 BOOL: Final = np.dtype(bool)
 INTP: Final = np.dtype(np.intp)
@@ -276,20 +279,31 @@ def _truth(name: str) -> Callable[..., Any]:
     return call
 
 
-def quickly_searched(x: ndarray, axes: tuple[int, ...]) -> Any:
-    """The array's memory if NumPy finds a position in its rows before an evaluation would begin; else None.
+def _search(name: str) -> Callable[[Any, Any], Any]:
+    """`argmin` or `argmax` by NumPy, where it is done before an evaluation would begin; `REFUSED` elsewhere.
 
-    Measured: 256 x 400 float32 take NumPy 8 us, and an evaluation about 10 us besides its kernel.
+    That is a search along rows that are in memory. Measured: 256 x 400 float32 take NumPy 8 us, and an evaluation
+    about 10 us besides its kernel.
     """
-    if x._np is not None or not config.eager_below or not stays_home():
-        return None
-    node = value(x)
-    if node.remote is not None:
-        return None
-    spec = node.key.spec
-    if spec.nbytes > _SEARCHED * config.eager_below or spec.dtype.kind not in "iuf" or spec.dtype.itemsize < 4:
-        return None
-    return node.data if axes and axes[-1] == spec.ndim - 1 else None
+    method = getattr(np.ndarray, name)
+
+    def search(args: Any, kwargs: Any) -> Any:
+        if len(args) > 2 or type(args[0]) is not ndarray or (kwargs and not _SEARCHING.issuperset(kwargs)):
+            return REFUSED
+        axis = args[1] if len(args) == 2 else kwargs.get("axis")
+        node = args[0]._node
+        if node is None or (axis is not None and type(axis) is not int) or not config.eager_below:
+            return REFUSED
+        data = node.data
+        if data is None or data.nbytes > _SEARCHED * config.eager_below or not stays_home():
+            return REFUSED
+        kind = data.dtype
+        if kind.kind not in "iuf" or kind.itemsize < 4 or not (axis is None or axis == -1 or axis == data.ndim - 1):
+            return REFUSED
+        found = method(data, *args[1:], **kwargs) if kwargs else method(data, axis)
+        return wrap(found) if type(found) is np.ndarray else found
+
+    return search
 
 
 def _position(name: str) -> Callable[..., Any]:
@@ -304,9 +318,6 @@ def _position(name: str) -> Callable[..., Any]:
         accept_out(out, shape, axes, keepdims)
         if (out is not None and out.dtype != INTP) or 0 in [shape[a] for a in axes]:
             raise Uncompiled  # NumPy refuses empty axes, even where there is no element to place
-        data = None if out is not None else quickly_searched(x, axes)
-        if data is not None:
-            return adopt(getattr(np, name)(data, axis, keepdims=keepdims))
         read_once(x)
         problem = Problem(value(x), axes, None, shape, axes)  # positions count in C order
         return deliver(reduction(name, problem.node, axes), out, problem, keepdims)
@@ -390,6 +401,8 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "cumsum": cumsum,
     "cumprod": cumprod,
 }
+# What is tried ahead of recording, with the arguments as they are.
+AHEAD: Final = {name: _search(name) for name in ("argmin", "argmax")}
 METHODS: Final[dict[str, Callable[..., Any]]] = {
     name: FUNCTIONS[name]
     for name in ("sum", "prod", "min", "max", "any", "all", "argmin", "argmax", "cumsum", "cumprod")
