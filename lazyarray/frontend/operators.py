@@ -75,7 +75,7 @@ def install() -> None:
         op.reflected = partial(_reflected, name, python)
         op.in_place = partial(calls.in_place, name)
     tell(note_errors=note_errors, order_of=order_of, scalar=LazyScalar, view_key=view_key)
-    tell(power=ufuncs.UFUNCS["power"]._op)
+    tell(power=ufuncs.UFUNCS["power"]._op, square=ufuncs.UFUNCS["square"]._op)
     tell(window=window, write_now=write_now, show=show, take=take_all, wake=wake)
     serve(power=_power, reflected_power=_reflected_power, power_in_place=_in_place_power)
     serve(matmul=_matmul, reflected_matmul=_reflected_matmul, matmul_in_place=_in_place_matmul)

@@ -2,9 +2,9 @@
 cimport cython
 
 from lazyarray.frontend.loops cimport Ranged
-from lazyarray.ir.node cimport Key, Node, leaf, next_sequence, spec_of
+from lazyarray.ir.node cimport Key, Node, Waiting, leaf, next_sequence, spec_of
 from lazyarray.native.loops cimport run_binary, run_into, run_unary
-from lazyarray.native.primitives cimport copy_of, create, holds_in_c_order, same_shape, site_here, size_of_memory, weak
+from lazyarray.native.primitives cimport bytes_of_memory, copy_of, create, holds_in_c_order, same_shape, site_here, size_of_memory, span_here, weak
 
 
 from lazyarray.runtime.floating cimport Last
@@ -12,7 +12,7 @@ from lazyarray.native.recycled cimport quicken, quicken_below, quicken_flat, rec
 
 
 cdef class Limits:
-    cdef public Py_ssize_t eager
+    cdef public Py_ssize_t eager, middle
 
 cdef class Op:
     cdef public tuple earlier
@@ -22,7 +22,7 @@ cdef class Op:
     cdef public bint reads_exponents
 
 cdef class Known:
-    cdef public object adopt, array, flat, memory, note_errors, order_of, power, scalar, show, take, update_key, view_key, wake, window, write_now
+    cdef public object adopt, array, flat, go_on, memory, note_errors, order_of, power, scalar, show, square, start, take, update_key, view_key, wake, window, write_now
 
 cdef class Fields:
     cdef public object _base, _fixed, _map, _np, _part
@@ -34,13 +34,15 @@ cdef Known known
 cdef type _nparray
 cdef object FLOAT64
 cdef list _tape
+cdef Waiting _waiting
+cdef dict _spans
 cdef Last _last
 cdef object _state
-cdef Py_ssize_t _TAPE_LIMIT, _ROW_COST
+cdef Py_ssize_t _TAPE_LIMIT, _ROW_COST, _DOUBLE_BYTES
 cdef dict _VIEW_KEYS
 
 @cython.locals(last=tuple, earlier=tuple)
-cdef _key_of(Op op, left, right)
+cdef find_key(Op op, left, right)
 cdef _own_of(Op op, a, b)
 
 @cython.locals(
@@ -49,8 +51,9 @@ cdef _own_of(Op op, a, b)
 )
 cpdef Py_ssize_t broadcast_cost(tuple a, tuple b)
 
-@cython.locals(node=Node)
 cpdef Node record_node(Key key, tuple args, site)
+@cython.locals(node=Node)
+cpdef Node new_node(Key key, tuple args, site)
 @cython.locals(array=Fields)
 cpdef managed(Node node)
 @cython.locals(array=Fields)
@@ -60,12 +63,13 @@ cpdef Node node_of(Fields array, site)
 @cython.locals(key=Key)
 cpdef Node operand_of(Fields array, site)
 @cython.locals(ranged=Ranged)
-cdef _in_range(key, number)
+cdef in_range(key, number)
 cpdef of_float(Op op, number)
 @cython.locals(value=Node, key=Key)
 cpdef unary(Op op, Fields self, int plain, int compiled)
 @cython.locals(limit=Py_ssize_t, n=Py_ssize_t, m=Py_ssize_t, right=Fields)
 cpdef binary(Op op, Fields self, other, int plain, int compiled)
+cpdef bint joins(a, int span) except -1
 @cython.locals(left=Node, right=Node, second=Fields, key=Key)
 cdef _record_binary(Op op, Fields self, other, int plain, int compiled)
 cpdef reflected(Op op, Fields self, other)

@@ -11,16 +11,17 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.loops import MEMO_LIMIT, NUMBERS
+from lazyarray.frontend.spans import SPANS, learn
 from lazyarray.ir import node as node_module
 from lazyarray.ir.index_map import is_identity
 from lazyarray.ir.node import Key, Node, leaf, next_sequence, spec_of  # cimport
 from lazyarray.native.loops import run_binary, run_into, run_unary  # cimport
-from lazyarray.native.primitives import copy_of, create, holds_in_c_order, same_shape  # cimport
+from lazyarray.native.primitives import bytes_of_memory, copy_of, create, holds_in_c_order, same_shape  # cimport
 
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.frontend.loops import Ranged  # cimport
-from lazyarray.native.primitives import present, site_here, size_of_memory, weak  # cimport
+from lazyarray.native.primitives import present, site_here, size_of_memory, span_here, weak  # cimport
 from lazyarray.native.recycled import quicken, quicken_below, quicken_flat, recent, recycle, reused  # cimport
 from lazyarray.runtime import budget
 from lazyarray.runtime import evaluate as boundary
@@ -33,19 +34,24 @@ FLOAT64: Final = np.float64
 _ZERO: Final = np.float64(0.0)
 _SHORT_POWERS: Final = frozenset({-1, 0, 0.5, 1, 2})
 _ROW_COST: Final = 16
+# Operators of one expression are joined from this part of `eager_below` on: the look for it costs 2 % of one there.
+_MIDDLE: Final = 8
+_DOUBLE_BYTES: Final = 8
 _last: Final = LAST
 _state: Final = STATE
 _tape: Final = node_module.TAPE
+_waiting: Final = node_module.WAITING
+_spans: Final = SPANS
 _TAPE_LIMIT: Final = budget.TAPE_LIMIT
 
 
 class Limits:
-    """`config.eager_below`, where it is read fast."""
+    """`config.eager_below`, where it is read fast, and from how many elements on operators may wait for others."""
 
-    __slots__ = ("eager",)
+    __slots__ = ("eager", "middle")
 
     def __init__(self) -> None:
-        self.eager = 0
+        self.eager = self.middle = 0
 
 
 limits: Final = Limits()
@@ -54,6 +60,8 @@ _swift: list[Any] = []  # ops that know what runs on float64, until settings cha
 
 def _follow() -> None:
     limits.eager = min(config.eager_below, 1 << 62)
+    joined = config.backend != "numpy" and config.numerics != "numpy" and limits.eager
+    limits.middle = limits.eager // _MIDDLE if joined else 1 << 62
     quicken_below(limits.eager)
     for op in _swift:
         op.swift = None
@@ -96,12 +104,15 @@ class Known:
         "adopt",
         "array",
         "flat",
+        "go_on",
         "memory",
         "note_errors",
         "order_of",
         "power",
         "scalar",
         "show",
+        "square",
+        "start",
         "take",
         "update_key",
         "view_key",
@@ -160,7 +171,14 @@ class Fields:
 
 
 def record_node(key: Key, args: tuple[Any, ...], site: Any) -> Node:
-    """A new node on the tape; `Node.__init__` written out, for speed."""
+    """A new node on the tape."""
+    if _waiting.open:
+        _waiting.close()
+    return new_node(key, args, site)
+
+
+def new_node(key: Key, args: tuple[Any, ...], site: Any) -> Node:
+    """`record_node`, whatever waits; `Node.__init__` written out, for speed."""
     node: Node = create(Node)
     node.key = key
     node.args = args
@@ -242,7 +260,7 @@ def operand_of(array: Fields, site: Any) -> Node | None:
     return leaf(copy_of(data))
 
 
-def _key_of(op: Op, left: Any, right: Any) -> Any:
+def find_key(op: Op, left: Any, right: Any) -> Any:
     """What the op's memo has of its operands, or of one and None; worked out if they are new."""
     last = op.last
     if left is last[0] and right is last[1]:
@@ -261,7 +279,7 @@ def _key_of(op: Op, left: Any, right: Any) -> Any:
     return found
 
 
-def _in_range(key: Any, number: Any) -> Any:
+def in_range(key: Any, number: Any) -> Any:
     """The key of a number in its range; None for others."""
     if type(key) is Ranged:
         ranged: Ranged = key
@@ -340,13 +358,23 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
         compute = op.compute
         if op.own is not None:
             compute = _own_of(op, a, None)
+        elif size_of_memory(a) >= limits.middle and joins(a, span_here(plain + 1, compiled, _spans, learn)):
+            a = None
+            found = known.start(op, self, None, 1, plain + 1, compiled)
+            if found is not None:
+                return found
+            a = self._np
         found = run_unary(compute, a)
         return wrapped(found) if type(found) is _nparray else found
+    if _waiting.open:
+        found = known.go_on(op, self, None, 1, plain + 1, compiled)
+        if found is not None:
+            return found
     site = site_here(plain + 1, compiled)
     value = node_of(self, site)
     if value is None:
         return op.slow(self)
-    found = _key_of(op, value.key.spec, None)
+    found = find_key(op, value.key.spec, None)
     if type(found) is Key:
         key: Key = found
         if key.spec.shape:
@@ -389,6 +417,16 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
         a = None
         return op.slow(self, other)
     if op.own is None:
+        if n >= limits.middle and joins(a, span_here(plain + 1, compiled, _spans, learn)):
+            a = b = None
+            found = known.start(op, self, other, 2, plain + 1, compiled)
+            if found is not None:
+                return found
+            a = self._np
+            b = other
+            if kind is known.array:
+                right = other
+                b = right._np
         try:
             found = run_binary(op.compute, a, b)
         except TypeError:
@@ -400,7 +438,19 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
     return wrapped(found) if type(found) is _nparray else found
 
 
+def joins(a: Any, span: int) -> bool:
+    """Whether an operator on memory waits for the last one of its span (`waiting.py`).
+
+    What the span's operators hand each other has as many bytes as an array of float64 that is recorded.
+    """
+    return span > 1 and not span & 1 and ((span >> 1) - 1) * bytes_of_memory(a) >= _DOUBLE_BYTES * limits.eager
+
+
 def _record_binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
+    if _waiting.open:
+        found = known.go_on(op, self, other, 2, plain + 1, compiled)
+        if found is not None:
+            return found
     left = None if self._np is not None else self._node
     site = site_here(plain + 1, compiled)
     if left is None or left.data is not None:
@@ -415,20 +465,20 @@ def _record_binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) 
             right = operand_of(second, site)
             if right is None:
                 return op.slow(self, other)
-        found = _key_of(op, left.key.spec, right.key.spec)
+        found = find_key(op, left.key.spec, right.key.spec)
         args: Any = (left, right)
     elif kind is float:
-        found = _in_range(_key_of(op, left.key.spec, float), other)
+        found = in_range(find_key(op, left.key.spec, float), other)
         args = (left, other)
     elif kind is int and -128 <= other <= 127:
-        found = _in_range(_key_of(op, left.key.spec, int), other)
+        found = in_range(find_key(op, left.key.spec, int), other)
         args = (left, other)
     elif kind is known.scalar:
         right = other._node
-        found = _key_of(op, left.key.spec, right.key.spec)
+        found = find_key(op, left.key.spec, right.key.spec)
         args = (left, right)
     elif kind is not int and kind in _NUMBERS:
-        found = _in_range(_key_of(op, left.key.spec, kind), other)
+        found = in_range(find_key(op, left.key.spec, kind), other)
         args = (left, other)
     else:
         return op.slow(self, other)
@@ -447,9 +497,17 @@ def reflected(op: Op, self: Fields, other: Any) -> Any:
         a = known.window(self)
     if a is not None:
         if (kind is float or kind is int) and size_of_memory(a) < limits.eager:
+            if size_of_memory(a) >= limits.middle and joins(a, span_here(2, 0, _spans, learn)):
+                a = None
+                found = known.start(op, self, other, 3, 2, 0)
+                if found is not None:
+                    return found
+                a = self._np
             found = run_binary(op.compute, other, a)
             return wrapped(found) if type(found) is _nparray else found
         a = None
+    elif _waiting.open and (found := known.go_on(op, self, other, 3, 2, 0)) is not None:
+        return found
     elif kind is float or kind is complex or (kind is int and -128 <= other <= 127):
         found = _record_reflected(op, self, other)
         if found is not None:
@@ -481,7 +539,7 @@ def _record_reflected(op: Op, self: Fields, number: Any) -> Any:
     right = node_of(self, site)
     if right is None:
         return None
-    found = _in_range(_key_of(op, type(number), right.key.spec), number)
+    found = in_range(find_key(op, type(number), right.key.spec), number)
     if type(found) is Key:
         key: Key = found
         if key.spec.shape:
@@ -491,6 +549,8 @@ def _record_reflected(op: Op, self: Fields, number: Any) -> Any:
 
 def in_place(op: Op, self: Fields, other: Any) -> Any:
     """The augmented assignment of `op`."""
+    if _waiting.open:
+        _waiting.close()
     a = self._np
     kind = type(other)
     if a is not None:
@@ -527,7 +587,7 @@ def in_place(op: Op, self: Fields, other: Any) -> Any:
             right = operand_of(second, site)
             key = None if right is None else op.known.get((left.key.spec, right.key.spec))
         elif kind is float:
-            key = _in_range(op.known.get((left.key.spec, float)), other)
+            key = in_range(op.known.get((left.key.spec, float)), other)
         # `get`: what is new goes the general way, whose errors speak of the output. One spec object stands for each
         # shape and dtype, so here the result fits its place exactly.
         if type(key) is Key and key.spec is left.key.spec:

@@ -2,9 +2,11 @@
 cimport cython
 
 from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits, wrapped
+from lazyarray.ir.node cimport Waiting
 from lazyarray.native.primitives cimport size_of_memory
 
 cdef type _nparray
+cdef Waiting _waiting
 cdef object REFUSED
 cdef object INERT
 

@@ -5,6 +5,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from lazyarray.frontend.callables cimport Builtin, Served, UfuncCall
 from lazyarray.frontend.quick cimport FLOAT64, Fields, Known, Limits, Op, binary, known, limits, of_float, unary, wrapped
 from lazyarray.frontend.small cimport INERT, REFUSED, small_items
+from lazyarray.ir.node cimport _waiting
 from lazyarray.native.direct cimport direct_of, run_direct, takes_dtype
 from lazyarray.native.loops cimport call_source, run_binary
 from lazyarray.native.primitives cimport holds_numbers, size_of_memory
@@ -330,12 +331,20 @@ cdef inline bint asks_none(PyTypeObject *kind):
     return kind == <PyTypeObject *>known.array or kind == <PyTypeObject *>known.memory or lazyarray_listed(kind)
 
 
+# What is called may write memory that operators which wait are going to read.
+cdef inline int end_waiting() except -1:
+    if _waiting.open:
+        _waiting.close()
+    return 0
+
+
 cdef inline PyObject *served_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
     cdef Served own = <Served>self
     cdef size_t given = PyVectorcall_NARGS(flags)
     cdef PyObject *source = <PyObject *>own.source
     cdef PyObject *inner = NULL
     cdef PyObject *found
+    end_waiting()
     if own.direct and given > 0 and (names == NULL or names_dtype_next(own.direct, given, names)):
         found = direct_vector(<void *>own.direct, own.asks, args, lazyarray_total(given, names))
         if found != <PyObject *>REFUSED:
@@ -357,6 +366,7 @@ cdef inline PyObject *builtin_vector(PyObject *self, PyObject **args, size_t fla
     cdef PyObject *found
     cdef Builtin own = <Builtin>self
     cdef size_t given = PyVectorcall_NARGS(flags)
+    end_waiting()
     if own.direct and given > 0 and (names == NULL or names_dtype_next(own.direct, given, names)):
         found = direct_vector(<void *>own.direct, own.asks, args, lazyarray_total(given, names))
         if found != <PyObject *>REFUSED:
@@ -373,6 +383,7 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
     cdef size_t given = PyVectorcall_NARGS(flags)
     cdef object found
     cdef PyObject *made
+    end_waiting()
     if names == NULL and given == <size_t>own.nin and own._op is not None:
         if Py_TYPE(args[0]) == <PyTypeObject *>known.array:
             if given == 1:

@@ -27,6 +27,12 @@ cdef class Pinned:
     cpdef clear(self)
     cpdef add(self, long long nbytes)
 
+cdef class Waiting:
+    cdef public bint open
+    cdef public object close
+
+cdef Waiting _waiting
+
 cpdef Spec spec_of(shape, dtype)
 cpdef Key leaf_key(Spec spec)
 @cython.locals(spec=Spec)

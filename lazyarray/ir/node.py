@@ -213,12 +213,31 @@ def leaf(data: np.ndarray[Any, Any]) -> Node:
     return node
 
 
+class Waiting:
+    """Whether operators wait for the last of their expression and read memory that is not theirs meanwhile.
+
+    `close` computes them (`frontend/waiting.py`); who writes memory, gives it out or records closes it first.
+    """
+
+    __slots__ = ("close", "open")
+
+    def __init__(self) -> None:
+        self.open = False
+        self.close: Any = None
+
+
+WAITING: Final = Waiting()
+_waiting: Final = WAITING  # in C
+
+
 # Recorded nodes, oldest first, as weak references: what nobody names any more is gone from the graph by itself.
 TAPE: list[ref[Node]] = []
 
 
 def record(key: Key, args: tuple[Arg, ...], site: Site | None = None) -> Node:
     """A new node on the tape."""
+    if _waiting.open:
+        _waiting.close()
     node = Node(key, args, site)
     TAPE.append(ref(node))
     return node

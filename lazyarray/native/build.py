@@ -26,6 +26,7 @@ MODULES: Final = (
     "lazyarray.runtime.root",
     "lazyarray.frontend.quick",
     "lazyarray.frontend.lending",
+    "lazyarray.frontend.waiting",
     "lazyarray.frontend.small",
     "lazyarray.frontend.recipes",
     "lazyarray.frontend.unusual",

@@ -39,6 +39,83 @@ cdef extern from *:
         return site;
     }
 
+    /* What `known`, which maps codes' addresses to their bytes and to them, has of the instruction that runs. `learn` is
+       asked for codes that it lacks. */
+    static int lazyarray_span_here(int plain, int compiled, PyObject *known, PyObject *learn) {
+        static PyObject *last = NULL, *spans = NULL;  /* borrowed from `known`, which forgets none */
+        PyFrameObject *frame = PyEval_GetFrame();
+        PyObject *code, *entry, *key;
+        int place;
+        (void)plain;
+        if (!frame) return 0;
+        Py_INCREF(frame);
+        while (compiled-- > 0) {
+            PyFrameObject *outer = PyFrame_GetBack(frame);
+            if (!outer) break;
+            Py_DECREF(frame);
+            frame = outer;
+        }
+        code = (PyObject *)PyFrame_GetCode(frame);
+        place = PyFrame_GetLasti(frame) / 2;
+        Py_DECREF(frame);
+        if (code != last) {
+            if (!(key = PyLong_FromVoidPtr(code))) { Py_DECREF(code); return -1; }
+            entry = PyDict_GetItemWithError(known, key);
+            Py_DECREF(key);
+            if (!entry) {
+                if (PyErr_Occurred()) { Py_DECREF(code); return -1; }
+                entry = PyObject_CallOneArg(learn, code);
+                Py_DECREF(code);
+                if (!entry) return -1;
+                Py_DECREF(entry);
+                return 0;
+            }
+            last = code;
+            spans = PyTuple_GET_ITEM(entry, 0);
+        }
+        Py_DECREF(code);
+        return place >= 0 && place < PyBytes_GET_SIZE(spans) ? (unsigned char)PyBytes_AS_STRING(spans)[place] : 0;
+    }
+
+    /* The array over C-contiguous memory that another one shows, all or a part of it; None where that is unknown. */
+    static PyObject *lazyarray_whole_of(PyObject *a) {
+        PyArrayObject_fields *x = (PyArrayObject_fields *)a, *y = x;
+        int wanted = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
+        if (!PyArray_API && _import_array() < 0) return NULL;
+        if (x->base && Py_IS_TYPE(x->base, Py_TYPE(a))) y = (PyArrayObject_fields *)x->base;
+        if ((y->flags & wanted) != wanted || y->descr != x->descr) Py_RETURN_NONE;
+        Py_INCREF(y);
+        return (PyObject *)y;
+    }
+
+    static PyObject *lazyarray_of_integers(int rank, const npy_intp *from, npy_intp unit) {
+        PyObject *made = PyTuple_New(rank), *item;
+        int axis;
+        for (axis = 0; made && axis < rank; axis++) {
+            if ((item = PyLong_FromSsize_t(from[axis] / unit))) PyTuple_SET_ITEM(made, axis, item);
+            else Py_CLEAR(made);
+        }
+        return made;
+    }
+
+    /* Where in the elements of `whole` those of a part of it are: offset, shape, strides; None between elements. */
+    static PyObject *lazyarray_part_of(PyObject *part, PyObject *whole) {
+        PyArrayObject_fields *x = (PyArrayObject_fields *)part;
+        npy_intp size, offset = x->data - ((PyArrayObject_fields *)whole)->data;
+        PyObject *shape, *strides, *made;
+        int axis;
+        if (!PyArray_API && _import_array() < 0) return NULL;
+        size = PyArray_ITEMSIZE((PyArrayObject *)part);
+        if (!size || offset < 0 || offset % size) Py_RETURN_NONE;
+        for (axis = 0; axis < x->nd; axis++) if (x->strides[axis] % size) Py_RETURN_NONE;
+        shape = lazyarray_of_integers(x->nd, x->dimensions, 1);
+        strides = lazyarray_of_integers(x->nd, x->strides, size);
+        made = shape && strides ? Py_BuildValue("(nOO)", offset / size, shape, strides) : NULL;
+        Py_XDECREF(shape);
+        Py_XDECREF(strides);
+        return made;
+    }
+
     /* The same of the first frame outside of lazyarray, whose modules are known by their names. */
     static PyObject *lazyarray_site_outside(int plain) {
         static PyObject *key = NULL;
@@ -81,6 +158,11 @@ cdef extern from *:
         int axis;
         for (axis = 0; axis < x->nd; axis++) size *= x->dimensions[axis];
         return size;
+    }
+
+    static Py_ssize_t lazyarray_bytes_of_memory(PyObject *a) {
+        if (!PyArray_API && _import_array() < 0) return -1;
+        return lazyarray_size_of_memory(a) * PyArray_ITEMSIZE((PyArrayObject *)a);
     }
 
     /* At most so many elements of `a` does a basic key select: integers take their axes away. */
@@ -320,8 +402,12 @@ cdef extern from *:
     object create "lazyarray_create" (object cls)
     object site_here "lazyarray_site_here" (int plain, int compiled)
     object site_outside "lazyarray_site_outside" (int plain)
+    int span_here "lazyarray_span_here" (int plain, int compiled, object known, object learn) except -1
+    object whole_of "lazyarray_whole_of" (object a)
+    object part_of "lazyarray_part_of" (object part, object whole)
     bint same_shape "lazyarray_same_shape" (object a, object b)
     Py_ssize_t size_of_memory "lazyarray_size_of_memory" (object a)
+    Py_ssize_t bytes_of_memory "lazyarray_bytes_of_memory" (object a) except -1
     bint holds_numbers "lazyarray_holds_numbers" (object a)
     bint holds_in_c_order "lazyarray_holds_in_c_order" (object a)
     object item_of "lazyarray_item_of" (object a, object key, object missing)

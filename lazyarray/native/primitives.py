@@ -29,6 +29,35 @@ def site_here(plain: int, compiled: int) -> tuple[Any, int, Any]:
     return frame.f_code, frame.f_lasti, frame.f_globals
 
 
+def span_here(plain: int, _compiled: int, known: dict[int, tuple[bytes, Any]], learn: Any) -> int:
+    """What `known`, which maps codes' addresses to their bytes and to them, has of the instruction that is running.
+
+    The frame is `plain` frames above the caller's. `learn` is asked for codes that it lacks.
+    """
+    frame = sys._getframe(plain + 1)
+    entry = known.get(id(frame.f_code))
+    if entry is None:
+        learn(frame.f_code)
+        return 0
+    place = frame.f_lasti // 2
+    return entry[0][place] if 0 <= place < len(entry[0]) else 0
+
+
+def whole_of(a: Any) -> Any:
+    """The array over C-contiguous memory that another one shows, all or a part of it; None where that is unknown."""
+    whole = a.base if type(a.base) is np.ndarray else a
+    return whole if whole.flags.c_contiguous and whole.flags.aligned and whole.dtype is a.dtype else None
+
+
+def part_of(part: Any, whole: Any) -> Any:
+    """Where in the elements of `whole` those of a part of it are: offset, shape, strides; None between elements."""
+    size = part.itemsize
+    offset = address_of(part) - address_of(whole)
+    if not size or offset < 0 or offset % size or any([stride % size for stride in part.strides]):
+        return None
+    return offset // size, part.shape, tuple([stride // size for stride in part.strides])
+
+
 # Ids of the globals of lazyarray's own modules, which live as long as the process.
 _OWN: Final[set[int]] = set()
 
@@ -55,6 +84,12 @@ def size_of_memory(a: Any) -> int:
     """How many elements a NumPy array has."""
     size: int = a.size
     return size
+
+
+def bytes_of_memory(a: Any) -> int:
+    """How many bytes a NumPy array's elements are."""
+    nbytes: int = a.nbytes
+    return nbytes
 
 
 def same_shape(a: Any, b: Any) -> bool:

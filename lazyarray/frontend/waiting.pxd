@@ -1,0 +1,36 @@
+# C's side of `waiting.py`.
+cimport cython
+
+from lazyarray.frontend.quick cimport Fields, Key, Known, Limits, Node, Op, find_key, in_range, known, limits, managed, new_node
+from lazyarray.ir.node cimport Spec, Waiting, leaf_key, spec_of
+from lazyarray.native.primitives cimport count, part_of, present, referent, site_here, span_here, thread_here, weak, whole_of
+from lazyarray.runtime.along cimport is_pending
+from lazyarray.runtime.floating cimport Last
+
+
+cdef class Run:
+    cdef public list leaves, nodes
+    cdef public unsigned long thread
+
+cdef Run _run
+cdef Waiting _waiting
+cdef Last _last
+cdef object _state
+cdef dict _parts, _spans
+cdef int _LAST
+cdef Py_ssize_t _ALONE
+
+@cython.locals(thread=cython.ulong)
+cpdef start(Op op, Fields self, other, int form, int plain, int compiled)
+@cython.locals(span=int)
+cpdef go_on(Op op, Fields self, other, int form, int plain, int compiled)
+@cython.locals(own=Node, right=Node, node=Node, key=Key)
+cdef _record(Op op, Fields self, other, int form, site)
+@cython.locals(leaf=Node, node=Node, spec=Spec, key=Key)
+cdef Node _operand(Fields array, site)
+@cython.locals(entries=list, place=Py_ssize_t)
+cdef _forget(Node node)
+@cython.locals(node=Node)
+cdef _end(Fields array)
+@cython.locals(node=Node, nodes=list)
+cpdef close()

@@ -1,0 +1,233 @@
+"""Owns operators that wait for the last of their expression: those on plain arrays of middle size, computed as one.
+
+Arrays below `config.eager_below` are NumPy's memory, and each operator on them runs at once. Those of one span
+(`spans.py`) need not: nobody sees what they hand each other. Where that has as many elements together as an array that
+is recorded, they are recorded too, over the operands' own memory, and evaluated at the last one, whose result is plain
+again. Code that runs in between (a property, a `__getitem__`) may write that memory: before anything is written, given
+out or recorded by others, what waits is computed (`close`). One of the modules that may run compiled (see
+`lazyarray/native`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.frontend.loops import COMPILED, MEMO_LIMIT, NUMBERS
+from lazyarray.frontend.quick import tell
+from lazyarray.frontend.spans import LAST, SPANS, learn
+from lazyarray.ir.index_map import IndexMap, is_identity
+from lazyarray.ir.node import WAITING
+from lazyarray.native.primitives import part_of, present, referent, site_here, span_here  # cimport
+
+# The build reads such imports by the line.
+# isort: split
+from lazyarray.frontend.quick import Fields, Op, find_key, in_range, known, limits, managed, new_node  # cimport
+from lazyarray.ir.node import Key, Node, leaf_key, spec_of  # cimport
+from lazyarray.native.primitives import count, thread_here, weak, whole_of  # cimport
+from lazyarray.runtime import evaluate as boundary
+from lazyarray.runtime.along import is_pending  # cimport
+from lazyarray.runtime.device import stays_home
+from lazyarray.runtime.floating import LAST as LAST_STATE
+from lazyarray.runtime.floating import STATE, must_run_now
+
+ENDED: Final = "the last operator of an expression on arrays of middle size"
+UNARY: Final = 1
+BINARY: Final = 2
+REFLECTED: Final = 3
+"""The forms of an operator: over an array; over an array and anything; over a number and an array."""
+
+_NUMBERS: Final = NUMBERS
+_LAST: Final = LAST
+_last: Final = LAST_STATE
+_state: Final = STATE
+_waiting: Final = WAITING
+_spans: Final = SPANS
+_parts: dict[Any, Key | None] = {}
+
+
+class Run:
+    """The operators that wait and that none of the others has taken, the memory that they read, and their thread.
+
+    Nodes, as weak references: an error on the way leaves nothing behind.
+    """
+
+    __slots__ = ("leaves", "nodes", "thread")
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.leaves: list[Any] = []
+        self.thread = 0
+
+
+_run: Final = Run()
+
+
+def start(op: Op, self: Fields, other: Any, form: int, plain: int, compiled: int) -> Any:
+    """An operator on plain memory that waits; None where it does not, and nothing has happened."""
+    state = present(_state)
+    if (state is not _last.waits and must_run_now(state)) or not stays_home():
+        return None
+    thread = thread_here()
+    if _waiting.open and thread != _run.thread:
+        return None
+    found = _record(op, self, other, form, site_here(plain + 1, compiled))
+    if found is not None:
+        _run.thread = thread
+        _waiting.open = True
+    return found
+
+
+def go_on(op: Op, self: Fields, other: Any, form: int, plain: int, compiled: int) -> Any:
+    """An operator on what waits; None where it goes the way of all others, and what waited has been computed."""
+    if thread_here() == _run.thread:
+        found = _record(op, self, other, form, site_here(plain + 1, compiled))
+        if found is not None:
+            span = span_here(plain + 1, compiled, _spans, learn)
+            if not span or span & _LAST:
+                _end(found)
+            return found
+    close()
+    return None
+
+
+def _record(op: Op, self: Fields, other: Any, form: int, site: Any) -> Any:
+    """The operator recorded; None where an operand takes thought."""
+    own = _operand(self, site)
+    right: Node | None = None
+    if own is None:
+        return None
+    kind = type(other)
+    try:
+        if form == UNARY:
+            found = find_key(op, own.key.spec, None)
+            args: Any = (own,)
+        elif kind is known.array:
+            right = _operand(other, site)
+            if right is None:
+                return None
+            found = find_key(op, own.key.spec, right.key.spec)
+            args = (own, right)
+        elif kind is float or (kind is int and -128 <= other <= 127) or (kind is not int and kind in _NUMBERS):
+            if form == REFLECTED:
+                found = in_range(find_key(op, kind, own.key.spec), other)
+                args = (other, own)
+            else:
+                found = in_range(find_key(op, own.key.spec, kind), other)
+                args = (own, other)
+        else:
+            return None
+    except Exception:
+        close()  # what NumPy would have warned of before
+        raise
+    if type(found) is not Key:
+        return None
+    key: Key = found
+    if not key.spec.shape or op.reads_exponents:
+        return None
+    node = new_node(key, args, site)
+    _forget(own)
+    if right is not None:
+        _forget(right)
+    _run.nodes.append(weak(node))
+    return managed(node)
+
+
+def _forget(node: Node) -> None:
+    """Another operator that waits has taken it."""
+    entries = _run.nodes
+    for place in range(len(entries) - 1, -1, -1):
+        if referent(entries[place]) is node:
+            del entries[place]
+            return
+
+
+def _operand(array: Fields, site: Any) -> Node | None:
+    """An array's value, without a copy; None where that takes thought."""
+    data = array._np
+    if data is None:
+        pending: Node | None = array._node
+        return pending
+    whole = whole_of(data)
+    if whole is None:
+        return None
+    spec = spec_of(whole.shape, whole.dtype)
+    if spec.leaf is None and whole.dtype not in COMPILED:
+        return None
+    leaf: Node | None = None
+    for entry in _run.leaves:
+        node: Node = referent(entry)
+        if node is not None and node.data is whole:
+            leaf = node
+    # Memory that somebody else refers to may be written without our being asked.
+    if whole is data and count(whole) > _ALONE + (leaf is not None):
+        return None
+    if leaf is None:
+        leaf = Node(leaf_key(spec), ())
+        leaf.data = whole
+        _run.leaves.append(weak(leaf))
+    if whole is data:
+        return leaf
+    part = part_of(data, whole)
+    if part is None:
+        return None
+    token = (spec, part)
+    if token in _parts:
+        key = _parts[token]
+    else:
+        view = IndexMap(*part)
+        key = None if is_identity(view, spec.shape) else known.view_key(spec, view)
+        if len(_parts) >= MEMO_LIMIT:
+            _parts.clear()
+        _parts[token] = key
+    return leaf if key is None else new_node(key, (leaf,), site)
+
+
+def _seen(array: Fields) -> int:
+    data = array._np
+    whole = whole_of(data)
+    return count(whole) if whole is data else 0
+
+
+def _measure() -> int:
+    """What counting shows in `_operand` of memory that only its array refers to."""
+    array = Fields()
+    array._np = np.empty(1)
+    return _seen(array)
+
+
+_ALONE: Final = _measure()
+
+
+def _end(array: Fields) -> None:
+    """Computes the last operator of a span, whose array is plain then. Those of spans around it go on waiting."""
+    node = array._node
+    _forget(node)
+    _waiting.open = False
+    boundary.evaluate([node], ENDED)
+    if node.key.spec.size < limits.eager:
+        array._np = node.data
+        array._node = None
+    if _run.nodes:
+        _waiting.open = True
+    else:
+        _run.leaves.clear()
+
+
+def close() -> None:
+    """Computes what waits."""
+    _waiting.open = False
+    nodes = []
+    for entry in _run.nodes:
+        node: Node = referent(entry)
+        if node is not None and is_pending(node):
+            nodes.append(node)
+    _run.nodes.clear()
+    _run.leaves.clear()
+    if nodes:
+        boundary.evaluate(nodes, ENDED)
+
+
+_waiting.close = close
+tell(start=start, go_on=go_on)

@@ -1,0 +1,87 @@
+"""Which operators of a code object may wait for the last of their expression."""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lazyarray.frontend.spans import LAST, spans_of
+
+
+def chain(a: Any, b: Any, c: Any) -> Any:
+    return (a * b + c) * a - b / 2
+
+
+def slices(u: Any) -> Any:
+    return u[2:, 1:-1] - 2.0 * u[1:-1, 1:-1] + u[:-2, 1:-1]
+
+
+def call_between(a: Any, b: Any) -> Any:
+    return a * b + abs(a - b + 1) * a
+
+
+def assignment(a: Any, b: Any) -> Any:
+    c = a * b + a
+    return c - b * a
+
+
+def branch(a: Any, b: Any, which: bool) -> Any:
+    return a * b + (a - b if which else a + b) * b
+
+
+def one_each(a: Any, b: Any) -> Any:
+    c = a * b
+    d = c + a
+    return d - b
+
+
+def comparisons(a: Any, b: Any) -> Any:
+    return (a > 1) & (b < 2) | ~(a == b)
+
+
+def squares(a: Any, b: Any, n: int) -> Any:
+    return (a - b) ** 2 + a**2 - (a + b) ** n
+
+
+def attributes(self: Any, a: Any) -> Any:
+    return self.k * a + self.q
+
+
+def chained(a: Any, b: Any, c: Any) -> Any:
+    return a + b < c + b < a - c
+
+
+def in_place(a: Any, b: Any, c: Any) -> Any:
+    a += b * c - a
+    a[1:] = b[1:] * c[1:] + 1
+    return a
+
+
+def told(function: Callable[..., Any]) -> str:
+    """For each operator of a span how many the span has, with an L if it is the last."""
+    spans = spans_of(function.__code__)
+    places = [one.offset // 2 for one in dis.get_instructions(function)]
+    return " ".join([f"{spans[place] >> 1}{'L' if spans[place] & LAST else ''}" for place in places if spans[place]])
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (chain, "5 5 5 5 5L"),
+        (slices, "3 3 3L"),
+        (call_between, "2 2L 2 2L"),
+        (assignment, "2 2L 2 2L"),
+        (branch, "2 2L"),
+        (one_each, ""),
+        (comparisons, "6 6 6 6 6 6L"),
+        (squares, "5 5 5 5 5L"),
+        (attributes, "2 2L"),
+        (chained, "2 2L"),
+        (in_place, "2 2L 2 2L"),
+    ],
+)
+def test_a_span_ends_where_others_could_see_a_result(function: Callable[..., Any], expected: str) -> None:
+    assert told(function) == expected
