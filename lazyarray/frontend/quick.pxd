@@ -38,7 +38,7 @@ cdef Waiting _waiting
 cdef dict _spans
 cdef Last _last
 cdef object _state
-cdef Py_ssize_t _TAPE_LIMIT, _ROW_COST, _DOUBLE_BYTES
+cdef Py_ssize_t _TAPE_LIMIT, _ROW_COST, _HANDED
 cdef dict _VIEW_KEYS
 
 @cython.locals(last=tuple, earlier=tuple)

@@ -36,7 +36,9 @@ _SHORT_POWERS: Final = frozenset({-1, 0, 0.5, 1, 2})
 _ROW_COST: Final = 16
 # Operators of one expression are joined from this part of `eager_below` on: the look for it costs 2 % of one there.
 _MIDDLE: Final = 8
-_DOUBLE_BYTES: Final = 8
+# So many bytes for each of `eager_below` elements they hand each other then: from there on a kernel takes less time
+# (`python -m benchmarks.break_even`).
+_HANDED: Final = 6
 _last: Final = LAST
 _state: Final = STATE
 _tape: Final = node_module.TAPE
@@ -441,9 +443,9 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
 def joins(a: Any, span: int) -> bool:
     """Whether an operator on memory waits for the last one of its span (`waiting.py`).
 
-    What the span's operators hand each other has as many bytes as an array of float64 that is recorded.
+    That is where the span's operators hand each other so much that computing it in one kernel takes less time.
     """
-    return span > 1 and not span & 1 and ((span >> 1) - 1) * bytes_of_memory(a) >= _DOUBLE_BYTES * limits.eager
+    return span > 1 and not span & 1 and ((span >> 1) - 1) * bytes_of_memory(a) >= _HANDED * limits.eager
 
 
 def _record_binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:

@@ -3,7 +3,7 @@ cimport cython
 
 from lazyarray.frontend.quick cimport Fields, Key, Known, Limits, Node, Op, find_key, in_range, known, limits, managed, new_node
 from lazyarray.ir.node cimport Spec, Waiting, leaf_key, spec_of
-from lazyarray.native.primitives cimport count, part_of, present, referent, site_here, span_here, thread_here, weak, whole_of
+from lazyarray.native.primitives cimport count, part_of, present, referent, site_here, span_here, thread_here, token_of, weak, whole_of
 from lazyarray.runtime.along cimport is_pending
 from lazyarray.runtime.floating cimport Last
 
@@ -17,6 +17,7 @@ cdef Waiting _waiting
 cdef Last _last
 cdef object _state
 cdef dict _parts, _spans
+cdef object ALL, _NEW
 cdef int _LAST
 cdef Py_ssize_t _ALONE
 
@@ -26,8 +27,9 @@ cpdef start(Op op, Fields self, other, int form, int plain, int compiled)
 cpdef go_on(Op op, Fields self, other, int form, int plain, int compiled)
 @cython.locals(own=Node, right=Node, node=Node, key=Key)
 cdef _record(Op op, Fields self, other, int form, site)
-@cython.locals(leaf=Node, node=Node, spec=Spec, key=Key)
+@cython.locals(leaf=Node, node=Node, spec=Spec)
 cdef Node _operand(Fields array, site)
+cdef _key_of_part(Spec spec, part)
 @cython.locals(entries=list, place=Py_ssize_t)
 cdef _forget(Node node)
 @cython.locals(node=Node)

@@ -24,15 +24,14 @@ from lazyarray.native.primitives import part_of, present, referent, site_here, s
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.frontend.quick import Fields, Op, find_key, in_range, known, limits, managed, new_node  # cimport
-from lazyarray.ir.node import Key, Node, leaf_key, spec_of  # cimport
-from lazyarray.native.primitives import count, thread_here, weak, whole_of  # cimport
+from lazyarray.ir.node import Key, Node, Spec, leaf_key, spec_of  # cimport
+from lazyarray.native.primitives import count, thread_here, token_of, weak, whole_of  # cimport
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.along import is_pending  # cimport
 from lazyarray.runtime.device import stays_home
 from lazyarray.runtime.floating import LAST as LAST_STATE
 from lazyarray.runtime.floating import STATE, must_run_now
 
-ENDED: Final = "the last operator of an expression on arrays of middle size"
 UNARY: Final = 1
 BINARY: Final = 2
 REFLECTED: Final = 3
@@ -44,7 +43,9 @@ _last: Final = LAST_STATE
 _state: Final = STATE
 _waiting: Final = WAITING
 _spans: Final = SPANS
-_parts: dict[Any, Key | None] = {}
+ALL: Final = object()
+_NEW: Final = object()
+_parts: dict[Any, Any] = {}
 
 
 class Run:
@@ -152,9 +153,6 @@ def _operand(array: Fields, site: Any) -> Node | None:
     whole = whole_of(data)
     if whole is None:
         return None
-    spec = spec_of(whole.shape, whole.dtype)
-    if spec.leaf is None and whole.dtype not in COMPILED:
-        return None
     leaf: Node | None = None
     for entry in _run.leaves:
         node: Node = referent(entry)
@@ -164,24 +162,32 @@ def _operand(array: Fields, site: Any) -> Node | None:
     if whole is data and count(whole) > _ALONE + (leaf is not None):
         return None
     if leaf is None:
+        spec = spec_of(whole.shape, whole.dtype)
+        if spec.leaf is None and whole.dtype not in COMPILED:
+            return None
         leaf = Node(leaf_key(spec), ())
         leaf.data = whole
         _run.leaves.append(weak(leaf))
     if whole is data:
         return leaf
-    part = part_of(data, whole)
-    if part is None:
-        return None
-    token = (spec, part)
-    if token in _parts:
-        key = _parts[token]
-    else:
-        view = IndexMap(*part)
-        key = None if is_identity(view, spec.shape) else known.view_key(spec, view)
+    token = token_of(data, whole)
+    key = _parts.get(token, _NEW)
+    if key is _NEW:
+        key = _key_of_part(leaf.key.spec, part_of(data, whole))
         if len(_parts) >= MEMO_LIMIT:
             _parts.clear()
         _parts[token] = key
-    return leaf if key is None else new_node(key, (leaf,), site)
+    if type(key) is Key:
+        return new_node(key, (leaf,), site)
+    return None if key is None else leaf
+
+
+def _key_of_part(spec: Spec, part: Any) -> Any:
+    """The key of a view of memory; ALL if it is all of it, in its order, and None if it lies between elements."""
+    if part is None:
+        return None
+    view = IndexMap(*part)
+    return ALL if is_identity(view, spec.shape) else known.view_key(spec, view)
 
 
 def _seen(array: Fields) -> int:
@@ -205,7 +211,7 @@ def _end(array: Fields) -> None:
     node = array._node
     _forget(node)
     _waiting.open = False
-    boundary.evaluate([node], ENDED)
+    boundary.evaluate([node], boundary.JOINED)
     if node.key.spec.size < limits.eager:
         array._np = node.data
         array._node = None
@@ -226,7 +232,7 @@ def close() -> None:
     _run.nodes.clear()
     _run.leaves.clear()
     if nodes:
-        boundary.evaluate(nodes, ENDED)
+        boundary.evaluate(nodes, boundary.JOINED)
 
 
 _waiting.close = close

@@ -21,7 +21,7 @@ from lazyarray.ir.node import Node, Site
 from lazyarray.runtime.along import SMALL_RESULT, is_pending
 from lazyarray.runtime.device import placement
 from lazyarray.runtime.device_run import AN_INPUT
-from lazyarray.runtime.evaluate import ASKED
+from lazyarray.runtime.evaluate import ASKED, JOINED
 from lazyarray.runtime.ledger import Runs, ledger
 from lazyarray.runtime.settling import Wanted
 from lazyarray.schedule.demand import RESHAPED
@@ -328,7 +328,7 @@ def reasons_of(runs: Runs) -> list[Reason]:
     evaluations: dict[tuple[str, str, Line | None], int] = {}
     for evaluation in runs.evaluation_runs:
         why = evaluation.reason
-        if why != ASKED and runs.fallback_around(evaluation) is None:
+        if why not in (ASKED, JOINED) and runs.fallback_around(evaluation) is None:
             key = why, edit_for(why, evaluation.site), find_line(evaluation.site)
             evaluations[key] = evaluations.get(key, 0) + 1
     for (why, edit, line), number in evaluations.items():

@@ -10,10 +10,10 @@ from typing import Final
 from lazyarray.errors import StrictError
 from lazyarray.inspect.lines import find_line
 from lazyarray.native.primitives import find_site
-from lazyarray.runtime.evaluate import ASKED, BUDGET
+from lazyarray.runtime.evaluate import ASKED, BUDGET, JOINED
 from lazyarray.runtime.ledger import ledger
 
-_PLANNED: Final = frozenset({ASKED, BUDGET})
+_PLANNED: Final = frozenset({ASKED, BUDGET, JOINED})
 
 
 @contextmanager

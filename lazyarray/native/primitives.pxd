@@ -98,6 +98,20 @@ cdef extern from *:
         return made;
     }
 
+    /* What tells parts of arrays apart: all that `part_of` follows from, and the dtype. */
+    static PyObject *lazyarray_token_of(PyObject *part, PyObject *whole) {
+        PyArrayObject_fields *x = (PyArrayObject_fields *)part, *y = (PyArrayObject_fields *)whole;
+        npy_intp told[3 + 3 * NPY_MAXDIMS];
+        size_t each = sizeof(npy_intp);
+        told[0] = x->data - y->data;
+        told[1] = x->nd;
+        told[2] = x->descr->type_num;
+        memcpy(told + 3, x->dimensions, x->nd * each);
+        memcpy(told + 3 + x->nd, x->strides, x->nd * each);
+        memcpy(told + 3 + 2 * x->nd, y->dimensions, y->nd * each);
+        return PyBytes_FromStringAndSize((const char *)told, (3 + 2 * x->nd + y->nd) * each);
+    }
+
     /* Where in the elements of `whole` those of a part of it are: offset, shape, strides; None between elements. */
     static PyObject *lazyarray_part_of(PyObject *part, PyObject *whole) {
         PyArrayObject_fields *x = (PyArrayObject_fields *)part;
@@ -405,6 +419,7 @@ cdef extern from *:
     int span_here "lazyarray_span_here" (int plain, int compiled, object known, object learn) except -1
     object whole_of "lazyarray_whole_of" (object a)
     object part_of "lazyarray_part_of" (object part, object whole)
+    object token_of "lazyarray_token_of" (object part, object whole)
     bint same_shape "lazyarray_same_shape" (object a, object b)
     Py_ssize_t size_of_memory "lazyarray_size_of_memory" (object a)
     Py_ssize_t bytes_of_memory "lazyarray_bytes_of_memory" (object a) except -1

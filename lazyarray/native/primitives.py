@@ -49,6 +49,11 @@ def whole_of(a: Any) -> Any:
     return whole if whole.flags.c_contiguous and whole.flags.aligned and whole.dtype is a.dtype else None
 
 
+def token_of(part: Any, whole: Any) -> Any:
+    """What tells parts of arrays apart: all that `part_of` follows from, and the dtype."""
+    return address_of(part) - address_of(whole), part.shape, part.strides, whole.shape, part.dtype
+
+
 def part_of(part: Any, whole: Any) -> Any:
     """Where in the elements of `whole` those of a part of it are: offset, shape, strides; None between elements."""
     size = part.itemsize

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 PLANS_LIMIT: Final = 2048
 ASKED: Final = "evaluate() was called"
+JOINED: Final = "the last operator of an expression on arrays of middle size"
 AT_ONCE: Final = "the error state is to be obeyed at once"
 SHARED: Final = "others can write what it reads"
 BUDGET: Final = "the recording reached its budget"
