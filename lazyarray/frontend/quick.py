@@ -357,15 +357,15 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
         if size_of_memory(a) >= limits.eager:
             a = None
             return op.slow(self)
-        compute = op.compute
-        if op.own is not None:
-            compute = _own_of(op, a, None)
-        elif size_of_memory(a) >= limits.middle and joins(a, span_here(plain + 1, compiled, _spans, learn)):
+        if size_of_memory(a) >= limits.middle and joins(a, span_here(plain + 1, compiled, _spans, learn)):
             a = None
             found = known.start(op, self, None, 1, plain + 1, compiled)
             if found is not None:
                 return found
             a = self._np
+        compute = op.compute
+        if op.own is not None:
+            compute = _own_of(op, a, None)
         found = run_unary(compute, a)
         return wrapped(found) if type(found) is _nparray else found
     if _waiting.open:
@@ -418,17 +418,17 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
     else:
         a = None
         return op.slow(self, other)
+    if n >= limits.middle and joins(a, span_here(plain + 1, compiled, _spans, learn)):
+        a = b = None
+        found = known.start(op, self, other, 2, plain + 1, compiled)
+        if found is not None:
+            return found
+        a = self._np
+        b = other
+        if kind is known.array:
+            right = other
+            b = right._np
     if op.own is None:
-        if n >= limits.middle and joins(a, span_here(plain + 1, compiled, _spans, learn)):
-            a = b = None
-            found = known.start(op, self, other, 2, plain + 1, compiled)
-            if found is not None:
-                return found
-            a = self._np
-            b = other
-            if kind is known.array:
-                right = other
-                b = right._np
         try:
             found = run_binary(op.compute, a, b)
         except TypeError:

@@ -1,14 +1,16 @@
 """Owns spans: the operators of a code object whose results nobody but operators of the same expression gets to see.
 
-A span is a tree of operators of one expression, such as the five of `(a * b + c) * d - a / 2`. What lies between the
-first and the last of them loads names, makes keys and subscripts; where anything else comes between (a call, a
-branch, an assignment), the span ends. So an operator inside a span may wait for the last one to be computed.
+A span is a tree of operators of one expression, such as the five of `(a * b + c) * d - a / 2`; calls of ufuncs with
+one or two arguments, such as `np.sqrt(x)`, count as operators. What lies between the first and the last of them loads
+names, makes keys and subscripts; where anything else comes between (another call, a branch, an assignment), the span
+ends. So an operator inside a span may wait for the last one to be computed, if it is the operator that takes its result
+which gets it, and nobody else: a function of the program's own may have a ufunc's name.
 """
 
 from __future__ import annotations
 
 from types import CodeType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lazyarray.config import config
 
@@ -20,41 +22,57 @@ __all__ = ["LAST", "SPANS", "learn", "spans_of"]
 LAST: Final = 1
 """The bit of the operator that is its span's last. The bits above it count the span's operators."""
 
-SPANS: Final[dict[int, tuple[bytes, CodeType]]] = {}
-"""Code objects that were looked through: their spans and themselves, by address."""
+# Where operators are whose results others take, and where these are, in bytes of code.
+Takers: TypeAlias = dict[int, tuple[int, ...]]
+
+SPANS: Final[dict[int, tuple[bytes, CodeType, Takers]]] = {}
+"""Code objects that were looked through: their spans, themselves and their takers, by address."""
 
 _VISITS: Final = 8  # of a code object for each time that a cheap expression is interpreted (`runtime/first.py`)
 _CODES: Final = 4096
 _visits: dict[int, int] = {}
 _MOST: Final = 127  # operators that are told apart
 _OPERATORS: Final = frozenset("+ - * / // % & | ^ << >>".split())
-# What pushes things that are none of the span's, by name and how many.
-_LOADS: Final = {
-    "LOAD_FAST": 1,
-    "LOAD_FAST_BORROW": 1,
-    "LOAD_FAST_LOAD_FAST": 2,
-    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": 2,
-    "LOAD_CONST": 1,
-    "LOAD_SMALL_INT": 1,
-    "LOAD_DEREF": 1,
-    "LOAD_NAME": 1,
-}
+# Functions of one and of two arrays that have a kernel, by their names: who else is called so gets values all the same.
+_CALLED: Final = dict.fromkeys(
+    """
+    abs absolute fabs negative square sqrt cbrt reciprocal sign floor ceil trunc rint exp exp2 expm1
+    log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh deg2rad rad2deg
+    isnan isinf isfinite logical_not invert
+    """.split(),
+    1,
+) | dict.fromkeys(
+    """
+    add subtract multiply divide true_divide floor_divide remainder mod maximum minimum fmax fmin arctan2 hypot copysign
+    logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor greater greater_equal less less_equal equal
+    not_equal
+    """.split(),
+    2,
+)
+_LOADS: Final = frozenset(
+    {"LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_CONST", "LOAD_SMALL_INT", "LOAD_DEREF", "LOAD_NAME", "LOAD_GLOBAL"}
+)
+_PAIRS: Final = frozenset({"LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"})
 _CONSTANTS: Final = frozenset({"LOAD_CONST", "LOAD_SMALL_INT"})
 _SILENT: Final = frozenset({"NOP", "CACHE", "EXTENDED_ARG", "NOT_TAKEN"})
-# What takes so many things off the stack and pushes one that is none of the span's.
-_TAKES: Final = {"LOAD_ATTR": 1, "BINARY_SUBSCR": 2, "BINARY_SLICE": 3, "STORE_FAST": 1, "STORE_NAME": 1}
+# What takes so many things off the stack and pushes one that is none of the span's, or stores it.
+_TAKES: Final = {"BINARY_SUBSCR": 2, "BINARY_SLICE": 3, "STORE_FAST": 1, "STORE_NAME": 1}
 _BUILDS: Final = frozenset({"BUILD_TUPLE", "BUILD_SLICE"})
 _STORES: Final = frozenset({"STORE_FAST", "STORE_NAME"})
 
 
 class _Operator:
-    """One operator, and those that wait for it."""
+    """An operator or call, where it is in the code (a call in two places), and those whose results it takes."""
 
-    __slots__ = ("inner", "place")
+    __slots__ = ("inner", "places")
 
-    def __init__(self, place: int, inner: list[_Operator]) -> None:
-        self.place = place
+    def __init__(self, places: tuple[int, ...], inner: list[_Operator]) -> None:
+        self.places = places
         self.inner = inner
+
+
+# What the stack holds: results of operators, names of what may be called, and what is neither.
+_Item: TypeAlias = _Operator | str | None
 
 
 def _is_two(one: Instruction | None) -> bool:
@@ -72,73 +90,109 @@ def _takes(one: Instruction) -> int:
     """How many things an instruction takes to push, or store, one that is none of the span's; 0 for all others."""
     if one.opname in _BUILDS:
         return one.arg or 0
-    if one.opname == "LOAD_ATTR" and "NULL" in one.argrepr:
-        return 0  # a method, which is going to be called
     if one.opname == "BINARY_OP":
         return 2 if one.argrepr in ("**", "@", "[]") else 0
     return _TAKES.get(one.opname, 0)
 
 
-def _loads(one: Instruction) -> int:
-    """How many things a load pushes; 0 for what is none."""
-    if one.opname == "LOAD_GLOBAL":
-        return 0 if "NULL" in one.argrepr else 1
-    return _LOADS.get(one.opname, 0)
+class _Walk:
+    """A walk over a code object's instructions, with what each leaves on the stack."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.spans = bytearray(len(code.co_code) // 2)
+        self.takers: Takers = {}
+        self._stack: list[_Item] = []
+        self._before: Instruction | None = None  # but for silent ones
+        self._named = False  # whether the next call has named arguments
+
+    def _end(self, items: list[_Item]) -> None:
+        """Others see these results: each is its span's last."""
+        for item in items:
+            if isinstance(item, _Operator):
+                members = [item]
+                for member in members:
+                    members.extend(member.inner)
+                count = min(len(members), _MOST) << 1
+                for member in members if len(members) > 1 else ():
+                    for place in member.places:
+                        self.spans[place // 2] = count | (LAST if member is item else 0)
+                    self.takers |= {place: member.places for inner in member.inner for place in inner.places}
+
+    def _take(self, count: int) -> list[_Item]:
+        # What was pushed before the walk began is none of a span's.
+        missing = max(0, count - len(self._stack))
+        taken = [None] * missing + self._stack[len(self._stack) - (count - missing) :]
+        del self._stack[len(self._stack) - (count - missing) :]
+        return taken
+
+    def end_all(self) -> None:
+        """Anything may happen here."""
+        self._end(self._take(len(self._stack)))
+
+    def _load(self, one: Instruction) -> None:
+        if "NULL" in one.argrepr:
+            self._stack.append(None)
+        self._stack.append(one.argval if type(one.argval) is str and one.opname not in _CONSTANTS else None)
+
+    def _call(self, one: Instruction) -> None:
+        given = one.arg or 0
+        args = self._take(given)
+        names = self._take(2)
+        known = [name for name in names if isinstance(name, str) and _CALLED.get(name) == given]
+        if self._named or not known:
+            self._end(args)
+            self.end_all()
+            self._stack.append(None)
+            return
+        places = [one.offset]
+        if self._before is not None and self._before.opname == "PRECALL":
+            places.append(self._before.offset)  # functions in C are called there
+        self._stack.append(_Operator(tuple(places), [arg for arg in args if isinstance(arg, _Operator)]))
+
+    def step(self, one: Instruction) -> None:
+        """One instruction on."""
+        if one.is_jump_target:
+            self.end_all()
+        name, arity, taken = one.opname, _arity(one, self._before), _takes(one)
+        if arity:
+            operands = [item for item in self._take(arity) if isinstance(item, _Operator)]
+            self._stack.append(_Operator((one.offset,), operands))
+        elif taken:
+            self._end(self._take(taken))
+            if name not in _STORES:
+                self._stack.append(None)
+        elif name in _LOADS:
+            self._load(one)
+        elif name in _PAIRS:
+            self._stack.extend([None, None])
+        elif name in ("LOAD_ATTR", "LOAD_METHOD"):
+            self._end(self._take(1))
+            if name == "LOAD_METHOD":
+                self._stack.append(None)
+            self._load(one)
+        elif name == "PUSH_NULL":
+            self._stack.append(None)
+        elif name == "CALL":
+            self._call(one)
+        elif name not in _SILENT and name not in ("PRECALL", "KW_NAMES"):
+            self.end_all()
+        if name not in _SILENT:
+            self._before = one
+        self._named = name == "KW_NAMES" or (self._named and name == "PRECALL")
 
 
-def spans_of(code: CodeType) -> bytes:
+def spans_of(code: CodeType) -> tuple[bytes, Takers]:
     """For each instruction, two bytes of code, a number: 0, or how many operators its span has, and whether it is LAST.
 
-    Spans of one operator are none.
+    And the takers of those that are not. Spans of one operator are none.
     """
     from dis import get_instructions  # programs of small arrays do without
 
-    spans = bytearray(len(code.co_code) // 2)
-    stack: list[_Operator | None] = []
-
-    def end(operator: _Operator | None) -> None:
-        """The operator's result is seen by others: it is the last of its span."""
-        if operator is None:
-            return
-        members = [operator]
-        for member in members:
-            members.extend(member.inner)
-        if len(members) > 1:
-            count = min(len(members), _MOST) << 1
-            for member in members:
-                spans[member.place] = count
-            spans[operator.place] = count | LAST
-
-    def take(count: int) -> list[_Operator | None]:
-        # What was pushed before the walk began is none of a span's.
-        taken = [stack.pop() if stack else None for _ in range(count)]
-        taken.reverse()
-        return taken
-
-    before: Instruction | None = None
+    walk = _Walk(code)
     for one in get_instructions(code):
-        if one.is_jump_target:
-            for operator in take(len(stack)):
-                end(operator)
-        arity, taken, loaded = _arity(one, before), _takes(one), _loads(one)
-        if one.opname not in _SILENT:
-            before = one
-        if arity:
-            inner = [operator for operator in take(arity) if operator is not None]
-            stack.append(_Operator(one.offset // 2, inner))
-        elif taken:
-            for operator in take(taken):
-                end(operator)
-            if one.opname not in _STORES:
-                stack.append(None)
-        elif loaded:
-            stack.extend([None] * loaded)
-        elif one.opname not in _SILENT:
-            for operator in take(len(stack)):
-                end(operator)
-    for operator in stack:
-        end(operator)
-    return bytes(spans)
+        walk.step(one)
+    walk.end_all()
+    return bytes(walk.spans), walk.takers
 
 
 def learn(code: CodeType) -> None:
@@ -152,5 +206,6 @@ def learn(code: CodeType) -> None:
     elif len(SPANS) < _CODES:
         from lazyarray.frontend import waiting  # noqa: F401  (it says what starts)
 
-        SPANS[place] = spans_of(code), code
+        spans, takers = spans_of(code)
+        SPANS[place] = spans, code, takers
         _visits.pop(place, None)

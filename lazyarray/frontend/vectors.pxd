@@ -383,8 +383,8 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
     cdef size_t given = PyVectorcall_NARGS(flags)
     cdef object found
     cdef PyObject *made
-    end_waiting()
-    if names == NULL and given == <size_t>own.nin and own._op is not None:
+    cdef bint bare = names == NULL and given == <size_t>own.nin and own._op is not None
+    if bare:
         if Py_TYPE(args[0]) == <PyTypeObject *>known.array:
             if given == 1:
                 found = unary(own._op, <Fields>args[0], 1, 0)
@@ -398,7 +398,8 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
             found = of_float(own._op, <object>args[0])
             Py_INCREF(<PyObject *>found)
             return <PyObject *>found
-    elif own._op is not None and own._op.own is None and not lazyarray_names_tuple(args + given, names):
+    end_waiting()
+    if not bare and own._op is not None and own._op.own is None and not lazyarray_names_tuple(args + given, names):
         # An `out` (but in a tuple), a `where`: NumPy's bits are those of compiled kernels.
         made = small_vector(<PyObject *>own._op.compute, NULL, args, given, names, True)
         if made != <PyObject *>REFUSED:

@@ -51,7 +51,8 @@ _parts: dict[Any, Any] = {}
 class Run:
     """The operators that wait and that none of the others has taken, the memory that they read, and their thread.
 
-    Nodes, as weak references: an error on the way leaves nothing behind.
+    Nodes, as weak references: an error on the way leaves nothing behind. With an operator are its code and the places
+    in it of the one that takes it.
     """
 
     __slots__ = ("leaves", "nodes", "thread")
@@ -127,21 +128,41 @@ def _record(op: Op, self: Fields, other: Any, form: int, site: Any) -> Any:
     key: Key = found
     if not key.spec.shape or op.reads_exponents:
         return None
-    node = new_node(key, args, site)
-    _forget(own)
+    code, place, _ = site
+    if not _may_take(own, code, place) or (right is not None and not _may_take(right, code, place)):
+        return None
+    _take(own)
     if right is not None:
-        _forget(right)
-    _run.nodes.append(weak(node))
+        _take(right)
+    node = new_node(key, args, site)
+    _run.nodes.append((weak(node), code, _takers_at(code, place)))
     return managed(node)
 
 
-def _forget(node: Node) -> None:
-    """Another operator that waits has taken it."""
+def _takers_at(code: Any, place: int) -> Any:
+    known_spans = _spans.get(id(code))
+    return () if known_spans is None else known_spans[2].get(place, ())
+
+
+def _place_of(node: Node) -> int:
+    """Where it is among what waits; -1 for what does not."""
     entries = _run.nodes
-    for place in range(len(entries) - 1, -1, -1):
-        if referent(entries[place]) is node:
-            del entries[place]
-            return
+    for at in range(len(entries) - 1, -1, -1):
+        if referent(entries[at][0]) is node:
+            return at
+    return -1
+
+
+def _may_take(node: Node, code: Any, place: int) -> bool:
+    """Whether the operator at this place may take what it reads: one that waits is for its taker alone."""
+    at = _place_of(node)
+    return at < 0 or (_run.nodes[at][1] is code and place in _run.nodes[at][2])
+
+
+def _take(node: Node) -> None:
+    at = _place_of(node)
+    if at >= 0:
+        del _run.nodes[at]
 
 
 def _operand(array: Fields, site: Any) -> Node | None:
@@ -209,7 +230,7 @@ _ALONE: Final = _measure()
 def _end(array: Fields) -> None:
     """Computes the last operator of a span, whose array is plain then. Those of spans around it go on waiting."""
     node = array._node
-    _forget(node)
+    del _run.nodes[-1]
     _waiting.open = False
     boundary.evaluate([node], boundary.JOINED)
     if node.key.spec.size < limits.eager:
@@ -226,7 +247,7 @@ def close() -> None:
     _waiting.open = False
     nodes = []
     for entry in _run.nodes:
-        node: Node = referent(entry)
+        node: Node = referent(entry[0])
         if node is not None and is_pending(node):
             nodes.append(node)
     _run.nodes.clear()

@@ -29,7 +29,7 @@ def site_here(plain: int, compiled: int) -> tuple[Any, int, Any]:
     return frame.f_code, frame.f_lasti, frame.f_globals
 
 
-def span_here(plain: int, _compiled: int, known: dict[int, tuple[bytes, Any]], learn: Any) -> int:
+def span_here(plain: int, _compiled: int, known: dict[int, Any], learn: Any) -> int:
     """What `known`, which maps codes' addresses to their bytes and to them, has of the instruction that is running.
 
     The frame is `plain` frames above the caller's. `learn` is asked for codes that it lacks.
@@ -39,8 +39,9 @@ def span_here(plain: int, _compiled: int, known: dict[int, tuple[bytes, Any]], l
     if entry is None:
         learn(frame.f_code)
         return 0
+    spans: bytes = entry[0]
     place = frame.f_lasti // 2
-    return entry[0][place] if 0 <= place < len(entry[0]) else 0
+    return spans[place] if 0 <= place < len(spans) else 0
 
 
 def whole_of(a: Any) -> Any:
