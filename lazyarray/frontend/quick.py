@@ -11,7 +11,7 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.loops import MEMO_LIMIT, NUMBERS
-from lazyarray.frontend.spans import SPANS, learn
+from lazyarray.frontend.spans import ARRAY, SPANS, learn
 from lazyarray.ir import node as node_module
 from lazyarray.ir.index_map import is_identity
 from lazyarray.ir.node import Key, Node, leaf, next_sequence, spec_of  # cimport
@@ -38,7 +38,7 @@ _ROW_COST: Final = 16
 _MIDDLE: Final = 8
 # So many bytes for each of `eager_below` elements they hand each other then: from there on a kernel takes less time
 # (`python -m benchmarks.break_even`).
-_HANDED: Final = 6
+_HANDED: Final = 6 * ARRAY
 _last: Final = LAST
 _state: Final = STATE
 _tape: Final = node_module.TAPE
@@ -445,7 +445,7 @@ def joins(a: Any, span: int) -> bool:
 
     That is where the span's operators hand each other so much that computing it in one kernel takes less time.
     """
-    return span > 1 and not span & 1 and ((span >> 1) - 1) * bytes_of_memory(a) >= _HANDED * limits.eager
+    return span > 1 and not span & 1 and (span >> 1) * bytes_of_memory(a) >= _HANDED * limits.eager
 
 
 def _record_binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["LAST", "SPANS", "learn", "spans_of"]
 
 LAST: Final = 1
-"""The bit of the operator that is its span's last. The bits above it count the span's operators."""
+"""The bit of the operator that is its span's last. The bits above it say how much all but that one hand each other."""
+
+ARRAY: Final = 4
+MASK: Final = 1
+"""What an operator hands on: as many bytes as its operand has, which is 4, or truth values, which are few."""
 
 # Where operators are whose results others take, and where these are, in bytes of code.
 Takers: TypeAlias = dict[int, tuple[int, ...]]
@@ -31,7 +35,7 @@ SPANS: Final[dict[int, tuple[bytes, CodeType, Takers]]] = {}
 _VISITS: Final = 8  # of a code object for each time that a cheap expression is interpreted (`runtime/first.py`)
 _CODES: Final = 4096
 _visits: dict[int, int] = {}
-_MOST: Final = 127  # operators that are told apart
+_MOST: Final = 127  # what is told apart
 _OPERATORS: Final = frozenset("+ - * / // % & | ^ << >>".split())
 # Functions of one and of two arrays that have a kernel, by their names: who else is called so gets values all the same.
 _CALLED: Final = dict.fromkeys(
@@ -49,6 +53,12 @@ _CALLED: Final = dict.fromkeys(
     """.split(),
     2,
 )
+_MASKS: Final = frozenset(
+    """
+    & | ^ COMPARE_OP UNARY_INVERT isnan isinf isfinite logical_not logical_and logical_or logical_xor
+    greater greater_equal less less_equal equal not_equal
+    """.split()
+)
 _LOADS: Final = frozenset(
     {"LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_CONST", "LOAD_SMALL_INT", "LOAD_DEREF", "LOAD_NAME", "LOAD_GLOBAL"}
 )
@@ -64,9 +74,10 @@ _STORES: Final = frozenset({"STORE_FAST", "STORE_NAME"})
 class _Operator:
     """An operator or call, where it is in the code (a call in two places), and those whose results it takes."""
 
-    __slots__ = ("inner", "places")
+    __slots__ = ("handed", "inner", "places")
 
-    def __init__(self, places: tuple[int, ...], inner: list[_Operator]) -> None:
+    def __init__(self, name: str, places: tuple[int, ...], inner: list[_Operator]) -> None:
+        self.handed = MASK if name in _MASKS else ARRAY
         self.places = places
         self.inner = inner
 
@@ -112,7 +123,7 @@ class _Walk:
                 members = [item]
                 for member in members:
                     members.extend(member.inner)
-                count = min(len(members), _MOST) << 1
+                count = min(sum([member.handed for member in members[1:]]), _MOST) << 1
                 for member in members if len(members) > 1 else ():
                     for place in member.places:
                         self.spans[place // 2] = count | (LAST if member is item else 0)
@@ -147,7 +158,7 @@ class _Walk:
         places = [one.offset]
         if self._before is not None and self._before.opname == "PRECALL":
             places.append(self._before.offset)  # functions in C are called there
-        self._stack.append(_Operator(tuple(places), [arg for arg in args if isinstance(arg, _Operator)]))
+        self._stack.append(_Operator(known[0], tuple(places), [arg for arg in args if isinstance(arg, _Operator)]))
 
     def step(self, one: Instruction) -> None:
         """One instruction on."""
@@ -156,7 +167,8 @@ class _Walk:
         name, arity, taken = one.opname, _arity(one, self._before), _takes(one)
         if arity:
             operands = [item for item in self._take(arity) if isinstance(item, _Operator)]
-            self._stack.append(_Operator((one.offset,), operands))
+            name = one.argrepr if one.opname == "BINARY_OP" else one.opname
+            self._stack.append(_Operator(name, (one.offset,), operands))
         elif taken:
             self._end(self._take(taken))
             if name not in _STORES:
@@ -182,7 +194,7 @@ class _Walk:
 
 
 def spans_of(code: CodeType) -> tuple[bytes, Takers]:
-    """For each instruction, two bytes of code, a number: 0, or how many operators its span has, and whether it is LAST.
+    """For each instruction, two bytes of code, a number: 0, or what its span hands on, and whether it is LAST.
 
     And the takers of those that are not. Spans of one operator are none.
     """

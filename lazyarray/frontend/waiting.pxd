@@ -25,19 +25,16 @@ cdef Py_ssize_t _ALONE
 cpdef start(Op op, Fields self, other, int form, int plain, int compiled)
 @cython.locals(span=int)
 cpdef go_on(Op op, Fields self, other, int form, int plain, int compiled)
-@cython.locals(own=Node, right=Node, node=Node, key=Key, place=int)
-cdef _record(Op op, Fields self, other, int form, site)
+@cython.locals(
+    own=Node, right=Node, node=Node, key=Key, place=int, entries=list, mine=Py_ssize_t, theirs=Py_ssize_t,
+    at=Py_ssize_t, spans=tuple,
+)
+cdef _record(Op op, Fields self, other, int form, site, bint going)
+@cython.locals(entries=list, at=Py_ssize_t)
+cdef Py_ssize_t _place_of(Node node) except -2
 @cython.locals(leaf=Node, node=Node, spec=Spec)
 cdef Node _operand(Fields array, site)
 cdef _key_of_part(Spec spec, part)
-@cython.locals(known_spans=tuple)
-cdef _takers_at(code, int place)
-@cython.locals(entries=list, at=Py_ssize_t)
-cdef Py_ssize_t _place_of(Node node) except -2
-@cython.locals(at=Py_ssize_t, entry=tuple)
-cdef bint _may_take(Node node, code, int place) except -1
-@cython.locals(at=Py_ssize_t)
-cdef _take(Node node)
 @cython.locals(node=Node)
 cdef _end(Fields array)
 @cython.locals(node=Node, nodes=list, entry=tuple)

@@ -74,7 +74,7 @@ def start(op: Op, self: Fields, other: Any, form: int, plain: int, compiled: int
     thread = thread_here()
     if _waiting.open and thread != _run.thread:
         return None
-    found = _record(op, self, other, form, site_here(plain + 1, compiled))
+    found = _record(op, self, other, form, site_here(plain + 1, compiled), False)
     if found is not None:
         _run.thread = thread
         _waiting.open = True
@@ -84,18 +84,23 @@ def start(op: Op, self: Fields, other: Any, form: int, plain: int, compiled: int
 def go_on(op: Op, self: Fields, other: Any, form: int, plain: int, compiled: int) -> Any:
     """An operator on what waits; None where it goes the way of all others, and what waited has been computed."""
     if thread_here() == _run.thread:
-        found = _record(op, self, other, form, site_here(plain + 1, compiled))
+        found = _record(op, self, other, form, site_here(plain + 1, compiled), True)
         if found is not None:
             span = span_here(plain + 1, compiled, _spans, learn)
             if not span or span & _LAST:
                 _end(found)
+            else:
+                _waiting.open = True
             return found
     close()
     return None
 
 
-def _record(op: Op, self: Fields, other: Any, form: int, site: Any) -> Any:
-    """The operator recorded; None where an operand takes thought."""
+def _record(op: Op, self: Fields, other: Any, form: int, site: Any, going: bool) -> Any:
+    """The operator recorded; None where an operand takes thought. `going`: one of them waits, or it is no concern here.
+
+    What waits is for its taker in the code alone.
+    """
     own = _operand(self, site)
     right: Node | None = None
     if own is None:
@@ -129,19 +134,22 @@ def _record(op: Op, self: Fields, other: Any, form: int, site: Any) -> Any:
     if not key.spec.shape or op.reads_exponents:
         return None
     code, place, _ = site
-    if not _may_take(own, code, place) or (right is not None and not _may_take(right, code, place)):
+    entries = _run.nodes
+    mine = _place_of(own)
+    theirs = -1 if right is None else _place_of(right)
+    if mine >= 0 and (entries[mine][1] is not code or place not in entries[mine][2]):
         return None
-    _take(own)
-    if right is not None:
-        _take(right)
+    if theirs >= 0 and (entries[theirs][1] is not code or place not in entries[theirs][2]):
+        return None
+    if going and mine < 0 and theirs < 0:
+        return None
+    for at in (mine, theirs) if mine > theirs else (theirs, mine):
+        if at >= 0:
+            del entries[at]
     node = new_node(key, args, site)
-    _run.nodes.append((weak(node), code, _takers_at(code, place)))
+    spans = _spans.get(id(code))
+    entries.append((weak(node), code, () if spans is None else spans[2].get(place, ())))
     return managed(node)
-
-
-def _takers_at(code: Any, place: int) -> Any:
-    known_spans = _spans.get(id(code))
-    return () if known_spans is None else known_spans[2].get(place, ())
 
 
 def _place_of(node: Node) -> int:
@@ -151,18 +159,6 @@ def _place_of(node: Node) -> int:
         if referent(entries[at][0]) is node:
             return at
     return -1
-
-
-def _may_take(node: Node, code: Any, place: int) -> bool:
-    """Whether the operator at this place may take what it reads: one that waits is for its taker alone."""
-    at = _place_of(node)
-    return at < 0 or (_run.nodes[at][1] is code and place in _run.nodes[at][2])
-
-
-def _take(node: Node) -> None:
-    at = _place_of(node)
-    if at >= 0:
-        del _run.nodes[at]
 
 
 def _operand(array: Fields, site: Any) -> Node | None:

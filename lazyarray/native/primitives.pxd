@@ -47,6 +47,9 @@ cdef extern from *:
         PyObject *code, *entry, *key;
         int place;
         (void)plain;
+    #ifdef Py_GIL_DISABLED
+        return 0;  /* `last` and `spans` are for one thread at a time */
+    #endif
         if (!frame) return 0;
         Py_INCREF(frame);
         while (compiled-- > 0) {

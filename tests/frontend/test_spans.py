@@ -69,7 +69,7 @@ def other_calls(np: Any, a: Any, b: Any) -> Any:
 
 
 def told(function: Callable[..., Any]) -> str:
-    """For each operator of a span how many the span has, with an L if it is the last."""
+    """For each operator of a span what its operators hand each other, with an L if it is the last."""
     spans, takers = spans_of(function.__code__)
     places = [one.offset // 2 for one in dis.get_instructions(function) if one.opname != "PRECALL"]
     assert all([spans[place // 2] and not spans[place // 2] & LAST for place in takers])
@@ -79,19 +79,19 @@ def told(function: Callable[..., Any]) -> str:
 @pytest.mark.parametrize(
     ("function", "expected"),
     [
-        (chain, "5 5 5 5 5L"),
-        (slices, "3 3 3L"),
-        (call_between, "2 2L 2 2L"),
-        (assignment, "2 2L 2 2L"),
-        (branch, "2 2L"),
+        (chain, "16 16 16 16 16L"),
+        (slices, "8 8 8L"),
+        (call_between, "4 4L 4 4L"),
+        (assignment, "4 4L 4 4L"),
+        (branch, "4 4L"),
         (one_each, ""),
-        (comparisons, "6 6 6 6 6 6L"),
-        (squares, "5 5 5 5 5L"),
-        (attributes, "2 2L"),
-        (chained, "2 2L"),
-        (in_place, "2 2L 2 2L"),
-        (calls, " ".join(["9"] * 8 + ["9L"])),
-        (other_calls, "2 2L 2 2L"),
+        (comparisons, "5 5 5 5 5 5L"),
+        (squares, "16 16 16 16 16L"),
+        (attributes, "4 4L"),
+        (chained, "4 4L"),
+        (in_place, "4 4L 4 4L"),
+        (calls, " ".join(["32"] * 8 + ["32L"])),
+        (other_calls, "4 4L 4 4L"),
     ],
 )
 def test_a_span_ends_where_others_could_see_a_result(function: Callable[..., Any], expected: str) -> None:

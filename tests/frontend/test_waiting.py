@@ -386,6 +386,18 @@ def test_an_exception_on_the_way_leaves_nothing_behind() -> None:
     numpy.testing.assert_array_equal(numpy.asarray(found), interrupted(a, b, {"no": 3.0}))
 
 
+def test_large_arrays_are_recorded_as_ever_after_it() -> None:
+    a, b = draw(2)
+    ours, large = lazy([a, b]), lazyarray.array(numpy.arange(200_000.0))
+    again(interrupted, *ours, {"no": 1.0})
+    with pytest.raises(KeyError):
+        interrupted(*ours, {})
+    before = lazyarray.counters()["launches"]
+    later = large * 2 + 1
+    assert lazyarray.counters()["launches"] == before
+    numpy.testing.assert_array_equal(numpy.asarray(later), numpy.arange(200_000.0) * 2 + 1)
+
+
 def test_threads_wait_for_themselves() -> None:
     arrays = draw(3)
     ours = lazy(arrays)
