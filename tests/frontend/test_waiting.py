@@ -73,6 +73,11 @@ def calls(a: Any, b: Any, c: Any) -> Any:
     return np.sqrt(a * b + c) - np.maximum(a, b) * abs(a - c)
 
 
+def numbers(a: Any, b: Any, c: Any) -> Any:
+    two, three = numpy.float64(2.0), numpy.float32(3.0)
+    return two * (a * b + c) - three * (c - two) / a + 1 - (2 - (b + 1) * two)
+
+
 def comparisons(a: Any, b: Any, c: Any) -> Any:
     return (a + b > c) & (a < b) | ~(b * 2 >= c - a)
 
@@ -107,6 +112,14 @@ def test_views_are_read_where_they_lie(dtype: str) -> None:
     numpy.testing.assert_array_equal(numpy.asarray(rows), of_rows(u, u[3]), strict=True)
     if dtype == "f8":
         assert launches(stencil, ours) == 1
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16", "i4"])
+def test_numpys_numbers_take_part(dtype: str) -> None:
+    arrays = draw(3, SIZE, dtype)
+    ours = lazy(arrays)
+    numpy.testing.assert_array_equal(numpy.asarray(again(numbers, *ours)), numbers(*arrays), strict=True)
+    assert launches(numbers, *ours) == 1
 
 
 def test_results_are_plain_and_operands_keep_their_values() -> None:
