@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["LAST", "SPANS", "learn", "spans_of"]
 
 LAST: Final = 1
-"""The bit of the operator that is its span's last. The bits above it say how much all but that one hand each other."""
+"""The bit of the operator that is its span's last. The bits above say how much all but that one hand each other, less
+what it costs to read parts of arrays where they lie."""
 
 ARRAY: Final = 4
 MASK: Final = 1
@@ -72,18 +73,20 @@ _STORES: Final = frozenset({"STORE_FAST", "STORE_NAME"})
 
 
 class _Operator:
-    """An operator or call, where it is in the code (a call in two places), and those whose results it takes."""
+    """An operator or call, its places in the code (a call has two), and what it takes: others' results, parts."""
 
-    __slots__ = ("handed", "inner", "places")
+    __slots__ = ("handed", "inner", "parts", "places")
 
-    def __init__(self, name: str, places: tuple[int, ...], inner: list[_Operator]) -> None:
+    def __init__(self, name: str, places: tuple[int, ...], operands: list[_Item]) -> None:
         self.handed = MASK if name in _MASKS else ARRAY
         self.places = places
-        self.inner = inner
+        self.inner = [item for item in operands if isinstance(item, _Operator)]
+        self.parts = operands.count(_PART)
 
 
 # What the stack holds: results of operators, names of what may be called, and what is neither.
-_Item: TypeAlias = _Operator | str | None
+_Item: TypeAlias = "_Operator | str | None"
+_PART: Final = ""  # of an array: to read it where it lies costs a quarter of an operator on middle size
 
 
 def _is_two(one: Instruction | None) -> bool:
@@ -123,7 +126,8 @@ class _Walk:
                 members = [item]
                 for member in members:
                     members.extend(member.inner)
-                count = min(sum([member.handed for member in members[1:]]), _MOST) << 1
+                handed = sum([member.handed for member in members[1:]]) - sum([member.parts for member in members])
+                count = min(max(handed, 1), _MOST) << 1
                 for member in members if len(members) > 1 else ():
                     for place in member.places:
                         self.spans[place // 2] = count | (LAST if member is item else 0)
@@ -158,7 +162,7 @@ class _Walk:
         places = [one.offset]
         if self._before is not None and self._before.opname == "PRECALL":
             places.append(self._before.offset)  # functions in C are called there
-        self._stack.append(_Operator(known[0], tuple(places), [arg for arg in args if isinstance(arg, _Operator)]))
+        self._stack.append(_Operator(known[0], tuple(places), args))
 
     def step(self, one: Instruction) -> None:
         """One instruction on."""
@@ -166,13 +170,12 @@ class _Walk:
             self.end_all()
         name, arity, taken = one.opname, _arity(one, self._before), _takes(one)
         if arity:
-            operands = [item for item in self._take(arity) if isinstance(item, _Operator)]
             name = one.argrepr if one.opname == "BINARY_OP" else one.opname
-            self._stack.append(_Operator(name, (one.offset,), operands))
+            self._stack.append(_Operator(name, (one.offset,), self._take(arity)))
         elif taken:
             self._end(self._take(taken))
             if name not in _STORES:
-                self._stack.append(None)
+                self._stack.append(None if name in _BUILDS or one.argrepr in ("**", "@") else _PART)
         elif name in _LOADS:
             self._load(one)
         elif name in _PAIRS:

@@ -80,7 +80,7 @@ def told(function: Callable[..., Any]) -> str:
     ("function", "expected"),
     [
         (chain, "16 16 16 16 16L"),
-        (slices, "8 8 8L"),
+        (slices, "5 5 5L"),
         (call_between, "4 4L 4 4L"),
         (assignment, "4 4L 4 4L"),
         (branch, "4 4L"),
@@ -89,7 +89,7 @@ def told(function: Callable[..., Any]) -> str:
         (squares, "16 16 16 16 16L"),
         (attributes, "4 4L"),
         (chained, "4 4L"),
-        (in_place, "4 4L 4 4L"),
+        (in_place, "4 4L 2 2L"),
         (calls, " ".join(["32"] * 8 + ["32L"])),
         (other_calls, "4 4L 4 4L"),
     ],
