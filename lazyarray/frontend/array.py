@@ -36,7 +36,7 @@ from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.frontend.subclass import ArrayType
 from lazyarray.frontend.unusual import serve
 from lazyarray.ir.index_map import IndexMap, apply, identity, size_of, transpose
-from lazyarray.ir.node import WAITING, Node, Spec, leaf, spec_of
+from lazyarray.ir.node import Node, Spec, finish_waiting, leaf, spec_of
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.buffer import Base, Slot, measure, owns_alone, seen
 
@@ -305,8 +305,7 @@ def _apply(array: ndarray, memory: Array) -> Array:
 
 def to_numpy(array: Any) -> Array:
     """The array as NumPy memory that aliases it: writes on either side are seen on the other."""
-    if WAITING.open:
-        WAITING.close()
+    finish_waiting()
     data: Array | None = array._np
     if data is not None:
         return data
@@ -317,8 +316,7 @@ def to_numpy(array: Any) -> Array:
 
 def pin(array: ndarray) -> Array:
     """As `to_numpy`, for callers that keep a bare address: the memory is never taken back."""
-    if WAITING.open:
-        WAITING.close()
+    finish_waiting()
     data = array._np
     if data is not None:
         # A second reference to the memory: it is then never taken for the array's alone.

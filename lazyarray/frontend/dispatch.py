@@ -26,7 +26,7 @@ from lazyarray.frontend.regions import window
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import REFUSED, small_call  # cimport
 from lazyarray.frontend.vectors import asking, begin, serving  # cimport
-from lazyarray.ir.node import WAITING
+from lazyarray.ir.node import finish_waiting
 from lazyarray.runtime.device import in_use
 from lazyarray.runtime.ledger import ledger
 
@@ -89,8 +89,7 @@ def plain_operands(args: Sequence[Any], fresh: bool = False) -> Any:
     None where an array is managed or large (the call is recorded), FALL_BACK where both kinds meet, or a dict
     or an array type that is neither NumPy's nor ours takes part.
     """
-    if WAITING.open:
-        WAITING.close()
+    finish_waiting()
     result: list[Any] = []
     managed = uncompiled = False
     limit = config.eager_below

@@ -13,7 +13,7 @@ from lazyarray.frontend.index_keys import memory_key
 from lazyarray.frontend.naming import Named, name_as_in_c
 from lazyarray.frontend.quick import tell
 from lazyarray.frontend.writing import to_memory
-from lazyarray.ir.node import WAITING
+from lazyarray.ir.node import finish_waiting
 
 _nparray: Final = np.ndarray
 
@@ -66,8 +66,7 @@ class flatiter(metaclass=_FlatType):
         if not self._array.flags.writeable:
             raise ValueError("underlying array is read-only")
         iterator = self._iterator
-        if WAITING.open:
-            WAITING.close()
+        finish_waiting()
         if not iterator.base.flags.writeable:  # as the array was when the iterator was made
             iterator = to_numpy(self._array).flat
         iterator[memory_key(key)] = to_memory(value)

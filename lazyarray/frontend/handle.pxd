@@ -1,22 +1,22 @@
 # C's side of `handle.py`.
 cimport cython
 
-from lazyarray.frontend.quick cimport Fields, Known, Limits, Op, binary, in_place, joins, known, limits, of_number, raised, reflected, unary, wrapped
+from lazyarray.frontend.quick cimport Fields, Known, Limits, UNARY, Op, binary, in_place, join, known, limits, of_number, raised, reflected, unary, wrapped
 from lazyarray.frontend.measures cimport elements_of
 from lazyarray.frontend.lending cimport lend, overwrite, put_picked, poke, peek, pick
 from lazyarray.frontend.unusual cimport Keys, keys
 from lazyarray.frontend.small cimport REFUSED, small_items
-from lazyarray.ir.node cimport Waiting
+from lazyarray.ir.node cimport Waiting, finish_waiting
 from lazyarray.native.direct cimport pick_at, put_at, read_at, write_at
 from lazyarray.native.loops cimport run_binary, run_product, run_unary
-from lazyarray.native.primitives cimport holds_numbers, item_of, put_item, size_of_memory, span_here, wrap_slots
+from lazyarray.native.primitives cimport holds_numbers, item_of, put_item, size_of_memory, wrap_slots
 
 
 cdef class Handle(Fields):
     pass
 
 cdef type _nparray
-cdef dict _BY_UFUNC, _spans
+cdef dict _BY_UFUNC
 cdef Waiting _waiting
 cdef Op ADD, SUBTRACT, MULTIPLY, DIVIDE, FLOOR_DIVIDE, REMAINDER, BITWISE_AND, BITWISE_OR, BITWISE_XOR, LEFT_SHIFT
 cdef Op RIGHT_SHIFT, EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, NEGATIVE, POSITIVE, ABSOLUTE, INVERT

@@ -14,19 +14,19 @@ from lazyarray.frontend.lending import lend, overwrite, peek, pick, poke, put_pi
 from lazyarray.frontend.loops import IMMEDIATE, memo_of
 from lazyarray.frontend.measures import shape_of
 from lazyarray.frontend.quick import Fields, Op, binary, in_place, known, limits, of_number  # cimport
-from lazyarray.frontend.spans import SPANS, learn
+from lazyarray.ir.node import WAITING
 from lazyarray.native.primitives import holds_numbers, item_of, put_item, size_of_memory  # cimport
 
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.frontend.measures import elements_of  # cimport
-from lazyarray.frontend.quick import joins, raised, reflected, unary, wrapped  # cimport
+from lazyarray.frontend.quick import UNARY, join, raised, reflected, unary, wrapped  # cimport
 from lazyarray.frontend.small import REFUSED, small_items  # cimport
 from lazyarray.frontend.unusual import keys  # cimport
-from lazyarray.ir.node import WAITING
+from lazyarray.ir.node import finish_waiting  # cimport
 from lazyarray.native.direct import pick_at, put_at, read_at, write_at  # cimport
 from lazyarray.native.loops import run_binary, run_product, run_unary  # cimport
-from lazyarray.native.primitives import span_here, wrap_slots  # cimport
+from lazyarray.native.primitives import wrap_slots  # cimport
 
 _nparray: Final = np.ndarray
 _matmul: Final = np.matmul
@@ -35,7 +35,6 @@ _sqrt: Final = np.sqrt
 _DOUBLE: Final = np.dtype(float)
 _IMMEDIATE: Final = IMMEDIATE
 _waiting: Final = WAITING
-_spans: Final = SPANS
 _BASIC: Final = frozenset({int, slice, type(...), type(None), *[np.dtype(code).type for code in "bhilqBHILQ"]})
 
 
@@ -220,8 +219,7 @@ class Handle(Fields):
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         """Set self[key] to value."""
-        if _waiting.open:
-            _waiting.close()
+        finish_waiting()
         data = self._np
         kind = type(key)
         if (kind is int or kind is tuple) and poke(self, key, value):
@@ -487,9 +485,9 @@ class Handle(Fields):
             kind = type(value)
             if size_of_memory(data) < limits.eager:
                 if kind is int and value == 2:
-                    if size_of_memory(data) >= limits.middle and joins(data, span_here(1, 0, _spans, learn)):
+                    if size_of_memory(data) >= limits.middle:
                         data = None
-                        found = known.start(known.square, self, None, 1, 1, 0)
+                        found = join(known.square, self, None, UNARY, 1, 0)
                         if found is not None:
                             return found
                         data = self._np
@@ -503,7 +501,7 @@ class Handle(Fields):
                         return found
             data = None
         elif _waiting.open and mod is None and type(value) is int and value == 2:
-            found = known.go_on(known.square, self, None, 1, 1, 0)
+            found = known.go_on(known.square, self, None, UNARY, 1, 0)
             if found is not None:
                 return found
         return keys.power(self, value, mod)

@@ -2,7 +2,7 @@
 cimport cython
 
 from lazyarray.frontend.loops cimport Ranged
-from lazyarray.ir.node cimport Key, Node, Waiting, leaf, next_sequence, spec_of
+from lazyarray.ir.node cimport Key, Node, Waiting, leaf, next_sequence, finish_waiting, spec_of
 from lazyarray.native.loops cimport run_binary, run_into, run_unary
 from lazyarray.native.primitives cimport bytes_of_memory, copy_of, create, holds_in_c_order, same_shape, site_here, size_of_memory, span_here, weak
 
@@ -30,6 +30,7 @@ cdef class Fields:
     cdef object __weakref__
 
 cdef Limits limits
+cdef int UNARY, BINARY, REFLECTED
 cdef Known known
 cdef type _nparray
 cdef object FLOAT64
@@ -69,7 +70,8 @@ cpdef of_float(Op op, number)
 cpdef unary(Op op, Fields self, int plain, int compiled)
 @cython.locals(limit=Py_ssize_t, n=Py_ssize_t, m=Py_ssize_t, right=Fields)
 cpdef binary(Op op, Fields self, other, int plain, int compiled)
-cpdef bint joins(a, int span) except -1
+@cython.locals(span=int)
+cpdef join(Op op, Fields self, other, int form, int plain, int compiled)
 @cython.locals(left=Node, right=Node, second=Fields, key=Key)
 cdef _record_binary(Op op, Fields self, other, int plain, int compiled)
 cpdef reflected(Op op, Fields self, other)

@@ -14,7 +14,7 @@ from lazyarray.frontend.loops import MEMO_LIMIT, NUMBERS
 from lazyarray.frontend.spans import ARRAY, SPANS, learn
 from lazyarray.ir import node as node_module
 from lazyarray.ir.index_map import is_identity
-from lazyarray.ir.node import Key, Node, leaf, next_sequence, spec_of  # cimport
+from lazyarray.ir.node import Key, Node, finish_waiting, leaf, next_sequence, spec_of  # cimport
 from lazyarray.native.loops import run_binary, run_into, run_unary  # cimport
 from lazyarray.native.primitives import bytes_of_memory, copy_of, create, holds_in_c_order, same_shape  # cimport
 
@@ -57,6 +57,10 @@ class Limits:
 
 
 limits: Final = Limits()
+UNARY: Final = 1
+BINARY: Final = 2
+REFLECTED: Final = 3
+"""The forms of an operator: over an array; over an array and anything; over a number and an array."""
 _swift: list[Any] = []  # ops that know what runs on float64, until settings change
 
 
@@ -174,8 +178,7 @@ class Fields:
 
 def record_node(key: Key, args: tuple[Any, ...], site: Any) -> Node:
     """A new node on the tape."""
-    if _waiting.open:
-        _waiting.close()
+    finish_waiting()
     return new_node(key, args, site)
 
 
@@ -357,9 +360,9 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
         if size_of_memory(a) >= limits.eager:
             a = None
             return op.slow(self)
-        if size_of_memory(a) >= limits.middle and joins(a, span_here(plain + 1, compiled, _spans, learn)):
+        if size_of_memory(a) >= limits.middle:
             a = None
-            found = known.start(op, self, None, 1, plain + 1, compiled)
+            found = join(op, self, None, UNARY, plain + 1, compiled)
             if found is not None:
                 return found
             a = self._np
@@ -369,7 +372,7 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
         found = run_unary(compute, a)
         return wrapped(found) if type(found) is _nparray else found
     if _waiting.open:
-        found = known.go_on(op, self, None, 1, plain + 1, compiled)
+        found = known.go_on(op, self, None, UNARY, plain + 1, compiled)
         if found is not None:
             return found
     site = site_here(plain + 1, compiled)
@@ -418,9 +421,9 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
     else:
         a = None
         return op.slow(self, other)
-    if n >= limits.middle and joins(a, span_here(plain + 1, compiled, _spans, learn)):
+    if n >= limits.middle:
         a = b = None
-        found = known.start(op, self, other, 2, plain + 1, compiled)
+        found = join(op, self, other, BINARY, plain + 1, compiled)
         if found is not None:
             return found
         a = self._np
@@ -440,17 +443,21 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
     return wrapped(found) if type(found) is _nparray else found
 
 
-def joins(a: Any, span: int) -> bool:
-    """Whether an operator on memory waits for the last one of its span (`waiting.py`).
+def join(op: Op, self: Fields, other: Any, form: int, plain: int, compiled: int) -> Any:
+    """An operator on memory of middle size that waits for the last one of its span (`waiting.py`), or None.
 
-    That is where the span's operators hand each other so much that computing it in one kernel takes less time.
+    It waits where the span's operators hand each other so much that computing it in one kernel takes less time. The
+    caller refers to no memory: what others refer to cannot wait.
     """
-    return span > 1 and not span & 1 and (span >> 1) * bytes_of_memory(a) >= _HANDED * limits.eager
+    span = span_here(plain + 1, compiled, _spans, learn)
+    if span > 1 and not span & 1 and (span >> 1) * bytes_of_memory(self._np) >= _HANDED * limits.eager:
+        return known.start(op, self, other, form, plain + 1, compiled)
+    return None
 
 
 def _record_binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
     if _waiting.open:
-        found = known.go_on(op, self, other, 2, plain + 1, compiled)
+        found = known.go_on(op, self, other, BINARY, plain + 1, compiled)
         if found is not None:
             return found
     left = None if self._np is not None else self._node
@@ -499,16 +506,16 @@ def reflected(op: Op, self: Fields, other: Any) -> Any:
         a = known.window(self)
     if a is not None:
         if (kind is float or kind is int) and size_of_memory(a) < limits.eager:
-            if size_of_memory(a) >= limits.middle and joins(a, span_here(2, 0, _spans, learn)):
+            if size_of_memory(a) >= limits.middle:
                 a = None
-                found = known.start(op, self, other, 3, 2, 0)
+                found = join(op, self, other, REFLECTED, 2, 0)
                 if found is not None:
                     return found
                 a = self._np
             found = run_binary(op.compute, other, a)
             return wrapped(found) if type(found) is _nparray else found
         a = None
-    elif _waiting.open and (found := known.go_on(op, self, other, 3, 2, 0)) is not None:
+    elif _waiting.open and (found := known.go_on(op, self, other, REFLECTED, 2, 0)) is not None:
         return found
     elif kind is float or kind is complex or (kind is int and -128 <= other <= 127):
         found = _record_reflected(op, self, other)
@@ -532,7 +539,7 @@ def of_number(op: Op, self: Fields, number: Any) -> Any:
     """`op` over a number of NumPy's and an array that is recorded; None where that takes thought."""
     if self._np is not None or op.reads_exponents or (self._node is None and known.window(self) is not None):
         return None
-    if _waiting.open and (found := known.go_on(op, self, number, 3, 2, 0)) is not None:
+    if _waiting.open and (found := known.go_on(op, self, number, REFLECTED, 2, 0)) is not None:
         return found
     return _record_reflected(op, self, number)
 
@@ -553,8 +560,7 @@ def _record_reflected(op: Op, self: Fields, number: Any) -> Any:
 
 def in_place(op: Op, self: Fields, other: Any) -> Any:
     """The augmented assignment of `op`."""
-    if _waiting.open:
-        _waiting.close()
+    finish_waiting()
     a = self._np
     kind = type(other)
     if a is not None:

@@ -2,11 +2,10 @@
 cimport cython
 
 from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits, wrapped
-from lazyarray.ir.node cimport Waiting
+from lazyarray.ir.node cimport finish_waiting
 from lazyarray.native.primitives cimport size_of_memory
 
 cdef type _nparray
-cdef Waiting _waiting
 cdef object REFUSED
 cdef object INERT
 

@@ -10,11 +10,10 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.frontend.quick import Fields, known, limits, wrapped  # cimport
-from lazyarray.ir.node import WAITING
+from lazyarray.ir.node import finish_waiting  # cimport
 from lazyarray.native.primitives import size_of_memory  # cimport
 
 _nparray: Final = np.ndarray
-_waiting: Final = WAITING
 _CODES: Final = "?bhilqBHILQefdFD"
 # What NumPy takes as it is, whatever the function.
 INERT: Final = frozenset({
@@ -28,8 +27,7 @@ REFUSED: Final = object()  # what `small_call` returns where nothing has happene
 
 def small_items(items: Any) -> Any:
     """The items, a tuple or list, as NumPy takes them; None where not all arrays are small and plain, or unknown."""
-    if _waiting.open:
-        _waiting.close()
+    finish_waiting()
     if len(items) > _LONG:
         return None
     passed: Any = None

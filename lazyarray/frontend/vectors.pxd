@@ -5,7 +5,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from lazyarray.frontend.callables cimport Builtin, Served, UfuncCall
 from lazyarray.frontend.quick cimport FLOAT64, Fields, Known, Limits, Op, binary, known, limits, of_float, unary, wrapped
 from lazyarray.frontend.small cimport INERT, REFUSED, small_items
-from lazyarray.ir.node cimport _waiting
+from lazyarray.ir.node cimport finish_waiting
 from lazyarray.native.direct cimport direct_of, run_direct, takes_dtype
 from lazyarray.native.loops cimport call_source, run_binary
 from lazyarray.native.primitives cimport holds_numbers, size_of_memory
@@ -331,20 +331,13 @@ cdef inline bint asks_none(PyTypeObject *kind):
     return kind == <PyTypeObject *>known.array or kind == <PyTypeObject *>known.memory or lazyarray_listed(kind)
 
 
-# What is called may write memory that operators which wait are going to read.
-cdef inline int end_waiting() except -1:
-    if _waiting.open:
-        _waiting.close()
-    return 0
-
-
 cdef inline PyObject *served_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
     cdef Served own = <Served>self
     cdef size_t given = PyVectorcall_NARGS(flags)
     cdef PyObject *source = <PyObject *>own.source
     cdef PyObject *inner = NULL
     cdef PyObject *found
-    end_waiting()
+    finish_waiting()  # what is called may write memory that operators which wait are going to read
     if own.direct and given > 0 and (names == NULL or names_dtype_next(own.direct, given, names)):
         found = direct_vector(<void *>own.direct, own.asks, args, lazyarray_total(given, names))
         if found != <PyObject *>REFUSED:
@@ -366,7 +359,7 @@ cdef inline PyObject *builtin_vector(PyObject *self, PyObject **args, size_t fla
     cdef PyObject *found
     cdef Builtin own = <Builtin>self
     cdef size_t given = PyVectorcall_NARGS(flags)
-    end_waiting()
+    finish_waiting()  # what is called may write memory that operators which wait are going to read
     if own.direct and given > 0 and (names == NULL or names_dtype_next(own.direct, given, names)):
         found = direct_vector(<void *>own.direct, own.asks, args, lazyarray_total(given, names))
         if found != <PyObject *>REFUSED:
@@ -398,7 +391,7 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
             found = of_float(own._op, <object>args[0])
             Py_INCREF(<PyObject *>found)
             return <PyObject *>found
-    end_waiting()
+    finish_waiting()  # what is called may write memory that operators which wait are going to read
     if not bare and own._op is not None and own._op.own is None and not lazyarray_names_tuple(args + given, names):
         # An `out` (but in a tuple), a `where`: NumPy's bits are those of compiled kernels.
         made = small_vector(<PyObject *>own._op.compute, NULL, args, given, names, True)

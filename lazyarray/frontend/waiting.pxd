@@ -1,7 +1,7 @@
 # C's side of `waiting.py`.
 cimport cython
 
-from lazyarray.frontend.quick cimport Fields, Key, Known, Limits, Node, Op, find_key, in_range, known, limits, managed, new_node
+from lazyarray.frontend.quick cimport REFLECTED, UNARY, Fields, Key, Known, Limits, Node, Op, find_key, in_range, known, limits, managed, new_node
 from lazyarray.ir.node cimport Spec, Waiting, leaf_key, spec_of
 from lazyarray.native.primitives cimport count, part_of, present, referent, site_here, span_here, thread_here, token_of, weak, whole_of
 from lazyarray.runtime.along cimport is_pending

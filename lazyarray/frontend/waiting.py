@@ -1,11 +1,10 @@
 """Owns operators that wait for the last of their expression: those on plain arrays of middle size, computed as one.
 
 Arrays below `config.eager_below` are NumPy's memory, and each operator on them runs at once. Those of one span
-(`spans.py`) need not: nobody sees what they hand each other. Where that has as many elements together as an array that
-is recorded, they are recorded too, over the operands' own memory, and evaluated at the last one, whose result is plain
-again. Code that runs in between (a property, a `__getitem__`) may write that memory: before anything is written, given
-out or recorded by others, what waits is computed (`close`). One of the modules that may run compiled (see
-`lazyarray/native`).
+(`spans.py`) need not: nobody sees what they hand each other. Where that is much (`quick.join`), they are recorded, over
+the operands' own memory, and evaluated at the last one, whose result is plain again. Code that runs in between (a
+property, a `__getitem__`) may write that memory: before anything is written, given out or recorded by others, what
+waits is computed (`close`). One of the modules that may run compiled (see `lazyarray/native`).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from lazyarray.native.primitives import part_of, present, referent, site_here, s
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.frontend.quick import Fields, Op, find_key, in_range, known, limits, managed, new_node  # cimport
+from lazyarray.frontend.quick import REFLECTED, UNARY, Fields, Op, find_key, in_range, known, limits  # cimport
 from lazyarray.ir.node import Key, Node, Spec, leaf_key, spec_of  # cimport
 from lazyarray.native.primitives import count, thread_here, token_of, weak, whole_of  # cimport
 from lazyarray.runtime import evaluate as boundary
@@ -32,10 +31,8 @@ from lazyarray.runtime.device import stays_home
 from lazyarray.runtime.floating import LAST as LAST_STATE
 from lazyarray.runtime.floating import STATE, must_run_now
 
-UNARY: Final = 1
-BINARY: Final = 2
-REFLECTED: Final = 3
-"""The forms of an operator: over an array; over an array and anything; over a number and an array."""
+# isort: split
+from lazyarray.frontend.quick import managed, new_node  # cimport
 
 _NUMBERS: Final = NUMBERS
 _LAST: Final = LAST

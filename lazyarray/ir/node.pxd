@@ -33,6 +33,7 @@ cdef class Waiting:
 
 cdef Waiting _waiting
 
+cpdef finish_waiting()
 cpdef Spec spec_of(shape, dtype)
 cpdef Key leaf_key(Spec spec)
 @cython.locals(spec=Spec)

@@ -216,7 +216,7 @@ def leaf(data: np.ndarray[Any, Any]) -> Node:
 class Waiting:
     """Whether operators wait for the last of their expression and read memory that is not theirs meanwhile.
 
-    `close` computes them (`frontend/waiting.py`); who writes memory, gives it out or records closes it first.
+    `close` computes them (`frontend/waiting.py`); who writes memory, gives it out or records settles that first.
     """
 
     __slots__ = ("close", "open")
@@ -230,14 +230,19 @@ WAITING: Final = Waiting()
 _waiting: Final = WAITING  # in C
 
 
+def finish_waiting() -> None:
+    """Computes what waits."""
+    if _waiting.open:
+        _waiting.close()
+
+
 # Recorded nodes, oldest first, as weak references: what nobody names any more is gone from the graph by itself.
 TAPE: list[ref[Node]] = []
 
 
 def record(key: Key, args: tuple[Arg, ...], site: Site | None = None) -> Node:
     """A new node on the tape."""
-    if _waiting.open:
-        _waiting.close()
+    finish_waiting()
     node = Node(key, args, site)
     TAPE.append(ref(node))
     return node

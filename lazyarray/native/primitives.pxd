@@ -13,18 +13,22 @@ cdef extern from *:
         return base->tp_new((PyTypeObject *)cls, nothing, NULL);
     }
 
-    static PyObject *lazyarray_site_here(int plain, int compiled) {
-        PyFrameObject *frame = PyEval_GetFrame();
-        PyObject *code, *globals, *last, *site;
-        (void)plain;
-        if (!frame) { PyErr_SetString(PyExc_RuntimeError, "no Python frame is running"); return NULL; }
-        Py_INCREF(frame);
-        while (compiled-- > 0) {
-            PyFrameObject *outer = PyFrame_GetBack(frame);
-            if (!outer) break;
+    /* The user's frame, so many above the one that runs; NULL where none runs, without an error. */
+    static PyFrameObject *lazyarray_frame_here(int above) {
+        PyFrameObject *frame = PyEval_GetFrame(), *outer;
+        Py_XINCREF(frame);
+        while (frame && above-- > 0 && (outer = PyFrame_GetBack(frame))) {
             Py_DECREF(frame);
             frame = outer;
         }
+        return frame;
+    }
+
+    static PyObject *lazyarray_site_here(int plain, int compiled) {
+        PyFrameObject *frame = lazyarray_frame_here(compiled);
+        PyObject *code, *globals, *last, *site;
+        (void)plain;
+        if (!frame) { PyErr_SetString(PyExc_RuntimeError, "no Python frame is running"); return NULL; }
         code = (PyObject *)PyFrame_GetCode(frame);
         globals = PyFrame_GetGlobals(frame);
         last = PyLong_FromLong(PyFrame_GetLasti(frame));
@@ -42,22 +46,16 @@ cdef extern from *:
     /* What `known`, which maps codes' addresses to their bytes and to them, has of the instruction that runs. `learn` is
        asked for codes that it lacks. */
     static int lazyarray_span_here(int plain, int compiled, PyObject *known, PyObject *learn) {
+    #ifdef Py_GIL_DISABLED
+        (void)plain; (void)compiled; (void)known; (void)learn;
+        return 0;  /* what follows is for one thread at a time */
+    #else
         static PyObject *last = NULL, *spans = NULL;  /* borrowed from `known`, which forgets none */
-        PyFrameObject *frame = PyEval_GetFrame();
+        PyFrameObject *frame = lazyarray_frame_here(compiled);
         PyObject *code, *entry, *key;
         int place;
         (void)plain;
-    #ifdef Py_GIL_DISABLED
-        return 0;  /* `last` and `spans` are for one thread at a time */
-    #endif
         if (!frame) return 0;
-        Py_INCREF(frame);
-        while (compiled-- > 0) {
-            PyFrameObject *outer = PyFrame_GetBack(frame);
-            if (!outer) break;
-            Py_DECREF(frame);
-            frame = outer;
-        }
         code = (PyObject *)PyFrame_GetCode(frame);
         place = PyFrame_GetLasti(frame) / 2;
         Py_DECREF(frame);
@@ -78,6 +76,7 @@ cdef extern from *:
         }
         Py_DECREF(code);
         return place >= 0 && place < PyBytes_GET_SIZE(spans) ? (unsigned char)PyBytes_AS_STRING(spans)[place] : 0;
+    #endif
     }
 
     /* The array over C-contiguous memory that another one shows, all or a part of it; None where that is unknown. */

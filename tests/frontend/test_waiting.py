@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 import lazyarray
-from lazyarray.ir.node import WAITING
+from lazyarray.ir.node import WAITING, finish_waiting
 
 SIZE = 60_000
 SIDE = 240
@@ -24,8 +24,7 @@ def nothing_waits_afterwards() -> Any:
     """Arrays of these sizes are plain, and nothing is left waiting."""
     with lazyarray.config.set(eager_below=65536):
         yield
-    if WAITING.open:
-        WAITING.close()
+    finish_waiting()
 
 
 def draw(count: int, shape: Any = SIZE, dtype: Any = float) -> list[Any]:
@@ -339,12 +338,18 @@ def divided(a: Any, b: Any, c: Any) -> Any:
     return (a / b + c) * a - (c + a) / 2 + b
 
 
-def test_warnings_are_told_once_at_the_line() -> None:
+def with_zeros(body: Body) -> tuple[list[Any], list[Any]]:
+    """NumPy's arrays and ours, by some of which no number can be divided, once the body's spans are known."""
     arrays = draw(3)
     arrays[1][::7] = 0
     ours = lazy(arrays)
     with numpy.errstate(all="ignore"), lazyarray.errstate(all="ignore"):
-        again(divided, *ours)
+        again(body, *ours)
+    return arrays, ours
+
+
+def test_warnings_are_told_once_at_the_line() -> None:
+    arrays, ours = with_zeros(divided)
     told = []
     for operands in (arrays, ours):
         with warnings.catch_warnings(record=True) as caught:
@@ -356,11 +361,7 @@ def test_warnings_are_told_once_at_the_line() -> None:
 
 
 def test_an_error_state_that_raises_is_obeyed_at_once() -> None:
-    arrays = draw(3)
-    arrays[1][::7] = 0
-    ours = lazy(arrays)
-    with numpy.errstate(all="ignore"), lazyarray.errstate(all="ignore"):
-        again(divided, *ours)
+    _, ours = with_zeros(divided)
     with lazyarray.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
         divided(*ours)
 
@@ -370,11 +371,7 @@ def mismatched(a: Any, b: Any, c: Any) -> Any:
 
 
 def test_shapes_that_do_not_fit_raise_numpys_error_after_earlier_warnings() -> None:
-    arrays = draw(3)
-    arrays[1][::7] = 0
-    ours = lazy(arrays)
-    with numpy.errstate(all="ignore"), lazyarray.errstate(all="ignore"):
-        again(mismatched, *ours)
+    arrays, ours = with_zeros(mismatched)
     arrays[2], ours[2] = arrays[2][:-1], ours[2][:-1]
     with pytest.raises(ValueError, match="broadcast") as expected, pytest.warns(RuntimeWarning, match="divide"):
         mismatched(*arrays)
