@@ -40,6 +40,25 @@ def make_lazyarray(case: Case, inputs: Inputs) -> Side:
     return run
 
 
+def make_lazyarray_jit(case: Case, inputs: Inputs) -> Side:
+    """The program as a function that is recorded once: beside the peers, which are decorators too."""
+    import lazyarray
+
+    lazy_inputs = [lazyarray.asarray(array.copy()) for array in inputs]
+    lazyarray.evaluate(*lazy_inputs)
+
+    @lazyarray.jit
+    def recorded(*arrays: Any) -> Sequence[Any]:
+        return case.run(lazyarray, *arrays)
+
+    def run() -> Sequence[Any]:
+        results: Sequence[Any] = recorded(*lazy_inputs)
+        lazyarray.evaluate(*results)
+        return results
+
+    return run
+
+
 def make_numexpr(case: Case, inputs: Inputs) -> Side:
     numexpr = load("numexpr")
     if case.numexpr is None:
@@ -96,6 +115,7 @@ def make_torch(case: Case, inputs: Inputs) -> Side:
 MAKERS: dict[str, Callable[[Case, Inputs], Side]] = {
     "NumPy": make_numpy,
     "lazyarray": make_lazyarray,
+    "lazyarray.jit": make_lazyarray_jit,
     "numexpr": make_numexpr,
     "Numba": make_numba,
     "jax.jit": make_jax,

@@ -1,7 +1,8 @@
 """lazyarray beside other compilers of NumPy code: `python -m benchmarks.peers [--only TEXT] [--json] [--load FILES]`.
 
-NumPy, lazyarray, numexpr, Numba (parallel), jax.jit and torch.compile run the same programs on the same data in one
-process, turn by turn, on all cores. The peers are the extra `peers`; what is not installed is left out, by name.
+NumPy, lazyarray, `lazyarray.jit`, numexpr, Numba (parallel), jax.jit and torch.compile run the same programs on the
+same data in one process, turn by turn, on all cores. The peers are the extra `peers`; what is not installed is left
+out, by name. `lazyarray.jit` is a decorator, as most of the peers are; without it programs run as they are.
 """
 
 import argparse
@@ -23,12 +24,14 @@ from benchmarks import harness
 from benchmarks.peer_sides import MAKERS, Missing, Side, list_versions, use_all_cores
 from benchmarks.peer_workloads import CASES, Case
 
-PEERS = tuple(name for name in MAKERS if name not in ("NumPy", "lazyarray"))
+OURS = ("lazyarray", "lazyarray.jit")
+PEERS = tuple(name for name in MAKERS if name not in ("NumPy", *OURS))
 COPY_COUNT = 10_000_000  # float64: far more than caches hold
 TURNS, SIDE_SECONDS, SAMPLE_SECONDS = 9, 0.4, 0.002
 # Workers of one compiler that spin for more work would slow the next one down.
 SETTLE_SECONDS = 0.003
-# A call shorter than this runs once before it is timed: the side before left its own data in the caches.
+# Calls shorter than this run before they are timed, for as long: the side before left its own data in the caches, and a
+# core that had nothing to do asleep.
 SHORT = 0.005
 TOLERANCES = {"float16": 4e-3, "float32": 1e-4, "float64": 1e-10}
 
@@ -54,9 +57,9 @@ class Row:
         peers = [name for name in self.ms if name in PEERS]
         return min(peers, key=lambda name: self.ms[name]) if peers else None
 
-    @property
-    def over_best(self) -> float | None:
-        return None if self.best is None else self.ms[self.best] / self.ms["lazyarray"]
+    def over_best(self, ours: str = "lazyarray") -> float | None:
+        """The fastest peer's time over one of ours; None without either."""
+        return None if self.best is None or ours not in self.ms else self.ms[self.best] / self.ms[ours]
 
     @property
     def over_numpy(self) -> float:
@@ -151,7 +154,7 @@ def time_sides(sides: dict[str, Side]) -> dict[str, list[float]]:
                 continue
             time.sleep(SETTLE_SECONDS)
             if guess[name] < SHORT:
-                side()
+                time_block(side, max(1, int(SHORT / guess[name])))
             times[name].append(time_block(side, max(1, int(SAMPLE_SECONDS / guess[name]))))
             guess[name] = min(guess[name], times[name][-1])
     return times
@@ -197,24 +200,26 @@ def format_ms(ms: float | None) -> str:
 def print_table(record: dict[str, Any], rows: list[Row]) -> None:
     print(", ".join(f"{key} {value}" for key, value in record.items()))
     print()
-    header = ["program", "size", "floor ms", "NumPy", "lazyarray", *PEERS]
-    header += ["over the best", "over NumPy", "of copy", "results"]
+    header = ["program", "size", "floor ms", "NumPy", *OURS, *PEERS]
+    header += ["over the best", "with jit", "over NumPy", "of copy", "results"]
     table = []
     for row in rows:
-        times = [format_ms(row.ms.get(name)) for name in ("NumPy", "lazyarray", *PEERS)]
-        best = "-" if row.over_best is None else f"{row.over_best:.2f}x"
+        times = [format_ms(row.ms.get(name)) for name in ("NumPy", *OURS, *PEERS)]
+        best = ["-" if ratio is None else f"{ratio:.2f}x" for ratio in map(row.over_best, OURS)]
         share = f"{100 * row.of_bandwidth:.0f}%"
-        cells = [row.name, row.size, format_ms(row.floor_ms), *times, best, f"{row.over_numpy:.2f}x", share]
+        cells = [row.name, row.size, format_ms(row.floor_ms), *times, *best, f"{row.over_numpy:.2f}x", share]
         table.append([*cells, row.results])
     print(harness.format_table(header, table))
     print()
     large = [row for row in rows if row.elements >= 90_000]
-    ratios = [row.over_best for row in large if row.over_best is not None]
-    if ratios:
-        mean = harness.find_mean(ratios)
-        behind = [f"{row.name} {row.size}" for row in large if row.over_best is not None and row.over_best < 1]
-        print(f"at 1e5 elements and more, over the best peer: {mean:.2f}x in the geometric mean of {len(ratios)} rows")
-        print(f"behind the best peer: {'; '.join(behind) or 'none'}")
+    for ours in OURS:
+        ratios = {f"{row.name} {row.size}": ratio for row in large if (ratio := row.over_best(ours)) is not None}
+        if ratios:
+            mean = harness.find_mean(list(ratios.values()))
+            behind = [name for name, ratio in ratios.items() if ratio < 1]
+            print(f"{ours} at 1e5 elements and more, over the best peer: ", end="")
+            print(f"{mean:.2f}x in the geometric mean of {len(ratios)} rows")
+            print(f"{ours} behind the best peer: {'; '.join(behind) or 'none'}")
     slower = [f"{row.name} {row.size}" for row in rows if row.over_numpy < 1]
     print(f"behind NumPy: {'; '.join(slower) or 'none'}")
     print()
@@ -256,7 +261,7 @@ def main() -> int:
     else:
         use_all_cores()
         if options.sides:
-            wanted = {"NumPy", "lazyarray", *options.sides.split(",")}
+            wanted = {"NumPy", *OURS, *options.sides.split(",")}
             for name in [name for name in MAKERS if name not in wanted]:
                 del MAKERS[name]
         machine, rows = {**harness.describe_machine(), **list_versions()}, []

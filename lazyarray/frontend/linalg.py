@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
+from lazyarray.frontend import products
 from lazyarray.frontend.array import assign, from_node, ndarray, scalar_from_node, value, wrap
 from lazyarray.frontend.dispatch import Uncompiled, adopt
 from lazyarray.frontend.rebase import rebase
@@ -42,6 +43,8 @@ def _record(library: Library, x: ndarray, y: ndarray, shape: Shape) -> Any:
     lying = product_operand_as_it_lies(x), product_operand_as_it_lies(y)
     operands = tuple([value(a) if node is None else node for a, node in zip((x, y), lying, strict=True)])
     node = call_(library, operands, shape, _common(x, y))
+    if library is MATMUL:
+        products.keep(node)
     if lying != (None, None):
         boundary.evaluate([node], boundary.SHARED, alone=True, stay=True)
     return from_node(node) if shape else scalar_from_node(node)

@@ -12,6 +12,7 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend import array as core
 from lazyarray.frontend import elementwise as calls
+from lazyarray.frontend import products
 from lazyarray.frontend import ufunc as ufuncs
 from lazyarray.frontend.copies import order_of
 from lazyarray.frontend.foreign import retried
@@ -189,6 +190,9 @@ def _matmul(self: Any, other: Any) -> Any:
         del b
     del a
     if type(other) is ndarray:
+        found = products.again(self, other)
+        if found is not None:
+            return found
         short = short_product(self, other)
         if short is not None:
             rest_for(*short)

@@ -141,7 +141,12 @@ def short_product(x: Any, y: Any) -> tuple[Array, Array] | None:
     if not length:
         return None
     rows, columns = a.size // length, b.size // length  # of stacks, more than there are
-    return (a, b) if rows * columns < config.eager_below and a.size * columns <= SHORT_PRODUCT else None
+    return (a, b) if is_short(rows, length, columns) else None
+
+
+def is_short(rows: int, length: int, columns: int) -> bool:
+    """True for a product that takes less time than recording it, where both operands are in memory."""
+    return rows * columns < config.eager_below and rows * length * columns <= SHORT_PRODUCT
 
 
 def reflected(function: np.ufunc, method: str, number: Any, array: Any) -> Any:

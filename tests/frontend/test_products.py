@@ -1,0 +1,98 @@
+"""Matrix products that come again are recorded as the first one was, and nobody can tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+import lazyarray
+from lazyarray.frontend import products
+
+ROWS, INNER, COLUMNS = 300, 280, 290
+
+
+@pytest.fixture(autouse=True)
+def large_arrays_are_recorded() -> Any:
+    with lazyarray.config.set(eager_below=65536):
+        yield
+
+
+def draw(*shape: int, dtype: Any = float) -> Any:
+    return numpy.random.default_rng(7).uniform(-2, 2, shape).astype(dtype)
+
+
+def recorded_again(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """For each product that is asked for, whether it was recorded as one before."""
+    seen: list[bool] = []
+    again = products.again
+
+    def counted(x: Any, y: Any) -> Any:
+        found = again(x, y)
+        seen.append(found is not None)
+        return found
+
+    monkeypatch.setattr(products, "again", counted)
+    return seen
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_second_product_is_recorded_at_once(dtype: str, turned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    a = draw(ROWS, INNER, dtype=dtype)
+    b = draw(COLUMNS, INNER, dtype=dtype).T if turned else draw(INNER, COLUMNS, dtype=dtype)
+    x = lazyarray.asarray(a.copy()) * 1
+    y = (lazyarray.asarray(b.T.copy()) * 1).T if turned else lazyarray.asarray(b.copy()) * 1
+    seen = recorded_again(monkeypatch)
+    for _ in range(3):
+        numpy.testing.assert_array_equal(numpy.asarray(x @ y + 1), a @ b + 1)
+    assert seen[1:] == [True, True]
+
+
+def test_a_later_write_does_not_change_it() -> None:
+    a, b = draw(ROWS, INNER), draw(INNER, COLUMNS)
+    x, y = lazyarray.asarray(a.copy()) * 1, lazyarray.asarray(b.copy()) * 1
+    for _ in range(3):
+        found = x @ y.T.T
+        x[0] = 5.0
+        y[:, 0] = 6.0
+        expected = a @ b
+        a[0] = 5.0
+        b[:, 0] = 6.0
+        numpy.testing.assert_array_equal(numpy.asarray(found), expected)
+
+
+def test_memory_that_others_write_is_read_when_it_is_asked_for() -> None:
+    a, b = draw(ROWS, INNER), draw(INNER, COLUMNS)
+    x, y = lazyarray.asarray(a.copy()) * 1, lazyarray.asarray(b.copy()) * 1
+    x @ y  # noqa: B018
+    seen_by_others = numpy.asarray(x)
+    for number in (1.0, 2.0):
+        found = x @ y
+        expected = numpy.array(seen_by_others) @ b
+        seen_by_others[:] = number
+        numpy.testing.assert_array_equal(numpy.asarray(found), expected)
+
+
+def test_a_short_product_of_memory_is_made_at_once() -> None:
+    with lazyarray.config.set(eager_below=4096):
+        x = lazyarray.asarray(draw(90, 90)) * 1
+        y = lazyarray.asarray(draw(90, 10)) * 1
+        pending = (x + 1) @ y
+        lazyarray.evaluate(x, y, pending)
+        with lazyarray.profile() as profile:
+            found = x @ y
+        assert not profile.evaluations
+        numpy.testing.assert_array_equal(numpy.asarray(found), numpy.asarray(x) @ numpy.asarray(y))
+
+
+def test_shapes_that_do_not_fit_raise_numpys_error() -> None:
+    a, b = draw(ROWS, INNER), draw(COLUMNS, ROWS)
+    x, y = lazyarray.asarray(a) * 1, lazyarray.asarray(b) * 1
+    y @ x  # noqa: B018
+    with pytest.raises(ValueError, match="matmul: Input operand 1 has a mismatch") as expected:
+        a @ b  # noqa: B018
+    with pytest.raises(ValueError, match="matmul: Input operand 1 has a mismatch") as found:
+        x @ y
+    assert str(found.value) == str(expected.value)
