@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -69,13 +70,17 @@ def histogram(
     if _is_elsewhere(flat):
         counts = _count_there(flat, edges, step)
     else:
-        numbers, table, *kind = bins_between(edges, step)
-        # Numbers in an array: one program is replayed for all ranges.
-        arrays = wrap(np.array(numbers)), None if table is None else wrap(table)
-        counts = _replayed(_count_bins, flat)(flat, *arrays, *kind)
+        counts = _replayed(_count_bins, flat)(flat, *_bins_given(count, low, high, a.dtype))
     if density:
         return counts / wrap(np.array(np.diff(edges), float)) / counts.sum(), wrap(edges)
     return counts, wrap(edges)
+
+
+@lru_cache(maxsize=64, typed=True)
+def _bins_given(count: int, low: Any, high: Any, dtype: np.dtype[Any]) -> tuple[Any, ...]:
+    """What `_count_bins` is given beside the elements: numbers in an array, so that one program serves all ranges."""
+    numbers, table, *kind = bins_between(*edges_of(count, low, high, dtype))
+    return wrap(np.array(numbers)), None if table is None else wrap(table), *kind
 
 
 def _is_elsewhere(array: Any) -> bool:
@@ -122,7 +127,11 @@ def _add_weights(x: ndarray, weights: ndarray, count: int) -> ndarray:
 
 def _replayed(function: Callable[..., ndarray], *arrays: ndarray) -> Callable[..., ndarray]:
     """The function as `jit` has it, where its arguments are in memory: recording takes as long as 1e5 elements."""
-    if not config.eager_below or ledger.refusing or any(is_pending(value(array)) for array in arrays):
+    if (
+        not config.eager_below
+        or ledger.refusing
+        or any(array._np is None and is_pending(value(array)) for array in arrays)
+    ):
         return function
     found = _jitted.get(function)
     if found is None:

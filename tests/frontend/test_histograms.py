@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -173,3 +174,17 @@ def test_elements_beside_edges_are_in_numpys_bins(low: float, width: float) -> N
             got, edges_got = la.histogram(la.array(beside), bins=bins, range=(low, low + width))
             np.testing.assert_array_equal(np.asarray(got), want)
             np.testing.assert_array_equal(np.asarray(edges_got), at)
+
+
+def test_memory_that_others_refer_to_is_counted_where_it_lies() -> None:
+    a = np.abs(DATA)
+    shared = la.asarray(a)
+    kept = np.asarray(shared)
+    for _ in range(la.config.compile_at + 1):
+        la.evaluate(la.histogram(shared, bins=64, range=(0.0, 1.0))[0])
+    tracemalloc.start()
+    counts = np.asarray(la.histogram(shared, bins=64, range=(0.0, 1.0))[0])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < a.nbytes // 2
+    np.testing.assert_array_equal(counts, np.histogram(kept, bins=64, range=(0.0, 1.0))[0])

@@ -66,7 +66,7 @@ def test_a_later_write_does_not_change_it() -> None:
 def test_memory_that_others_write_is_read_when_it_is_asked_for() -> None:
     a, b = draw(ROWS, INNER), draw(INNER, COLUMNS)
     x, y = lazyarray.asarray(a.copy()) * 1, lazyarray.asarray(b.copy()) * 1
-    x @ y  # noqa: B018
+    x @ y
     seen_by_others = numpy.asarray(x)
     for number in (1.0, 2.0):
         found = x @ y
@@ -90,9 +90,9 @@ def test_a_short_product_of_memory_is_made_at_once() -> None:
 def test_shapes_that_do_not_fit_raise_numpys_error() -> None:
     a, b = draw(ROWS, INNER), draw(COLUMNS, ROWS)
     x, y = lazyarray.asarray(a) * 1, lazyarray.asarray(b) * 1
-    y @ x  # noqa: B018
+    y @ x
     with pytest.raises(ValueError, match="matmul: Input operand 1 has a mismatch") as expected:
-        a @ b  # noqa: B018
+        a @ b
     with pytest.raises(ValueError, match="matmul: Input operand 1 has a mismatch") as found:
         x @ y
     assert str(found.value) == str(expected.value)
