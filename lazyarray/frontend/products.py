@@ -8,7 +8,7 @@ from lazyarray.config import config
 from lazyarray.frontend.array import value
 from lazyarray.frontend.quick import managed, operand_of, record_node
 from lazyarray.frontend.regions import is_short
-from lazyarray.ir.node import Key, Node, Spec
+from lazyarray.ir.node import Key, Node, Spec, spec_of
 from lazyarray.native.primitives import site_outside
 from lazyarray.runtime.device import stays_home
 
@@ -30,15 +30,22 @@ def again(x: Any, y: Any) -> Any:
     """`x @ y` of two arrays, recorded; None where that takes thought."""
     if not _keys or not stays_home():
         return None
+    found = _keys.get((spec_of(x.shape, x.dtype), spec_of(y.shape, y.dtype)))
+    if found is None or _is_large_memory(x) or _is_large_memory(y):
+        return None
+    key, short = found
+    if short and not _is_pending(x) and not _is_pending(y):
+        return None
     site = site_outside(1)
     left = _operand(x, site)
     right = None if left is None else _operand(y, site)
-    if left is None or right is None:
-        return None
-    found = _keys.get((left.key.spec, right.key.spec))
-    if found is None or (found[1] and not _is_pending(x) and not _is_pending(y)):
-        return None
-    return managed(record_node(found[0], (left, right), site))
+    return None if right is None else managed(record_node(key, (left, right), site))
+
+
+def _is_large_memory(array: Any) -> bool:
+    """True for memory that is read as it lies, or becomes a value without a copy."""
+    data = array._np
+    return data is not None and data.size >= config.eager_below
 
 
 def _is_pending(array: Any) -> bool:
