@@ -360,7 +360,7 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
         if size_of_memory(a) >= limits.eager:
             a = None
             return op.slow(self)
-        if size_of_memory(a) >= limits.middle:
+        if size_of_memory(a) >= limits.middle and self._np is not None:
             a = None
             found = join(op, self, None, UNARY, plain + 1, compiled)
             if found is not None:
@@ -394,6 +394,7 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
         a = known.window(self)
     if a is None:
         return _record_binary(op, self, other, plain + 1, compiled)
+    plainly = self._np is not None  # not by a window, which ends here
     kind = type(other)
     limit = limits.eager
     n = size_of_memory(a)
@@ -401,6 +402,7 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
         right: Fields = other
         b = right._np
         if b is None:
+            plainly = False
             b = known.window(other) if right._node is None else None
             if b is None:
                 a = None
@@ -421,7 +423,7 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
     else:
         a = None
         return op.slow(self, other)
-    if n >= limits.middle:
+    if plainly and n >= limits.middle:
         a = b = None
         found = join(op, self, other, BINARY, plain + 1, compiled)
         if found is not None:
@@ -447,7 +449,7 @@ def join(op: Op, self: Fields, other: Any, form: int, plain: int, compiled: int)
     """An operator on memory of middle size that waits for the last one of its span (`waiting.py`), or None.
 
     It waits where the span's operators hand each other so much that computing it in one kernel takes less time. The
-    caller refers to no memory: what others refer to cannot wait.
+    operands are plain, and the caller refers to no memory: what others refer to cannot wait.
     """
     span = span_here(plain + 1, compiled, _spans, learn)
     if span > 1 and not span & 1 and (span >> 1) * bytes_of_memory(self._np) >= _HANDED * limits.eager:
@@ -506,7 +508,7 @@ def reflected(op: Op, self: Fields, other: Any) -> Any:
         a = known.window(self)
     if a is not None:
         if (kind is float or kind is int) and size_of_memory(a) < limits.eager:
-            if size_of_memory(a) >= limits.middle:
+            if size_of_memory(a) >= limits.middle and self._np is not None:
                 a = None
                 found = join(op, self, other, REFLECTED, 2, 0)
                 if found is not None:

@@ -331,6 +331,28 @@ def test_operators_of_others_see_values() -> None:
     assert seen == expected_seen
 
 
+def subtracted(a: Any, b: Any) -> Any:
+    return [a - b, b - a, a - 2.0, 2.0 - a, -a, a**2, abs(a), numpy.float64(2.0) - a, a - a]
+
+
+def spanned(a: Any, b: Any) -> Any:
+    return [(a - b) * a - 2.0, (b - a) * (2.0 - a), -a * b + b, a**2 + b**2 * a, abs(a) * (a - 2.0) / b]
+
+
+@pytest.mark.parametrize("body", [subtracted, spanned])
+def test_windows_of_large_arrays_are_operands(body: Body) -> None:
+    """A small part, taken while it was pending, of a large array whose values are there: each operator looks at it."""
+    large, plain = draw(1, 4 * SIZE)[0], draw(1, SIZE)[0]
+    for part in (slice(None, None, 4), slice(7, 7 + SIZE)):
+        for a, b in ((large[part], plain), (plain, large[part]), (large[part], large[part])):
+            held = lazyarray.array(large) * 1.0
+            ours = [held[part] if given is not plain else lazyarray.array(plain) for given in (a, b)]
+            lazyarray.evaluate(held)
+            found = again(body, *ours)
+            for one, want in zip(found, body(a, b), strict=True):
+                numpy.testing.assert_array_equal(numpy.asarray(one), want)
+
+
 # ---- errors and warnings
 
 
