@@ -178,8 +178,8 @@ def test_elements_beside_edges_are_in_numpys_bins(low: float, width: float) -> N
 
 
 def test_memory_that_others_refer_to_is_not_copied_to_see_that_it_is_there() -> None:
-    shared = la.asarray(DATA)
     with la.config.set(eager_below=65536):
+        shared = la.asarray(DATA)
         tracemalloc.start()
         histograms._replayed(histograms._count_bins, shared)
         _, peak = tracemalloc.get_traced_memory()
