@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -12,10 +13,8 @@ from lazyarray.ir.node import Node
 from lazyarray.records import NamedTuple
 
 _RAISED: Final = 2.0**-4  # of a bin: far more than rounding moves an element where bins are wide
-_MOST_EDGES: Final = 64  # sets of edges that are remembered
 _INT: Final = np.dtype(np.int64)
 _FLOAT: Final = np.dtype(np.float64)
-_edges: dict[Any, tuple[np.ndarray[Any, Any], float | None]] = {}
 
 
 class Numbers(NamedTuple):
@@ -100,25 +99,20 @@ def bins_between(edges: np.ndarray[Any, Any], step: float | None) -> Bins:
     return Bins(numbers, edges.astype(_FLOAT) if step is None else None, count, edges.dtype.char, wide)
 
 
+@lru_cache(maxsize=64, typed=True)
 def edges_of(count: int, low: Any, high: Any, dtype: np.dtype[Any]) -> tuple[np.ndarray[Any, Any], float | None]:
     """NumPy's edges, with its errors, which it makes of the range and the dtype alone.
 
     And the step if edge i is i * step + low, in float64 and then in the dtype of the edges.
     """
-    key = (count, low, high, type(low), type(high), dtype)
-    found = _edges.get(key)
-    if found is None:
-        edges = np.histogram_bin_edges(np.empty(0, dtype), count, (low, high))
-        first, last = float(low), float(high)
-        if first == last:
-            first, last = first - 0.5, last + 0.5
-        width = (last - first) / count
-        # The last edge is NumPy's own, and no element is compared with it.
-        even = np.array_equal((np.arange(count) * width + first).astype(edges.dtype), edges[:-1])
-        if len(_edges) >= _MOST_EDGES:
-            _edges.clear()
-        found = _edges[key] = edges, width if even and first == edges[0] else None
-    return found
+    edges = np.histogram_bin_edges(np.empty(0, dtype), count, (low, high))
+    first, last = float(low), float(high)
+    if first == last:
+        first, last = first - 0.5, last + 0.5
+    width = (last - first) / count
+    # The last edge is NumPy's own, and no element is compared with it.
+    even = np.array_equal((np.arange(count) * width + first).astype(edges.dtype), edges[:-1])
+    return edges, width if even and first == edges[0] else None
 
 
 def is_wide(edges: np.ndarray[Any, Any]) -> bool:

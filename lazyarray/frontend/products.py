@@ -10,6 +10,7 @@ from lazyarray.frontend.quick import managed, operand_of, record_node
 from lazyarray.frontend.regions import is_short
 from lazyarray.ir.node import Key, Node, Spec, spec_of
 from lazyarray.native.primitives import site_outside
+from lazyarray.runtime.along import is_pending
 from lazyarray.runtime.device import stays_home
 
 _LIMIT: Final = 4096
@@ -34,7 +35,7 @@ def again(x: Any, y: Any) -> Any:
     if found is None or _is_large_memory(x) or _is_large_memory(y):
         return None
     key, short = found
-    if short and not _is_pending(x) and not _is_pending(y):
+    if short and not _lies_nowhere(x) and not _lies_nowhere(y):
         return None
     site = site_outside(1)
     left = _operand(x, site)
@@ -48,9 +49,9 @@ def _is_large_memory(array: Any) -> bool:
     return data is not None and data.size >= config.eager_below
 
 
-def _is_pending(array: Any) -> bool:
+def _lies_nowhere(array: Any) -> bool:
     """True for an array that certainly lies in no memory yet."""
-    return array._np is None and array._node is not None and array._node.data is None
+    return array._np is None and array._node is not None and is_pending(array._node)
 
 
 def _operand(array: Any, site: Any) -> Node | None:

@@ -337,7 +337,7 @@ cdef inline PyObject *served_vector(PyObject *self, PyObject **args, size_t flag
     cdef PyObject *source = <PyObject *>own.source
     cdef PyObject *inner = NULL
     cdef PyObject *found
-    finish_waiting()  # what is called may write memory that operators which wait are going to read
+    finish_waiting()
     if own.direct and given > 0 and (names == NULL or names_dtype_next(own.direct, given, names)):
         found = direct_vector(<void *>own.direct, own.asks, args, lazyarray_total(given, names))
         if found != <PyObject *>REFUSED:
@@ -359,7 +359,7 @@ cdef inline PyObject *builtin_vector(PyObject *self, PyObject **args, size_t fla
     cdef PyObject *found
     cdef Builtin own = <Builtin>self
     cdef size_t given = PyVectorcall_NARGS(flags)
-    finish_waiting()  # what is called may write memory that operators which wait are going to read
+    finish_waiting()
     if own.direct and given > 0 and (names == NULL or names_dtype_next(own.direct, given, names)):
         found = direct_vector(<void *>own.direct, own.asks, args, lazyarray_total(given, names))
         if found != <PyObject *>REFUSED:
@@ -391,7 +391,7 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
             found = of_float(own._op, <object>args[0])
             Py_INCREF(<PyObject *>found)
             return <PyObject *>found
-    finish_waiting()  # what is called may write memory that operators which wait are going to read
+    finish_waiting()
     if not bare and own._op is not None and own._op.own is None and not lazyarray_names_tuple(args + given, names):
         # An `out` (but in a tuple), a `where`: NumPy's bits are those of compiled kernels.
         made = small_vector(<PyObject *>own._op.compute, NULL, args, given, names, True)

@@ -216,7 +216,7 @@ def leaf(data: np.ndarray[Any, Any]) -> Node:
 class Waiting:
     """Whether operators wait for the last of their expression and read memory that is not theirs meanwhile.
 
-    `close` computes them (`frontend/waiting.py`); who writes memory, gives it out or records settles that first.
+    `close` computes them (`frontend/waiting.py`); who writes memory, gives it out or records has it done first.
     """
 
     __slots__ = ("close", "open")
@@ -231,7 +231,7 @@ _waiting: Final = WAITING  # in C
 
 
 def finish_waiting() -> None:
-    """Computes what waits."""
+    """Computes what waits, for those who write memory, give it out, record, or call what may."""
     if _waiting.open:
         _waiting.close()
 
