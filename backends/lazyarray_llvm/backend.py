@@ -100,8 +100,10 @@ class Backend:
 
     def rest(self) -> None:
         """Idle workers leave their cores to a library's threads."""
-        if "lazyarray_llvm.threads" in sys.modules:  # else there are none
-            _pool().rest()
+        # Only a pool that was asked for has any. Some calls are hardly longer than it takes to ask for it once more.
+        pool = getattr(sys.modules.get("lazyarray_llvm.threads"), "configured", None)
+        if pool is not None:
+            pool.rest()
 
     def has_workers(self) -> bool:
         """Whether workers have been made: `share` does not load LLVM for one transform."""

@@ -20,13 +20,12 @@ from lazyarray.frontend.handle import OPERATORS, Handle
 from lazyarray.frontend.overrides import ask_ufunc
 from lazyarray.frontend.quick import Op, tell, unary
 from lazyarray.frontend.record import COMPILED, NUMBERS, memo_of, note_errors, view_key
-from lazyarray.frontend.regions import claim, short_product, show, take_all, wake, window
+from lazyarray.frontend.regions import claim, show, take_all, wake, window
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.scalar_power import shortcut_power, warned
 from lazyarray.frontend.unusual import serve
 from lazyarray.ir.installed import POWER_READS_SCALARS
 from lazyarray.ir.ops import OPS
-from lazyarray.runtime.backend import rest_for
 
 Binary = Callable[[Any, Any], Any]
 
@@ -175,29 +174,10 @@ def _in_place_power(self: Any, other: Any) -> Any:
 
 
 def _matmul(self: Any, other: Any) -> Any:
-    a = self._np
-    if a is None and self._node is None:
-        a = window(self)
-    if a is not None and type(other) is ndarray:
-        b = other._np
-        if b is None and other._node is None:
-            b = window(other)
-        limit = config.eager_below
-        if b is not None and a.size < limit and b.size < limit:
-            rest_for(a, b)
-            found = a @ b
-            return core.plain(found) if type(found) is _nparray else found
-        del b
-    del a
     if type(other) is ndarray:
-        found = products.again(self, other)
+        found = products.multiply(self, other)
         if found is not None:
             return found
-        short = short_product(self, other)
-        if short is not None:
-            rest_for(*short)
-            found = short[0] @ short[1]
-            return core.plain(found) if type(found) is _nparray else found
     return NotImplemented if calls.defers(self, other, False) else ufuncs.matmul(self, other)
 
 

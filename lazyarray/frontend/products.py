@@ -1,18 +1,28 @@
-"""Owns matrix products that come again: recorded by their operands' shapes and dtypes alone, as the first one was."""
+"""Owns `@` of our arrays: short products of memory are computed at once, others recorded as one such was before.
+
+One of the modules that may run compiled (see `lazyarray/native`).
+"""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
+
 from lazyarray.config import config
-from lazyarray.frontend.array import value
-from lazyarray.frontend.quick import managed, operand_of, record_node
-from lazyarray.frontend.regions import is_short
-from lazyarray.ir.node import Key, Node, Spec, spec_of
-from lazyarray.native.primitives import site_outside
+from lazyarray.frontend.array import spec_of_array, value
+from lazyarray.frontend.quick import Fields, known, limits, managed, operand_of, record_node, wrapped  # cimport
+from lazyarray.frontend.regions import is_short, short_product
+from lazyarray.ir.node import Key, Node, Spec  # cimport
+from lazyarray.native.loops import run_product  # cimport
+from lazyarray.native.primitives import site_outside, size_of_memory  # cimport
 from lazyarray.runtime.along import is_pending
+from lazyarray.runtime.backend import LONG_CALL, rest
 from lazyarray.runtime.device import stays_home
 
+_nparray: Final = np.ndarray
+_matmul: Final = np.matmul
+_LONG_CALL: Final = LONG_CALL
 _LIMIT: Final = 4096
 _keys: dict[tuple[Spec, Spec], tuple[Key, bool]] = {}  # whether it is short, too
 config.followers.append(_keys.clear)
@@ -27,11 +37,31 @@ def keep(node: Node) -> None:
         _keys[left, right] = node.key, is_short(*left.shape, right.shape[1])
 
 
-def again(x: Any, y: Any) -> Any:
-    """`x @ y` of two arrays, recorded; None where that takes thought."""
+def multiply(x: Fields, y: Fields) -> Any:
+    """`x @ y` of two arrays: computed, or recorded; None where that takes thought."""
+    a = known.window(x) if x._np is None and x._node is None else x._np
+    b = None
+    if a is not None and size_of_memory(a) < limits.eager:
+        b = known.window(y) if y._np is None and y._node is None else y._np
+    if b is None or size_of_memory(b) >= limits.eager:
+        found = again(x, y)
+        if found is not None:
+            return found
+        short = short_product(x, y)
+        if short is None:
+            return None
+        a, b = short
+    if size_of_memory(a) + size_of_memory(b) >= _LONG_CALL:
+        rest()
+    found = run_product(_matmul, a, b)
+    return wrapped(found) if type(found) is _nparray else found
+
+
+def again(x: Fields, y: Fields) -> Any:
+    """`x @ y` recorded as a product of such operands was before; None if none was, or these may lie in memory."""
     if not _keys or not stays_home():
         return None
-    found = _keys.get((spec_of(x.shape, x.dtype), spec_of(y.shape, y.dtype)))
+    found = _keys.get((spec_of_array(x), spec_of_array(y)))
     if found is None or _is_large_memory(x) or _is_large_memory(y):
         return None
     key, short = found
@@ -43,18 +73,18 @@ def again(x: Any, y: Any) -> Any:
     return None if right is None else managed(record_node(key, (left, right), site))
 
 
-def _is_large_memory(array: Any) -> bool:
+def _is_large_memory(array: Fields) -> bool:
     """True for memory that is read as it lies, or becomes a value without a copy."""
     data = array._np
-    return data is not None and data.size >= config.eager_below
+    return data is not None and size_of_memory(data) >= limits.eager
 
 
-def _lies_nowhere(array: Any) -> bool:
+def _lies_nowhere(array: Fields) -> bool:
     """True for an array that certainly lies in no memory yet."""
     return array._np is None and array._node is not None and is_pending(array._node)
 
 
-def _operand(array: Any, site: Any) -> Node | None:
+def _operand(array: Fields, site: Any) -> Node | None:
     """The array's value; None where others see its memory, or may."""
     if array._np is not None:
         return operand_of(array, site)

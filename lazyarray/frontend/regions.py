@@ -19,6 +19,7 @@ from lazyarray.frontend.unusual import serve
 from lazyarray.ir.index_map import IndexMap, apply, identity, size_of
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS
+from lazyarray.native.direct import show_at  # cimport
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.along import is_pending
 from lazyarray.runtime.buffer import Base, Slot, measure, owns_alone
@@ -87,17 +88,7 @@ def window(array: Any) -> Array | None:
 def show(view: IndexMap, data: Array) -> Array:
     """NumPy's view of C-contiguous memory that the map describes, as `ir.index_map.apply`, for small views."""
     offset, shape, strides = view
-    itemsize = data.itemsize
-    if len(shape) == 1:
-        count = shape[0]
-        if strides[0] == 1 and count:
-            if data.ndim != 1:
-                data = data.reshape(-1)
-            return data[offset : offset + count]
-        return _nparray(shape, data.dtype, data, offset * itemsize if count else 0, (strides[0] * itemsize,))
-    if 0 in shape:
-        return np.empty(shape, data.dtype)
-    return _nparray(shape, data.dtype, data, offset * itemsize, tuple([step * itemsize for step in strides]))
+    return np.empty(shape, data.dtype) if 0 in shape else show_at(data, offset, shape, strides)
 
 
 def memory_at(array: Any) -> Array | None:

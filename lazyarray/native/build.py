@@ -90,6 +90,7 @@ MODULES: Final = (
     "lazyarray.frontend.layout",
     "lazyarray.frontend.transforms",
     "lazyarray.frontend.segments",
+    "lazyarray.frontend.products",
     "lazyarray.frontend.draws",
 )
 LOOPS: Final = "lazyarray_llvm.ready"  # what compiles the loops of transcendental functions

@@ -105,6 +105,19 @@ cdef extern from *:
         return made;
     }
 
+    static PyObject *lazyarray_show_at(PyObject *given, Py_ssize_t offset, PyObject *shape, PyObject *strides) {
+        PyArrayObject *a = (PyArrayObject *)given;
+        npy_intp dims[NPY_MAXDIMS], steps[NPY_MAXDIMS], itemsize;
+        int rank = (int)PyTuple_GET_SIZE(shape), axis;
+        if (!lazyarray_is_ready()) return NULL;
+        itemsize = PyArray_ITEMSIZE(a);
+        for (axis = 0; axis < rank; axis++) {
+            dims[axis] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, axis));
+            steps[axis] = itemsize * PyLong_AsSsize_t(PyTuple_GET_ITEM(strides, axis));
+        }
+        return PyErr_Occurred() ? NULL : lazyarray_show(a, rank, dims, steps, PyArray_BYTES(a) + offset * itemsize);
+    }
+
     static PyObject *lazyarray_missing(PyObject *missing) { Py_INCREF(missing); return missing; }
 
     static PyObject *lazyarray_read_at(PyObject *given, PyObject *key, PyObject *missing) {
@@ -591,6 +604,7 @@ cdef extern from *:
     """
     object read_at "lazyarray_read_at" (object a, object key, object missing)
     object pick_at "lazyarray_pick_at" (object a, object index, object missing)
+    object show_at "lazyarray_show_at" (object a, Py_ssize_t offset, tuple shape, tuple strides)
     int put_at "lazyarray_put_at" (object a, object index, object value) except -1
     int write_at "lazyarray_write_at" (object a, object key, object value) except -1
     bint takes_dtype "lazyarray_takes_dtype" (void *direct)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 
 def read_at(_a: Any, _key: Any, missing: Any) -> Any:
     """The element or view of a NumPy array at a key of integers, slices, None and `...`; `missing` for other keys."""
@@ -27,3 +29,9 @@ def put_at(_a: Any, _index: Any, _value: Any) -> int:
 def write_at(_a: Any, _key: Any, _value: Any) -> int:
     """Writes a number or array of NumPy's to the view at such a key; 0: nothing has happened."""
     return 0
+
+
+def show_at(a: Any, offset: int, shape: Any, strides: Any) -> Any:
+    """A view of C-contiguous memory: element v is element offset + sum(strides[j] * v[j]), of axes that none is empty."""
+    itemsize = a.itemsize
+    return np.ndarray(shape, a.dtype, a, offset * itemsize, tuple([step * itemsize for step in strides]))

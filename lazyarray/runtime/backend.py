@@ -183,10 +183,15 @@ LONG_CALL: Final = 1 << 14  # elements from which a library has threads of its o
 def rest_for(*args: Any) -> None:
     """Idle workers of the backend leave their cores to a library call on these arrays, if it has threads of its own."""
     if sum([a.size for a in args]) >= LONG_CALL:
-        found: Any = _loaded.get(config.backend)
-        rest = getattr(found, "rest", None)
-        if rest is not None:
-            rest()
+        rest()
+
+
+def rest() -> None:
+    """`rest_for` a library call of which it is known that it is long."""
+    found: Any = _loaded.get(config.backend)
+    rest_workers = getattr(found, "rest", None)
+    if rest_workers is not None:
+        rest_workers()
 
 
 def workers() -> Any:
