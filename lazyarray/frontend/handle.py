@@ -293,17 +293,21 @@ class Handle(Fields):
 
     def __array_ufunc__(self, function: Any, method: str, /, *inputs: Any, **options: Any) -> Any:
         # A NumPy scalar's operator asks here, whatever the array's own reflected operator is.
-        if not options and len(inputs) == 2 and inputs[1] is self and type(inputs[0]) in _IMMEDIATE:
-            data = self._np
-            if data is None:
-                op = _BY_UFUNC.get(function) if method == "__call__" else None
-                found = None if op is None else of_number(op, self, inputs[0])
-                if found is not None:
-                    return found
-            elif method == "__call__" and size_of_memory(data) < limits.eager and function in keys.quiet:
-                found = run_binary(function, inputs[0], data)
-                return wrapped(found) if type(found) is _nparray else found
-            data = None
+        if not options and len(inputs) == 2 and inputs[1] is self:
+            number = inputs[0]
+            if type(number) is _nparray and not number.ndim and holds_numbers(number):
+                number = number[()]  # a scalar that is compared
+            if type(number) in _IMMEDIATE:
+                data = self._np
+                if data is None:
+                    op = _BY_UFUNC.get(function) if method == "__call__" else None
+                    found = None if op is None else of_number(op, self, number)
+                    if found is not None:
+                        return found
+                elif method == "__call__" and size_of_memory(data) < limits.eager and function in keys.quiet:
+                    found = run_binary(function, number, data)
+                    return wrapped(found) if type(found) is _nparray else found
+                data = None
         return keys.ufunc(self, function, method, inputs, options)
 
     def __add__(self, value: Any, /) -> Any:
