@@ -29,9 +29,9 @@ config.followers.append(_keys.clear)
 
 
 def keep(node: Node) -> None:
-    """Takes note of a recorded product of matrices."""
+    """Takes note of a recorded product of matrices, unless a device is set: products there have recipes."""
     left, right = [arg.key.spec for arg in node.args if isinstance(arg, Node)]
-    if len(left.shape) == len(right.shape) == 2:
+    if len(left.shape) == len(right.shape) == 2 and stays_home():
         if len(_keys) >= _LIMIT:
             _keys.clear()
         _keys[left, right] = node.key, is_short(*left.shape, right.shape[1])

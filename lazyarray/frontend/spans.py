@@ -179,7 +179,7 @@ class _Walk:
         elif name in _LOADS:
             self._load(one)
         elif name in _PAIRS:
-            self._stack.extend([None, None])
+            self._stack.extend(one.argval)
         elif name in ("LOAD_ATTR", "LOAD_METHOD"):
             self._end(self._take(1))
             if name == "LOAD_METHOD":

@@ -8,6 +8,7 @@ _BITS: Final = "bits of sums and elementary functions are the host's; here they 
 _POOL: Final = "counts bytes of the host's pool, or has its allocations fail; tests/devices does so on a device"
 _PLANS: Final = "counts compilations, which here are one for each alignment, or what is computed along"
 _THERE: Final = "it is not in the host's memory"
+_AT_ONCE: Final = "counts launches of the host; where a device is set, plain arrays are NumPy's, operator by operator"
 _HOST: Final = "the array lies on the device, where its library is asked to share it; tests/devices/test_sharing.py"
 # Tests that are not of a device, by the beginning of their names.
 ELSEWHERE: Final = {
@@ -37,6 +38,12 @@ ELSEWHERE: Final = {
         "small regions of arrays on a device are read and written by kernels"
     ),
     "tests/frontend/test_linalg.py::test_short_products_of_what_is_in_memory": _THERE,
+    "tests/frontend/test_waiting.py::test_an_expression_is_one_kernel_with_numpys_bits": _AT_ONCE,
+    "tests/frontend/test_waiting.py::test_views_are_read_where_they_lie[f8": _AT_ONCE,
+    "tests/frontend/test_waiting.py::test_numpys_numbers_take_part": _AT_ONCE,
+    "tests/frontend/test_products.py::test_the_second_product_is_recorded_at_once": (
+        "products on a device have recipes; tests/devices/test_recipes_on_devices.py"
+    ),
     "tests/frontend/test_memory_of_others.py::test_matrices_are_read_where_they_lie[a vector": (
         "short products of what is on a device are the device's"
     ),

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import lazyarray as np
-from lazyarray.frontend import recipes
+from lazyarray.frontend import products, recipes
 from tests.devices.fake import FakeDevice
 
 DATA = numpy.random.default_rng(5).random((40, 40))
@@ -74,6 +74,20 @@ def test_products_of_host_arrays_stay_the_hosts(devices: list[FakeDevice]) -> No
             assert result.device == "cpu"
             numpy.testing.assert_allclose(numpy.asarray(result), DATA @ OTHER, 1e-12)
     assert len(devices[0].calls) == calls
+
+
+def test_a_product_on_the_device_that_is_set_is_not_kept_for_the_hosts(
+    devices: list[FakeDevice], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "_keys", {})
+    with np.device("fake"):
+        np.evaluate(there(DATA) @ there(OTHER))
+        assert not products._keys
+    np.evaluate(there(DATA) @ there(OTHER))
+    with np.config.set(eager_below=0):
+        assert (np.array(DATA) @ np.array(OTHER)).device == "cpu"
+        assert (np.array(DATA) @ there(OTHER)).device == "fake:0"
+    assert products._keys
 
 
 def test_operands_of_two_devices_are_refused_each_time(devices: list[FakeDevice]) -> None:

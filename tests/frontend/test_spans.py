@@ -29,7 +29,8 @@ def assignment(a: Any, b: Any) -> Any:
 
 
 def branch(a: Any, b: Any, which: bool) -> Any:
-    return a * b + (a - b if which else a + b) * b
+    c = a * b + (a - b if which else a + b) * b  # Python 3.12 has an end as short as a `return` in both branches
+    return c
 
 
 def one_each(a: Any, b: Any) -> Any:
