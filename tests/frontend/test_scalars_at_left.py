@@ -1,4 +1,4 @@
-"""NumPy's scalars and arrays of no axes on the left of an operator: NumPy asks our arrays, which answer as its own do."""
+"""NumPy's scalars, and its arrays without axes, on the left of an operator: our arrays answer as NumPy's do."""
 
 from __future__ import annotations
 
