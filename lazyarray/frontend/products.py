@@ -61,7 +61,7 @@ def again(x: Fields, y: Fields) -> Any:
     """`x @ y` recorded as a product of such operands was before; None if none was, or these may lie in memory."""
     if not _keys or not stays_home():
         return None
-    found = _keys.get((spec_of_array(x), spec_of_array(y)))
+    found = _keys.get((spec_of_array(x), spec_of_array(y)))  # type: ignore[arg-type]
     if found is None or _is_large_memory(x) or _is_large_memory(y):
         return None
     key, short = found
@@ -91,5 +91,5 @@ def _operand(array: Fields, site: Any) -> Node | None:
     node: Node | None = array._node
     if node is None and array._base.node is not None:
         # Whatever the order: a product's own does not follow from it.
-        return value(array)
+        return value(array)  # type: ignore[arg-type]
     return node

@@ -21,8 +21,8 @@ _TILE_ROWS = 64
 _SERIAL_BYTES = 256 << 10
 
 # So few tasks are equal ones, as many for each of 2, 4 or 8 workers: of three of up to 16,384 elements, one of two
-# workers has two, or takes one that lies in the other's cache. A chain of 20,000 elements took 16 us so and takes 12, of
-# 40,000 21 and 19.
+# workers has two, or takes one that lies in the other's cache. A chain of 20,000 elements took 16 us so and takes 12,
+# of 40,000 21 and 19.
 _FEW_TASKS, _EVEN, _ALIGNED = 64, 8, 64
 
 
