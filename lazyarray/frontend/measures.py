@@ -58,7 +58,9 @@ def elements_of(array: Fields) -> int:
 def transposed(array: Fields) -> Any:
     """The array with its axes in reverse."""
     data = array._np
-    if data is not None and size_of_memory(data) < limits.eager:
+    if data is None:
+        return keys.turned(array)
+    if size_of_memory(data) < limits.eager:
         return wrapped(data.T)
     data = None
     return keys.transpose(array)

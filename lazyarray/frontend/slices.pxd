@@ -18,5 +18,7 @@ cpdef slice_at(Fields array, key)
     there=bint, left=list, steps=list,
 )
 cpdef view_at(Fields array, tuple key)
+@cython.locals(node=Node, spec=Spec, shape=tuple, strides=tuple)
+cpdef turned(Fields array)
 @cython.locals(result=Fields)
 cdef _shown(Root base, view, part, fixed)

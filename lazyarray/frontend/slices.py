@@ -189,6 +189,23 @@ def view_at(array: Fields, key: tuple[Any, ...]) -> Any:
     return _shown(base, found, array._part, array._fixed)
 
 
+def turned(array: Fields) -> Any:
+    """`array.T` of a managed array."""
+    node: Node | None = array._node
+    view: Any = None
+    if node is None:
+        spec = array._base.spec
+        view = array._map
+    else:
+        spec = node.key.spec
+    shape: tuple[int, ...] = spec.shape if view is None else view.shape
+    strides: tuple[int, ...] = c_strides(shape) if view is None else view.strides
+    found = _make(IndexMap, (0 if view is None else view.offset, shape[::-1], strides[::-1]))
+    if node is not None:
+        return _shown(core.share(array), found, None, False)  # type: ignore[arg-type]
+    return _shown(array._base, found, array._part, array._fixed)
+
+
 def _shown(base: Root, view: IndexMap, part: Any, fixed: Any) -> Any:
     """What a map shows of a base."""
     result: Fields = reused(known.array)
@@ -212,6 +229,6 @@ def rows(array: Any) -> Any:
         yield _shown(base, _make(IndexMap, (offset + row * stride, shape, strides)), part, fixed)
 
 
-serve(element=element, slice_at=slice_at, view_at=view_at)
+serve(element=element, slice_at=slice_at, turned=turned, view_at=view_at)
 
 from lazyarray.frontend import array as core  # noqa: E402  (either module may be imported first)

@@ -31,6 +31,7 @@ class Keys:
         "slice_at",
         "take_over",
         "transpose",
+        "turned",
         "ufunc",
         "view_at",
     )  # fmt: skip
