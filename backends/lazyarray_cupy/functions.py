@@ -107,25 +107,27 @@ def _inv(a: Any) -> Any:
 def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     if x.ndim != 1 or x.dtype.kind not in "iu" or not x.size or not np.can_cast(x.dtype, np.intp):
         return NotImplemented
+    if not isinstance(minlength, (int, np.integer)) or minlength < 0:
+        return NotImplemented
     if weights is not None and (weights.shape != x.shape or weights.dtype.kind not in "biuf"):
         return NotImplemented
-    found = None if weights is not None else _count_places(x, minlength)
+    found = None if weights is not None else _count_places(x, int(minlength))
     if found is not None:
         return found
     try:
         return cupy.bincount(x, weights, minlength)
-    except ValueError:  # negative numbers, which CuPy looks for too: NumPy says so
+    except (ValueError, OverflowError):  # negative or too large numbers: NumPy says so
         return NotImplemented
 
 
-def _count_places(x: Any, minlength: Any) -> Any:
+def _count_places(x: Any, minlength: int) -> Any:
     """CUB's counts, as `cupy.bincount`, whose two looks at all numbers are one here; None where CuPy is to say more.
 
     Taken as unsigned, negative numbers are larger than all others.
     """
     largest = int(x.view(f"u{x.dtype.itemsize}").max())
-    size = max(largest + 1, minlength) if type(minlength) is int and minlength >= 0 else 0
-    if not 0 < size <= _MOST_COUNTED or x.size > _MOST_COUNTED or largest > np.iinfo(x.dtype).max:
+    size = max(largest + 1, minlength)
+    if size >= _MOST_COUNTED or x.size > _MOST_COUNTED or largest > np.iinfo(x.dtype).max:
         return None
     return cupy.cuda.cub.cub_histogram(x, cupy.zeros(size, np.intp), size + 1)
 

@@ -295,8 +295,9 @@ class Handle(Fields):
         # A NumPy scalar's operator asks here, whatever the array's own reflected operator is.
         if not options and len(inputs) == 2 and inputs[1] is self:
             number = inputs[0]
-            if type(number) is _nparray and not number.ndim and holds_numbers(number):
+            if type(number) is _nparray and not number.ndim and holds_numbers(number) and number.dtype.isnative:
                 number = number[()]  # a scalar that is compared
+                inputs = (number, self)
             if type(number) in _IMMEDIATE:
                 data = self._np
                 if data is None:

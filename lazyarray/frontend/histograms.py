@@ -66,6 +66,8 @@ def histogram(
     low, high = _outer_edges(a, range)
     edges, step = edges_of(count, low, high, a.dtype)
     edges = edges.copy()
+    if low < high == 0:
+        edges[-1] = high  # -0.0 and 0.0 have the same edges in the memo, and NumPy's last one is what was given
     flat = a if a.ndim == 1 else a.reshape(-1)
     if _is_elsewhere(flat):
         counts = _count_there(flat, edges, step)

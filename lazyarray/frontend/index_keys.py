@@ -136,6 +136,8 @@ def _parse_basic(key: Any, shape: Shape) -> tuple[tuple[Any, ...], bool] | None:
     The flag is False when the key has an ellipsis: then NumPy gives an array even for one element.
     """
     items = key if type(key) is tuple else (key,)
+    if len(items) > 2 * index_map.MOST_AXES:  # as `unpack_tuple` in numpy/_core/src/multiarray/mapping.c
+        raise IndexError("too many indices for array")
     consumed = 0
     dots = -1
     result: list[Any] = []

@@ -88,7 +88,8 @@ def window(array: Any) -> Array | None:
 def show(view: IndexMap, data: Array) -> Array:
     """NumPy's view of C-contiguous memory that the map describes, as `ir.index_map.apply`, for small views."""
     offset, shape, strides = view
-    return np.empty(shape, data.dtype) if 0 in shape else show_at(data, offset, shape, strides)
+    found: Array = show_at(data, 0 if 0 in shape else offset, shape, strides)
+    return found
 
 
 def memory_at(array: Any) -> Array | None:

@@ -7,6 +7,8 @@ from lazyarray.native.primitives cimport bounds_of
 from lazyarray.native.recycled cimport reused
 from lazyarray.runtime.root cimport Root
 
+cdef Py_ssize_t _MOST_AXES
+
 @cython.locals(
     node=Node, base=Root, spec=Spec, shape=tuple, strides=tuple, extent=Py_ssize_t, stride=Py_ssize_t, offset=Py_ssize_t,
     start=Py_ssize_t, step=Py_ssize_t, count=Py_ssize_t,

@@ -7,13 +7,14 @@ from typing import Any, Final
 from lazyarray.frontend.quick import Fields, known, limits  # cimport
 from lazyarray.frontend.regions import wakes
 from lazyarray.frontend.unusual import serve
-from lazyarray.ir.index_map import IndexMap, c_strides
+from lazyarray.ir.index_map import MOST_AXES, IndexMap, c_strides
 from lazyarray.ir.node import Node  # cimport
 from lazyarray.native.primitives import bounds_of  # cimport
 from lazyarray.native.recycled import reused  # cimport
 from lazyarray.runtime.root import Root  # cimport
 
 _make: Final = tuple.__new__
+_MOST_AXES: Final = MOST_AXES
 
 
 def element(array: Any, index: int) -> Any:
@@ -178,6 +179,8 @@ def view_at(array: Fields, key: tuple[Any, ...]) -> Any:
             steps.append(step * stride)
         else:
             return None
+    if len(left) + rank - place > _MOST_AXES:
+        return None
     if place == rank:
         if not left:
             return None

@@ -110,6 +110,10 @@ cdef extern from *:
         npy_intp dims[NPY_MAXDIMS], steps[NPY_MAXDIMS], itemsize;
         int rank = (int)PyTuple_GET_SIZE(shape), axis;
         if (!lazyarray_is_ready()) return NULL;
+        if (rank > NPY_MAXDIMS) {
+            PyErr_Format(PyExc_ValueError, "a view of %d axes: arrays have %d at most", rank, NPY_MAXDIMS);
+            return NULL;
+        }
         itemsize = PyArray_ITEMSIZE(a);
         for (axis = 0; axis < rank; axis++) {
             dims[axis] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, axis));

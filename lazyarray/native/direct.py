@@ -32,6 +32,6 @@ def write_at(_a: Any, _key: Any, _value: Any) -> int:
 
 
 def show_at(a: Any, offset: int, shape: Any, strides: Any) -> Any:
-    """A view of C-contiguous memory, without empty axes: element v is element offset + sum(strides[j] * v[j])."""
+    """A view of C-contiguous memory: its element v is element offset + sum(strides[j] * v[j])."""
     itemsize = a.itemsize
     return np.ndarray(shape, a.dtype, a, offset * itemsize, tuple([step * itemsize for step in strides]))

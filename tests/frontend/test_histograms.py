@@ -187,3 +187,10 @@ def test_memory_that_others_refer_to_is_not_copied_to_see_that_it_is_there() -> 
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert peak < DATA.nbytes // 2
+
+
+def test_the_last_edge_keeps_the_sign_of_zero() -> None:
+    values = -np.random.default_rng(1).random(100_000)
+    for high in (0.0, -0.0, 0.0):
+        edges = np.asarray(la.histogram(la.array(values), 10, (-1.0, high))[1])
+        assert np.signbit(edges[-1]) == np.signbit(np.histogram(values, 10, (-1.0, high))[1][-1])

@@ -49,3 +49,12 @@ def test_the_dtype_of_an_array_without_axes_counts(size: int) -> None:
     for dtype in (numpy.float32, numpy.int64, object):
         number = numpy.array(2, dtype=dtype)
         assert (number * array).dtype == (number * values).dtype
+
+
+def test_errors_name_the_dtype_of_an_array_without_axes() -> None:
+    times = numpy.array([1, 2], "m8[s]")
+    with pytest.raises(TypeError) as expected:
+        numpy.add(numpy.array(2.0, ">f8"), times)
+    with pytest.raises(TypeError) as found:
+        numpy.add(numpy.array(2.0, ">f8"), lazyarray.asarray(times))
+    assert str(found.value) == str(expected.value)

@@ -234,3 +234,36 @@ def test_base_tells_views_from_owners() -> None:
         assert (x + 1).base is None
         assert not view.flags.owndata
         assert x.flags.owndata
+
+
+@pytest.mark.parametrize("added", [64, 70, 200])
+def test_views_of_too_many_axes_are_refused_as_numpy_refuses_them(added: int) -> None:
+    plain = numpy.zeros(300_000)
+    for array in (lazyarray.asarray(plain) * 1, lazyarray.evaluate(lazyarray.asarray(plain) * 1)):
+        key = (None,) * added + (slice(0, 3),)
+        with pytest.raises(IndexError) as expected:
+            plain[key]
+        with pytest.raises(IndexError) as found:
+            array[key]
+        assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "f8"])
+@pytest.mark.parametrize("shape", [(300_000,), (600, 500)])
+def test_empty_views_taken_while_pending_are_of_their_array(dtype: str, shape: tuple[int, ...]) -> None:
+    plain = numpy.ones(shape, dtype)
+    array = lazyarray.asarray(plain.copy()) * 1
+    taken = array[3:3]
+    lazyarray.evaluate(array)
+    part = taken[::2]
+    _ = array + array
+    for view, expected in (
+        (taken, plain[3:3]),
+        (part, plain[3:3][::2]),
+        (part[:], plain[3:3]),
+        (part[::-1], plain[3:3]),
+    ):
+        assert view.shape == expected.shape
+        assert view[..., None].shape == (*expected.shape, 1)
+        assert (view + view).shape == expected.shape
+    assert taken.strides == plain[3:3].strides

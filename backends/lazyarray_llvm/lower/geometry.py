@@ -57,12 +57,15 @@ def point_bytes(kernel: Kernel) -> int:
     return max(1, sum(itemsize(a.code) for a in kernel.accesses if a.steps[-1] != "0"))
 
 
-def size_of_task(count: int, most: int, aligned: int = 1) -> int:
-    """How many of `count` elements or rows one task has, at most `most`: all of them, or equal parts."""
+def size_of_task(count: int, most: int, aligned: int = 1, rows: int = 1) -> int:
+    """How many of `count` elements, or rows, one task has, at most `most`: all of them, or equal parts.
+
+    `rows`: so often are they cut.
+    """
     if count <= most:
         return count
     tasks = -(-count // most)
-    if tasks < _FEW_TASKS:
+    if tasks * rows < _FEW_TASKS:
         tasks = -(-tasks // _EVEN) * _EVEN
     size = -(-count // tasks)
     return min(most, -(-size // aligned) * aligned)
@@ -80,7 +83,7 @@ def cut_elementwise(kernel: Kernel, extents: tuple[int, ...], work: int) -> Geom
     elif serial:
         block, run = length, rows
     else:
-        block = size_of_task(length, _BLOCK_ELEMENTS, _ALIGNED)
+        block = size_of_task(length, _BLOCK_ELEMENTS, _ALIGNED, rows)
         run = size_of_task(rows, max(1, _BLOCK_ELEMENTS // max(1, length)))
     blocks = -(-length // block) if block else 0
     tasks = -(-rows // run) * blocks if run else 0
@@ -107,7 +110,7 @@ def cut_ordered(kernel: Kernel, extents: tuple[int, ...], work: int, masks: int,
         return Geometry(rows, rows, blocks, block, (Phase(0, blocks, True),))
     serial = kernel.scatters or small
     unit = max(_BLOCK_ELEMENTS, -(-total // _MOST_ORDERED_TASKS))
-    block = length if serial else size_of_task(length, unit, _ALIGNED)
+    block = length if serial else size_of_task(length, unit, _ALIGNED, rows)
     run = rows if serial else size_of_task(rows, max(1, unit // max(1, length)))
     blocks = -(-length // block) if block else 0
     if not total:
