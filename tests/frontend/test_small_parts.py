@@ -120,8 +120,8 @@ def test_masks_and_places_pick_what_numpy_picks(name: str) -> None:
         agree(pick, SOURCES[name])
 
 
-# Objects are refused in words of another of NumPy's functions. NumPy makes its message of shapes that do not match while
-# another error is set; where Python 3.12 collects garbage at that moment, it says so (with NumPy alone, too).
+# Objects are refused in words of another of NumPy's functions. NumPy makes its message of shapes that do not match
+# while another error is set; where Python 3.12 collects garbage at that moment, it says so (with NumPy alone, too).
 @pytest.mark.filterwarnings("ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", [name for name in SOURCES if name != "objects"])
 def test_masks_and_places_are_written_as_by_numpy(name: str) -> None:
