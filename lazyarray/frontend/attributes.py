@@ -112,8 +112,7 @@ def _transpose(array: Any) -> Any:
     core.take_over(array)
     if array._np is not None:
         return core.plain(array._np.T)
-    view = core.map_of(array)
-    return core.view_of(array, transpose(view, tuple(range(len(view.shape) - 1, -1, -1))))
+    return transposed(array)
 
 
 def _copy(array: Any, order: Any) -> Any:
