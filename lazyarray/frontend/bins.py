@@ -14,6 +14,7 @@ from lazyarray.records import NamedTuple
 
 _RAISED: Final = 2.0**-4  # of a bin: far more than rounding moves an element where bins are wide
 _INT: Final = np.dtype(np.int64)
+_SHORT: Final = np.dtype(np.int32)
 _FLOAT: Final = np.dtype(np.float64)
 
 
@@ -64,7 +65,7 @@ class Bins(NamedTuple):
         else:
             place = self._corrected(x)
         # The last edge belongs to the last bin.
-        return cast_(map_("where", (inside, _up_to(place, self.total - 1), float(self.total))), _INT)
+        return _whole(map_("where", (inside, _up_to(place, self.total - 1), float(self.total))), self.total)
 
     def _corrected(self, x: Node) -> Node:
         """NumPy's own way: its quotient, and a look at both edges."""
@@ -78,9 +79,14 @@ class Bins(NamedTuple):
     def _edge(self, place: Node) -> Node:
         """The edges where these bins begin."""
         if self.table is not None:
-            return gather_(self.table, (cast_(place, _INT),), (0,), 0)
+            return gather_(self.table, (_whole(place, self.total),), (0,), 0)
         edge = map_("add", (map_("multiply", (place, self.numbers.step)), self.numbers.low))
         return cast_(cast_(edge, np.dtype(self.code)), _FLOAT)
+
+
+def _whole(place: Node, most: int) -> Node:
+    """Places of at most so many as indices. AVX2 has vectors of int32 for a conversion, and none of int64."""
+    return cast_(cast_(place, _SHORT) if most < 1 << 31 else place, _INT)
 
 
 def _up_to(place: Node, most: int) -> Node:

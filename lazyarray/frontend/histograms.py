@@ -187,16 +187,26 @@ def _count(elements: Node, places_of: Callable[[Node], Node], count: int, beyond
     length = size // pieces
     whole = view_(elements, IndexMap(0, (pieces, length), (length, 1)))
     side = _SIDE if pieces > 1 else 1
-    tables = fill_(0, (pieces, side, width), _INT)
+    tables = fill_(0, (pieces, width * side), _INT)
     own = reshape_(iota_((pieces,)), (pieces, 1))
-    turn = map_("bitwise_and", (iota_((pieces, length), 1), side - 1))
-    tables = scatter_(tables, 1, [own, turn, places_of(whole)], (0, 1, 2), 0, "add")
+    tables = scatter_(tables, 1, [own, _in_turns(places_of(whole), side)], (0, 1), 0, "add")
     rest = size - pieces * length
     if rest:
         last = view_(elements, IndexMap(pieces * length, (1, rest), (rest, 1)))
         zero = fill_(0, (1, 1), _INT)
-        tables = scatter_(tables, 1, [zero, zero, places_of(last)], (0, 1, 2), 0, "add")
-    return reduce_("sum", view_(tables, IndexMap(0, (pieces * side, count), (width, 1))), (0,))
+        tables = scatter_(tables, 1, [zero, _in_turns(places_of(last), side)], (0, 1), 0, "add")
+    return reduce_("sum", view_(tables, IndexMap(0, (pieces, count, side), (width * side, side, 1))), (0, 2))
+
+
+def _in_turns(places: Node, side: int) -> Node:
+    """Each place of a row among `side` (a power of two) for it: elements one after another take turns in them.
+
+    By a shift: vectors of AVX2 have no products of 64 bits.
+    """
+    if side == 1:
+        return places
+    turn = map_("bitwise_and", (iota_(places.key.spec.shape, 1), side - 1))
+    return map_("bitwise_or", (map_("left_shift", (places, side.bit_length() - 1)), turn))
 
 
 def _pieces_of(size: int, count: int) -> int:

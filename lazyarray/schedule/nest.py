@@ -173,6 +173,8 @@ class Builder:
             attr = self.scalar(Scalar(value.attr), value.code)
         elif op == "literal":
             op, attr = "scalar", self.scalar(Scalar(None, value.attr), value.code)
+        elif op == "const":
+            attr = value.attr
         elif op in ("gather", "expand"):
             slot, flat = value.attr
             attr = self.access(slot, flat, value.code)
