@@ -23,14 +23,19 @@ from lazyarray.native.primitives import address_of, holds_in_c_order  # cimport
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.along import is_pending
 from lazyarray.runtime.backend import current
-from lazyarray.runtime.device import Device, in_use, placement
+from lazyarray.runtime.device import Device, placement
 from lazyarray.runtime.device_errors import equal_sources
 from lazyarray.runtime.device_run import DeviceRun
 from lazyarray.runtime.execute import Ready, Run, layout_of  # cimport
 from lazyarray.runtime.floating import tell
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import reserve
+from lazyarray.runtime.remote import Seen
 from lazyarray.schedule.plan import KernelStep
+
+# The build reads such imports by the line.
+# isort: split
+from lazyarray.runtime.evaluate import settings  # cimport
 
 TRACES_LIMIT: Final = 64  # kinds of arguments for which a function is recorded; then it is only called
 Refuse: TypeAlias = Callable[[str, str], None]
@@ -53,10 +58,10 @@ class Trace:
         "backend",
         "device",
         "direct",
+        "exact",
         "keys",
         "memo",
         "numbers",
-        "numerics",
         "outputs",
         "plan",
         "raising",
@@ -92,7 +97,7 @@ class Trace:
         if self.backend.name == "numpy":
             raise Unfit("the interpreter has no plans")
         self.device = placement(sources)
-        self.numerics = config.numerics
+        self.exact = config.numerics == "numpy"
         self.plan = boundary.plan_of(signature)
         self.outputs = self.plan.outputs
         self.memo: dict[str, Any] = {} if self.device is None else {"equal": equal_sources(sources)}
@@ -133,7 +138,8 @@ class Trace:
             return None
         found: list[Any] = [None] * len(self.written)
         for place in self.written:
-            spec = self.keys[place].spec
+            key: Key = self.keys[place]
+            spec = key.spec
             found[place] = reserve(spec.shape, spec.dtype, spec.nbytes)
         held: list[Any] = []  # nobody takes an argument's memory away meanwhile
         pointers: list[int] = []
@@ -157,7 +163,8 @@ class Trace:
         if ready.launcher.launch(pointers, self.numbers) and ready.raising:
             return None  # it may have errors to tell: what is written is written again
         for place in self.written:
-            ledger.allocation(found[place].nbytes)
+            key = self.keys[place]
+            ledger.allocation(key.spec.nbytes)
         ledger.kernel(ready.name, ready.ops, ready.loaded, ready.stored)
         return found
 
@@ -296,6 +303,24 @@ def _spec_of(array: Fields) -> Any:
     return spec_of_array(array) if node is None else node.key.spec  # type: ignore[arg-type]
 
 
+class Number(str):
+    """A number in words, in the place of one that others equal which compute something else."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _told_apart(argument: Any) -> Any:
+    """An argument that no other equals which computes something else: 0.0 is -0.0, and (1,) is (True,)."""
+    if isinstance(argument, tuple):
+        return tuple([(type(item), _told_apart(item)) for item in argument])
+    if isinstance(argument, (float, complex, np.inexact)):
+        return Number(repr(argument))
+    return argument
+
+
 def _said(item: Any) -> str:
     """A part of a kind of arguments in words."""
     if type(item) is not tuple:
@@ -334,15 +359,22 @@ class Jitted:
     def __repr__(self) -> str:
         return f"<lazyarray.jit of {self.function!r}, {len(self._traces)} kinds of arguments>"
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: Any, owner: Any) -> Any:
         from types import MethodType
 
         return self if instance is None else MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.call(args, kwargs)
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the function returns: replayed where a call with arguments of their kind was recorded."""
         key: list[Any] = []
         arrays: list[Any] = []
-        placed = in_use()
+        backend = settings.backend
+        if backend is None:
+            backend = settings.work_out()
+        placed = settings.away or Seen.any
         for argument in args:
             if type(argument) is ndarray:
                 key.append(_spec_of(argument))
@@ -350,14 +382,15 @@ class Jitted:
                     key.append(_place_of(argument))
                 arrays.append(argument)
             elif type(argument) in _STATIC:
-                key.append((type(argument), argument))
+                kind = type(argument)
+                key.append((kind, argument if argument and kind is not complex else _told_apart(argument)))
                 arrays.append(None)
             else:
                 return self._refused(f"an argument is a {type(argument).__name__}", args, kwargs)
         for name, argument in kwargs.items():
             if name not in self.static and type(argument) not in _STATIC:
                 return self._refused(f"{name}= is a {type(argument).__name__}", args, kwargs)
-            key.append((name, type(argument), argument))
+            key.append((name, type(argument), _told_apart(argument)))
         if placed:
             key.append(config.device)
         found = tuple(key)
@@ -369,9 +402,11 @@ class Jitted:
             return self._record(found, arrays, args, kwargs)
         if type(trace) is str:
             return self._refused(trace, args, kwargs)
-        if trace.backend is not current() or trace.numerics != config.numerics:  # type: ignore[union-attr]
+        assert not isinstance(trace, str)
+        known = trace
+        if known.backend is not backend or known.exact != settings.exact:
             return self._refused("it was recorded under another backend or another numerics", args, kwargs)
-        return trace.replay(arrays)  # type: ignore[union-attr]
+        return known.replay(arrays)
 
     def _refused(self, why: str, args: Any, kwargs: Any) -> Any:
         if len(self.misses) < TRACES_LIMIT:

@@ -11,8 +11,10 @@ from lazyarray.runtime.settling cimport Changes, hand_out, settle
 
 cdef class Settings:
     cdef public object backend
-    cdef public bint exact, home, progress
+    cdef public bint away, exact, home, progress
     cdef public long changes, tries
+
+    cpdef work_out(self)
 
 cdef class Running:
     cdef public long depth
@@ -26,7 +28,7 @@ cdef Pinned _pinned
 cdef list _tape
 cdef dict _recalled, _repeats
 cdef Changes _changes
-cdef Settings _settings
+cdef Settings settings
 cdef Running _running
 
 cpdef evaluate(nodes, reason=*, bint alone=*, bint stay=*)

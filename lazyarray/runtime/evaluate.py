@@ -90,12 +90,13 @@ _changes: Final = changes  # in C
 class Settings:
     """What `config` says of where evaluations run, worked out when it has changed."""
 
-    __slots__ = ("backend", "changes", "exact", "home", "progress", "tries")
+    __slots__ = ("away", "backend", "changes", "exact", "home", "progress", "tries")
 
     def __init__(self) -> None:
         self.backend: Any = None  # None: not worked out
         self.changes = 0
         self.home = False  # on the host, unless a value is on a device
+        self.away = False  # a device may be where values are made
         self.forget()
 
     def work_out(self) -> Any:
@@ -103,9 +104,10 @@ class Settings:
         while True:
             before = self.changes
             backend = current()
-            home = backend.name != "numpy" and stays_home()
+            away = not stays_home()
             if before == self.changes:
-                self.home = home
+                self.home = backend.name != "numpy" and not away
+                self.away = away
                 self.backend = backend
                 return backend
 
@@ -122,8 +124,8 @@ class Settings:
 
 _repeats: Final = repeated.repeats
 _recalled: Final = recalled.recalled
-_settings: Final = Settings()
-config.followers.append(_settings.forget)
+settings: Final = Settings()
+config.followers.append(settings.forget)
 
 # One thread at a time evaluates (nodes lose their arguments there) or moves the value of a base that views share.
 lock = threading.RLock()
@@ -203,7 +205,7 @@ def recall(ways: list[Recalled], targets: list[Node], reason: str) -> bool:
         return False  # a signal handler or a finaliser evaluated meanwhile
     known.leave(sources)
     ledger.evaluation(reason)
-    run = run_of(known.plan, sources, _settings.backend, known.uses_of(sources))
+    run = run_of(known.plan, sources, settings.backend, known.uses_of(sources))
     run_plan(run, known.outputs_of(sources), known.wanted)
     return True
 
@@ -222,7 +224,7 @@ def stands_alone(known: Recalled, sources: list[Any]) -> bool:
 def came_before(targets: list[Node], reason: str) -> bool:
     """True if an evaluation on a device was queued as it was before (`runtime/repeated.py`): nothing is left to do."""
     ways = _repeats.get(targets[0].key)
-    if ways is None or ledger.is_attended() or shadows or _settings.progress or _changes.nbytes >= HELD_UNSEEN:
+    if ways is None or ledger.is_attended() or shadows or settings.progress or _changes.nbytes >= HELD_UNSEEN:
         return False
     known: Repeat
     for known in ways:
@@ -269,16 +271,16 @@ def prune() -> None:
 
 def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> None:
     """`evaluate` for nodes that have no data. No reference to a node outlives the call."""
-    backend = _settings.backend
+    backend = settings.backend
     if backend is None:
-        backend = _settings.work_out()
+        backend = settings.work_out()
     while True:
         before = _changes.count
         targets = [node for node in targets if is_pending(node)]
         if not targets:
             return
         noted: list[Any] | None = None
-        if not alone and _settings.home and not (Seen.any or shadows or _settings.exact):
+        if not alone and settings.home and not (Seen.any or shadows or settings.exact):
             ways = _recalled.get(targets[0].key)
             if ways is not None:
                 if recall(ways, targets, reason):
@@ -294,7 +296,7 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
             break
     ledger.evaluation(reason)
     device = None
-    if (not _settings.home or Seen.any) and backend.name != "numpy":
+    if (not settings.home or Seen.any) and backend.name != "numpy":
         device = placement(there(sources))
     if device is not None:
         if shadows:
@@ -318,7 +320,7 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
             if is_pending(node):
                 settle(node, value)
     else:
-        if _settings.tries and signature not in _plans and not shadows and ran_first(signature, sources, outputs):
+        if settings.tries and signature not in _plans and not shadows and ran_first(signature, sources, outputs):
             return
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
         plan = plan_of(signature)
@@ -339,7 +341,7 @@ def ran_first(signature: Signature, sources: list[Any], outputs: list[Node]) -> 
     from lazyarray.runtime import first
 
     expression = expression_of(signature)
-    structure = first.takes(expression, _settings.tries)
+    structure = first.takes(expression, settings.tries)
     if structure is None:
         return False
     _running.depth += 1
@@ -474,7 +476,7 @@ def run_plan(run: AnyRun, outputs: list[Node], wanted: Wanted) -> None:
     told: list[tuple[Node, int]] = []
     finished = False
     try:
-        if _settings.progress:
+        if settings.progress:
             run_shown(run)
         else:
             run.run()
@@ -499,7 +501,7 @@ def run_shown(run: AnyRun) -> None:
 
 def plan_of(signature: Signature, device: bool = False) -> Plan:
     """The plan of an expression, made once; `device`: for a device that has no NumPy."""
-    exact = _settings.exact and not device
+    exact = settings.exact and not device
     plans: Any = _plans if not exact else _exact_plans.setdefault(config.backend, {})
     plan: Plan | None = plans.get(signature)
     if plan is None:

@@ -137,3 +137,23 @@ def test_methods_keywords_and_static_arguments() -> None:
     assert shift(x, mode=("up", 2)).tolist() == (numpy.asarray(x) + 2).tolist()
     assert shift.misses[-1].endswith("recorded")
     assert shift.__name__ == "shift"
+
+
+def test_arguments_that_are_equal_and_compute_something_else_are_told_apart() -> None:
+    x, _ = both(10)
+
+    @np.jit(static=("by",))
+    def scale(a: Any, s: Any = 1, *, by: Any = (1,)) -> Any:
+        return a * s * by[0]
+
+    same = [(0.0, -0.0), (1, True, 1.0), (1 + 0j, complex(1, -0.0)), (complex(0.0, 1), complex(-0.0, 1))]
+    for numbers in same:
+        for s in numbers:
+            want = numpy.asarray(x) * s * 1
+            have = numpy.asarray(scale(x, s))
+            assert have.dtype == want.dtype
+            assert have.tobytes() == want.tobytes(), s
+    assert len(scale.misses) == sum(map(len, same))
+    for by in (2,), (2.0,), (numpy.float32(2),), (-0.0,), (0.0,):
+        want = numpy.asarray(x) * 1 * by[0]
+        assert numpy.asarray(scale(x, by=by)).tobytes() == want.tobytes(), by
