@@ -25,7 +25,7 @@ from lazyarray.ir.index_map import IndexMap, c_strides, transpose
 from lazyarray.ir.node import Node
 from lazyarray.runtime.buffer import Base
 from lazyarray.runtime.device import in_use
-from lazyarray.runtime.pool import LEASE
+from lazyarray.runtime.pool import is_lease
 
 Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
@@ -188,7 +188,7 @@ class Attributes:
     @property
     def flags(self: Any) -> Any:
         data = self._np
-        if data is not None and type(data.base) is not LEASE and (flags := data.flags).writeable:
+        if data is not None and not is_lease(data.base) and (flags := data.flags).writeable:
             return flags
         from lazyarray.frontend.flags import Flags
 

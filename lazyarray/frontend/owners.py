@@ -17,7 +17,7 @@ import numpy as np
 from lazyarray.frontend import array as core
 from lazyarray.frontend.quick import recent_handles
 from lazyarray.runtime.buffer import Base
-from lazyarray.runtime.pool import LEASE
+from lazyarray.runtime.pool import is_lease
 
 _nparray: Final = np.ndarray
 
@@ -34,7 +34,7 @@ def base_of(array: core.ndarray) -> Any:
     if type(base) is Base and base.memory is not None and any([item() is array for item in base.lent]):
         return _array_of(base)
     memory: Any = data.base
-    if memory is None or type(memory) is LEASE:
+    if memory is None or is_lease(memory):
         return None
     if type(memory) is core._Window:
         memory = memory.owner

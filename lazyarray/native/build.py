@@ -64,6 +64,7 @@ MODULES: Final = (
     "lazyarray.frontend.creation",
     "lazyarray.frontend.manipulation",
     "lazyarray.frontend.slices",
+    "lazyarray.frontend.updates",
     "lazyarray.frontend.indexing",
     "lazyarray.frontend.index_keys",
     "lazyarray.frontend.scalar",

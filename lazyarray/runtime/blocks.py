@@ -1,6 +1,8 @@
 """Owns blocks of page-mapped memory: parts of mapped regions, idle ones taken by size, joined and dropped by age.
 
 A block that is too large is cut in two, and blocks that lie side by side are one again when both are idle.
+
+One of the modules that may run compiled (see `lazyarray/native`).
 """
 
 from __future__ import annotations
@@ -38,18 +40,20 @@ def _map(room: int) -> mmap.mmap:
 class Block:
     """A part of a mapped region, aligned for vectors.
 
-    `size`: bytes for an array, from `offset` of the region's `memory` on. `before`, `after`: the blocks beside it in
-    the region. `warm`: of an idle block, how many of its bytes may be in memory.
+    `size`: bytes for an array, from `address` on, which is `offset` of the region's `memory`. `before`, `after`: the
+    blocks beside it in the region. `warm`: of an idle block, how many of its bytes may be in memory.
     """
 
-    __slots__ = ("after", "before", "idle", "memory", "offset", "owner", "size", "start", "warm")
+    __slots__ = ("address", "after", "before", "idle", "memory", "offset", "owner", "region", "size", "start", "warm")
 
-    def __init__(self, owner: Any, memory: mmap.mmap, start: int, size: int, number: int) -> None:
+    def __init__(self, owner: Any, memory: mmap.mmap, region: int, start: int, size: int, number: int) -> None:
         self.owner = owner
         self.memory = memory
+        self.region = region  # its address
         self.start = start
         self.size = size
         self.offset = start + number % _PLACES * _STAGGER
+        self.address = region + self.offset
         self.before: Block | None = None
         self.after: Block | None = None
         self.idle = False
@@ -58,7 +62,7 @@ class Block:
     def cut(self, size: int, number: int) -> Block:
         """Shortens the block to `size` bytes: the rest, as a block after it."""
         start = self.start + size + _ROOM
-        rest = Block(self.owner, self.memory, start, self.size - size - _ROOM, number)
+        rest = Block(self.owner, self.memory, self.region, start, self.size - size - _ROOM, number)
         rest.warm = max(0, self.warm - size)
         self.size = size
         rest.before, rest.after = self, self.after
@@ -74,6 +78,10 @@ class Block:
         self.after = following.after
         if self.after is not None:
             self.after.before = self
+
+    def give_back(self) -> None:
+        """Nothing shows the memory any more."""
+        self.owner.take_back(self)
 
     def cool(self) -> bool:
         """Gives the pages back to the system and keeps their addresses; False where the system cannot."""
@@ -93,17 +101,55 @@ def map_block(owner: Any, size: int, number: int) -> Block:
     Raises what `mmap` raises where the system has no such memory.
     """
     memory = _map(size + _ROOM + (_HUGE_PAGE if size >= _HUGE_PAGE else 0))
-    first = 0
-    if size >= _HUGE_PAGE:
-        address: int = np.frombuffer(memory, _BYTE).__array_interface__["data"][0]
-        first = -address % _HUGE_PAGE
-    made = Block(owner, memory, first, size, number)
+    address: int = np.frombuffer(memory, _BYTE).__array_interface__["data"][0]
+    first = -address % _HUGE_PAGE if size >= _HUGE_PAGE else 0
+    made = Block(owner, memory, address, first, size, number)
     if size >= _HUGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
         # Not the last, partial page: touching its beginning would take all of it.
         whole = (made.offset + size - first) & -_HUGE_PAGE
         with contextlib.suppress(OSError):  # kernels built without huge pages
             memory.madvise(mmap.MADV_HUGEPAGE, first, whole)
     return made
+
+
+class Returned:
+    """Blocks that came back and are not on shelves yet, the last of them last.
+
+    Finalisers, which may run at any instruction, put blocks here, and any thread takes them: each does it in one step
+    of the interpreter, without a lock.
+    """
+
+    __slots__ = ("_blocks",)
+
+    def __init__(self) -> None:
+        self._blocks: list[Block] = []
+
+    def put(self, block: Block) -> int:
+        """Puts a block here; how many there are then."""
+        self._blocks.append(block)
+        return len(self._blocks)
+
+    def take(self, size: int) -> Block | None:
+        """The last block of this size."""
+        blocks = self._blocks
+        for at in range(len(blocks) - 1, -1, -1):
+            try:
+                if blocks[at].size != size:
+                    continue
+                block = blocks.pop(at)
+            except IndexError:  # another thread has taken one
+                continue
+            if block.size == size:
+                return block
+            blocks.append(block)
+        return None
+
+    def first(self) -> Block | None:
+        """The block that has been here longest, taken; None where there is none."""
+        try:
+            return self._blocks.pop(0) if self._blocks else None
+        except IndexError:  # another thread has taken it
+            return None
 
 
 class Shelves:

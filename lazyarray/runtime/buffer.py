@@ -14,6 +14,7 @@ import numpy as np
 
 from lazyarray.ir.node import Node, leaf
 from lazyarray.runtime import evaluate as boundary
+from lazyarray.runtime.pool import is_lease
 from lazyarray.runtime.root import Root
 
 Array = np.ndarray[Any, Any]
@@ -65,12 +66,10 @@ def owns_alone(data: Array, alone: int = ALONE) -> bool:
     owner = data.base
     if owner is None:
         return data.flags.owndata
-    # A view of an array, or of a lease of pooled memory, that only `data` refers to.
-    if not isinstance(owner, np.ndarray) or _count(owner) > ALONE_HERE:
+    # A view of an array, or a lease of pooled memory, that only `data` refers to.
+    if _count(owner) > ALONE_HERE:
         return False
-    return type(owner).__module__ == "lazyarray.runtime.pool" or (
-        type(owner) is np.ndarray and owner.base is None and owner.flags.owndata
-    )
+    return is_lease(owner) or (type(owner) is np.ndarray and owner.base is None and owner.flags.owndata)
 
 
 # Takes a lent array back (`frontend/lending.py`): it shows the base again, and no longer its memory.

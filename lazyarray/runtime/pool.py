@@ -10,21 +10,26 @@ import contextlib
 import math
 import operator
 import os
+import sys
 import threading
-from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
 
+from lazyarray.native.leases import leased, lend  # cimport
 from lazyarray.native.primitives import empty_of  # cimport
 from lazyarray.records import NamedTuple
-from lazyarray.runtime.blocks import LEAST, Block, Shelves, map_block, size_class
+from lazyarray.runtime.blocks import LEAST, Shelves, map_block
+
+# The build reads such imports by the line.
+# isort: split
+from lazyarray.runtime.blocks import Block, Returned, size_class  # cimport
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-__all__ = ["MemoryPool", "PoolStats", "allocate", "default_pool", "reserve", "stats", "trim"]
+__all__ = ["MemoryPool", "PoolStats", "allocate", "default_pool", "is_lease", "reserve", "stats", "trim"]
 
 # Below it, malloc gives memory that was touched before, too: ten times as fast (0.14 us against 1.7).
 _POOLED_FROM = LEAST
@@ -32,7 +37,7 @@ _MAX_IDLE = 1 << 30
 # Bytes that the pool may hold beyond the most that were in use at once. A program whose arrays change their sizes
 # would else gather idle blocks of all of them.
 _SLACK = 32 << 20
-_BYTE = np.dtype(np.uint8)
+_MOST = sys.maxsize >> 1  # bytes: no system has more
 
 
 class PoolStats(NamedTuple):
@@ -43,24 +48,6 @@ class PoolStats(NamedTuple):
     bytes_peak: int
     allocations: int
     reuses: int
-
-
-class _Lease(np.ndarray[Any, Any]):
-    """The base of a pooled array and all its views; gives the block back when the last of them dies.
-
-    NumPy shortens a view's chain of bases only through plain arrays, so it stops at this subclass.
-    """
-
-    block: Block | None = None  # an instance has it; views taken of a lease itself do not
-
-    def __del__(self) -> None:
-        block = self.block
-        if block is not None:
-            block.owner._give_back(block)
-
-
-# What pooled arrays have for a base, where NumPy's own their memory.
-LEASE: Final[type] = _Lease
 
 
 def _usable_memory() -> int:
@@ -79,8 +66,7 @@ class MemoryPool:
     def __init__(self, max_idle: int | None = None) -> None:
         self._max_idle = max_idle if max_idle is not None else min(_MAX_IDLE, _usable_memory() // 8)
         self._lock = threading.Lock()
-        # Filled by finalisers, which may run at any instruction, the pool's own included: they only append.
-        self._returned: deque[Block] = deque()
+        self._returned = Returned()
         self._shelves = Shelves()
         self._in_use = self._peak = 0
         self._allocations = self._reuses = 0
@@ -121,24 +107,23 @@ class MemoryPool:
         block = self._take(nbytes)
         if block is None:
             return _plain(extents, kind, order, strides_perm)
-        lease = _Lease((block.size,), _BYTE, block.memory, block.offset)
-        lease.block = block
-        return np.ndarray(extents, kind, lease, 0, strides, order)
+        if order == "F" and strides is None:
+            strides = _strides(extents, itemsize, range(len(extents) - 1, -1, -1))
+        made: np.ndarray[Any, Any] = lend(block, extents, kind, strides)
+        return made
 
     def _take(self, nbytes: int) -> Block | None:
         """A block for a request; None when the system has none (np.empty then words the error)."""
+        if nbytes > _MOST:
+            return None
         size = size_class(nbytes)
-        dropped: list[Block] = []
-        returned = self._returned
+        self._allocations += 1
+        block = self._returned.take(size)
+        if block is not None:  # the common case in a loop: what died is wanted again
+            self._reuses += 1
+            return block
         with self._lock:
-            self._allocations += 1
-            if returned:
-                block = returned.pop()
-                if block.size == size:  # the common case in a loop: what died last is wanted again
-                    self._reuses += 1
-                    return block
-                returned.append(block)
-                dropped = self._collect(self._max_idle)
+            dropped = self._collect(self._max_idle)
             found = self._shelves.take(size, self._allocations)
             self._in_use += size if found is None else found.size
             most = max(self._peak, self._in_use)
@@ -162,10 +147,10 @@ class MemoryPool:
             self._allocations -= 1
         return None
 
-    def _give_back(self, block: Block) -> None:
-        self._returned.append(block)
+    def take_back(self, block: Block) -> None:
+        """A block of this pool, whose memory nothing shows any more."""
         # Up to eight blocks wait for the next allocation to shelve them, if so many could not pass the bound.
-        if self._shelves.idle + 8 * block.size <= self._max_idle and len(self._returned) <= 8:
+        if self._returned.put(block) <= 8 and self._shelves.idle + 8 * block.size <= self._max_idle:
             return
         # Never wait here: the thread that runs this finaliser may be the one that holds the lock.
         if self._lock.acquire(blocking=False):
@@ -178,8 +163,7 @@ class MemoryPool:
     def _collect(self, keep: int) -> list[Block]:
         """Under the lock: shelve what was returned; the oldest blocks beyond `keep` bytes, to be dropped."""
         returned, shelves = self._returned, self._shelves
-        while returned:
-            block = returned.popleft()
+        while (block := returned.first()) is not None:
             self._in_use -= block.size
             shelves.put(block)
         return shelves.drop(keep)
@@ -271,6 +255,11 @@ def reserve(shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> np.nda
         made: np.ndarray[Any, Any] = empty_of(shape, dtype)
         return made
     return (_default or default_pool()).allocate(shape, dtype)
+
+
+def is_lease(owner: Any) -> bool:
+    """True for what pooled arrays have for a base, where NumPy's own have none."""
+    return leased(owner)
 
 
 def trim(keep: int = 0) -> None:
