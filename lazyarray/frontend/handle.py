@@ -23,6 +23,7 @@ from lazyarray.frontend.measures import elements_of  # cimport
 from lazyarray.frontend.quick import UNARY, join, raised, reflected, unary, wrapped  # cimport
 from lazyarray.frontend.small import REFUSED, small_items  # cimport
 from lazyarray.frontend.unusual import keys  # cimport
+from lazyarray.frontend.updates import put_under_mask  # cimport
 from lazyarray.ir.node import finish_waiting  # cimport
 from lazyarray.native.direct import pick_at, put_at, read_at, write_at  # cimport
 from lazyarray.native.loops import run_binary, run_product, run_unary  # cimport
@@ -272,7 +273,7 @@ class Handle(Fields):
                         return
                 elif given._node is None and given._base is self._base and _shows(self, key, given):
                     return  # `a[1:] *= 2` has written through the view, and assigns it to itself
-        elif kind is known.array and put_picked(self, key, value):
+        elif kind is known.array and (put_under_mask(self, key, value) or put_picked(self, key, value)):
             return
         if data is None and keys.put(self, key, value):
             return

@@ -31,16 +31,14 @@ from lazyarray.frontend.array import (
 from lazyarray.frontend.counting import COUNTED, count_true
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.index_keys import Advanced, index_nodes, locate, memory_key, parse_advanced
-from lazyarray.frontend.quick import node_of, record_node, tell
+from lazyarray.frontend.quick import node_of, record_node
 from lazyarray.frontend.record import (
-    MEMO_LIMIT,
     NUMBERS,
     broadcast_,
     broadcast_shape,
     compress_,
     expand_,
     gather_,
-    key_of,
     reshape_,
     scatter_,
     update_,
@@ -48,6 +46,7 @@ from lazyarray.frontend.record import (
 )
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.frontend.unusual import serve
+from lazyarray.frontend.updates import put_under_mask, update_key
 from lazyarray.frontend.writing import (
     as_operand,
     check_fits,
@@ -59,7 +58,7 @@ from lazyarray.frontend.writing import (
 )
 from lazyarray.ir import index_map
 from lazyarray.ir.index_map import IndexMap, size_of
-from lazyarray.ir.node import Key, Node, Shape, Spec
+from lazyarray.ir.node import Node, Shape
 from lazyarray.native.primitives import site_outside  # cimport
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.ledger import ledger
@@ -244,23 +243,6 @@ def _get_masked(array: ndarray, parsed: Advanced) -> Any:
 # ---- writing
 
 
-_UPDATES: dict[Any, Key | None] = {}
-
-
-def update_key(spec: Spec, region: IndexMap) -> Key | None:
-    """The key of an update of `region`; None where that is everything."""
-    token = (spec, region)
-    try:
-        return _UPDATES[token]
-    except KeyError:
-        attr = (region.offset, region.shape, region.strides, False)
-        found = None if index_map.is_identity(region, spec.shape) else key_of("update", attr, spec)
-        if len(_UPDATES) >= MEMO_LIMIT:
-            _UPDATES.clear()
-        _UPDATES[token] = found
-        return found
-
-
 def _put_quickly(array: ndarray, key: Any, new: Any) -> bool:
     """Records the usual writes: a managed array, or a number, into a region of a managed array of the same dtype."""
     root = array._node
@@ -308,26 +290,10 @@ def _put_quickly(array: ndarray, key: Any, new: Any) -> bool:
     return True
 
 
-def _put_number_under_mask(array: ndarray, key: ndarray, new: Any) -> bool:
-    """Records the usual masked write: a number, under a mask of the array's shape; neither shares its value."""
-    if key._np is not None or type(new) is not float:
-        return False
-    root, mask = array._node, key._node
-    if root is None or mask is None:
-        return False
-    spec, over = root.key.spec, mask.key.spec
-    if spec.code != "f8" or over.code != "b1" or over.shape != spec.shape or not spec.size or not spec.shape:
-        return False
-    if spec.size < config.eager_below and (root.data is not None or mask.data is not None):
-        return False
-    write(array, new, mask)
-    return True
-
-
 def put(array: ndarray, key: Any, new: Any) -> None:
     """`array[key] = new`."""
     if array._np is None and (
-        _put_number_under_mask(array, key, new) if type(key) is ndarray else _put_quickly(array, key, new)
+        put_under_mask(array, key, new) if type(key) is ndarray else _put_quickly(array, key, new)
     ):
         return
     if array._np is not None:
@@ -539,4 +505,3 @@ def _over(mask: Node, parsed: Advanced) -> Node:
 from lazyarray.frontend.copies import order_of  # noqa: E402
 
 serve(get=get, put_any=put)
-tell(update_key=update_key)

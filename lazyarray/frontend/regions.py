@@ -16,6 +16,7 @@ from lazyarray.config import config
 from lazyarray.frontend.record import IMMEDIATE
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.unusual import serve
+from lazyarray.frontend.updates import CHAIN
 from lazyarray.ir.index_map import IndexMap, apply, identity, size_of
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS
@@ -42,7 +43,6 @@ _ALONE_HERE: Final = measure(_seen_here)  # what counting shows of an object tha
 
 FILL_LIMIT: Final = 1 << 20  # elements up to which a number is written into a region at once: a fraction of a ms
 STAYS: Final = 1 << 20  # bytes from which an array on a device is not brought back to be written piece by piece
-CHAIN: Final = 8  # recorded small writes after which an array is taken to be written piece by piece
 PEEKS: Final = 16  # small reads of an expression after which it is taken to be read piece by piece
 # Multiplications up to which a product in memory is made at once: BLAS takes some 0.5 ms, recording and planning 0.3.
 SHORT_PRODUCT: Final = 1 << 22
