@@ -31,6 +31,7 @@ cdef class Run(AnyRun):
     @cython.locals(place=Py_ssize_t, slot=Py_ssize_t, layout=Layout)
     cpdef run(self)
     cpdef step(self, Py_ssize_t place)
+    cpdef release(self, Py_ssize_t slot, step)
     cpdef source(self, Py_ssize_t slot)
     cpdef array(self, Py_ssize_t slot)
     @cython.locals(layout=Layout, nbytes=Py_ssize_t)

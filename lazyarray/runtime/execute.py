@@ -26,6 +26,7 @@ from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
 
 Array = np.ndarray[Any, Any]
+_GONE: Final = np.empty(0)  # in the place of values that were let go of
 _GENERIC: Final = np.generic
 
 
@@ -141,6 +142,8 @@ class Run(AnyRun):
             self.step(place)
             for slot in layout.frees[place]:
                 self.memory[slot] = None
+                if self.uses and layout.origins[slot] is not None:
+                    self.release(slot, layout.steps[place])
 
     def step(self, place: int) -> None:
         """One step. What nobody needs after it is still there."""
@@ -153,6 +156,18 @@ class Run(AnyRun):
             RULES[type(step)](self, step)
             if type(step) is not ClaimStep:
                 self.done.add(step.result)
+
+    def release(self, slot: int, step: Any) -> None:
+        """Lets go of a large value that no step after this one reads, before those that are left take memory.
+
+        All that this evaluation computes of it is there: after an error, too, none of that is computed again. What a
+        claim has taken over is not written yet.
+        """
+        node = self.source(slot)
+        if type(node) is not Node or node.data is None or id(node) not in self.uses or type(step) is ClaimStep:
+            return
+        if count(node) <= UNNAMED + self.uses[id(node)]:
+            node.data = _GONE
 
     def source(self, slot: int) -> Any:
         """The node or number that the slot stands for."""

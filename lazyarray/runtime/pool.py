@@ -36,7 +36,7 @@ _POOLED_FROM = LEAST
 _MAX_IDLE = 1 << 30
 # Bytes that the pool may hold beyond the most that were in use at once. A program whose arrays change their sizes
 # would else gather idle blocks of all of them.
-_SLACK = 32 << 20
+_SLACK = 16 << 20
 _MOST = sys.maxsize >> 1  # bytes: no system has more
 
 

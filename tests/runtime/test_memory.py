@@ -74,6 +74,54 @@ def test_one_whose_pieces_take_several_kernels_holds_one_more(
     assert memory.stats().bytes_in_use == BLOCK
 
 
+def selected(x: Any) -> tuple[Any, Any]:
+    """What a mask leaves of x, and one more value of that; nobody has x any more."""
+    x = x[la.evaluate(x > 0.25)]
+    return x * x + 1.0, x
+
+
+def test_a_value_goes_before_the_steps_after_its_last_reader(memory: pool.MemoryPool) -> None:
+    y, _ = selected(la.evaluate(la.linspace(0.0, 1.0, COUNT)))
+    la.evaluate(y)
+    assert memory.stats().bytes_peak <= 2 * BLOCK  # x and what is left of it; then that and y
+
+
+def test_one_that_somebody_has_stays(memory: pool.MemoryPool) -> None:
+    x = la.evaluate(la.linspace(0.0, 1.0, COUNT))
+    y, _ = selected(x)
+    la.evaluate(y)
+    np.testing.assert_array_equal(np.asarray(x), np.linspace(0.0, 1.0, COUNT))
+    z = x + 1.0
+    y, _ = selected(x)
+    del x
+    la.evaluate(y)
+    np.testing.assert_array_equal(np.asarray(z), np.linspace(0.0, 1.0, COUNT) + 1.0)
+
+
+@pytest.mark.parametrize("granted", range(3))
+def test_an_error_after_a_value_went_leaves_all_that_was_recorded(
+    granted: int, memory: pool.MemoryPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    want = np.linspace(0.0, 1.0, COUNT)
+    want = want[want > 0.25]
+    y, x = selected(la.evaluate(la.linspace(0.0, 1.0, COUNT)))
+    allocate, left = pool.MemoryPool.allocate, [granted]
+
+    def allocate_so_often(*args: Any) -> Any:
+        left[0] -= 1
+        if left[0] < 0:
+            raise MemoryError
+        return allocate(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pool.MemoryPool, "allocate", allocate_so_often)
+        if granted < 2:
+            with pytest.raises(MemoryError):
+                la.evaluate(y)
+    np.testing.assert_array_equal(np.asarray(y), want * want + 1.0)
+    np.testing.assert_array_equal(np.asarray(x), want)
+
+
 def test_a_stencil_that_writes_its_array_holds_it_and_one_more(memory: pool.MemoryPool) -> None:
     u = la.evaluate(la.linspace(0.0, 1.0, COUNT)).reshape(512, 512)
     for _ in range(1000):
