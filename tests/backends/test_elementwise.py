@@ -414,3 +414,19 @@ def test_casts_raise_the_flags_that_numpy_reports() -> None:
             if got != want:
                 wrong.append(f"{source} to {target}, {special}: {got or 'none'}, NumPy {want or 'none'}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.skipif(
+    platform.system() != "Linux" or platform.machine() != "x86_64", reason="reads the status of x86 on Linux"
+)
+@pytest.mark.parametrize("vector_bytes", [16, 32, 64])
+def test_complex_divisors_of_all_sizes_raise_nothing(vector_bytes: int) -> None:
+    """What only lanes with a divisor of 0 need was computed of the others' bits: from 2.0 on a signaling NaN."""
+    at = engine.narrow(engine.host(), vector_bytes)
+    module = Module()
+    symbol = define_inner_loop(module, "divide", ("c16", "c16"), "c16", at=at)
+    divide = _Function(engine.Engine(at).compile_ir(module.text(), "test-narrow").address(symbol))
+    divisors = np.geomspace(1e-3, 1e3, 64) * np.exp(1j * np.linspace(0.0, 6.0, 64))
+    out = np.empty(64, "c16")
+    assert not raised(divide, [np.ones(64, "c16"), divisors], out)
+    np.testing.assert_allclose(out, 1 / divisors, rtol=1e-15)

@@ -1,4 +1,4 @@
-"""How many vectors the loops of a kernel work on at once, read off the IR emitted for a CPU with AVX-512."""
+"""How many vectors the loops of a kernel work on at once, read off the IR emitted for CPUs with AVX-512 and AVX2."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from lazyarray.schedule.kernel import Access, Instruction, Kernel, Reduction, St
 from lazyarray_llvm import engine
 from lazyarray_llvm.lower.emit import emit
 
-WIDE = engine.host()._replace(vector_bytes=64)
+WIDE, NARROW = (engine.host()._replace(vector_bytes=n) for n in (64, 32))
 I = Instruction  # noqa: E741
 
 
-def loaded_lanes(kernel: Kernel) -> set[int]:
+def loaded_lanes(kernel: Kernel, host: engine.Host = WIDE) -> set[int]:
     """Lanes of the vectors that the kernel loads of float64 inputs."""
-    return {int(n) for n in re.findall(r"load(?: <|\.v)(\d+)(?: x double|f64)", emit(kernel, WIDE, "whole"))}
+    return {int(n) for n in re.findall(r"load(?: <|\.v)(\d+)(?: x double|f64)", emit(kernel, host, "whole"))}
 
 
 def reduction_of(*ops: str) -> Kernel:
@@ -72,6 +72,15 @@ def test_a_body_that_is_one_chain_works_on_as_many_vectors_as_hide_its_latency()
     assert max(loaded_lanes(chain_of(*["add"] * 200))) == 32
     assert max(loaded_lanes(chain_of(*["add"] * 500))) == 8, "compiling it wider takes too long"
     assert max(loaded_lanes(tree_of(64))) == 8, "operations side by side leave no gaps"
+
+
+def test_with_avx2_chains_work_on_several_vectors_too() -> None:
+    assert max(loaded_lanes(chain_of(*["add"] * 10), NARROW)) == 8, "a short body takes two"
+    assert max(loaded_lanes(chain_of(*["add"] * 40), NARROW)) == 16
+    assert max(loaded_lanes(chain_of(*["add"] * 200), NARROW)) == 16
+    assert max(loaded_lanes(chain_of(*["add", "divide"] * 10), NARROW)) == 8
+    assert max(loaded_lanes(chain_of(*["add"] * 1000), NARROW)) == 4, "compiling it wider takes too long"
+    assert max(loaded_lanes(tree_of(16), NARROW)) == 4, "operations side by side leave no gaps"
 
 
 def test_chains_on_many_vectors_have_numpys_bits_at_every_length() -> None:

@@ -36,8 +36,7 @@ def divide(b: Builder, x: Complex, y: Complex) -> Complex:
     first, second = b.mul(x.re, ratio), b.mul(x.im, ratio)
     real = b.mul(b.select(by_real, b.add(x.re, second), b.add(first, x.im)), scale)
     imag = b.mul(b.select(by_real, b.sub(x.im, first), b.sub(second, x.re)), scale)
-    # Where both parts of y are 0 this is their magnitude, elsewhere not zero.
-    divisor = never_zero(b, b.intrinsic("maximum", [size_re, size_im]), b.not_(none))
+    divisor = never_zero(b, zero, b.not_(none))  # 0 where y is
     return Complex(
         b.select(none, b.fdiv(x.re, divisor), real),
         b.select(none, b.fdiv(x.im, divisor), imag),
