@@ -328,7 +328,8 @@ def _record(function: Any, args: tuple[Any, ...]) -> Any:
     if len(function._ops) > 1:
         function._np.resolve_dtypes((*map(given_dtype, operands), *(None,) * function.nout))  # errors name the ufunc
     check_power(function, operands)
-    nodes = [map_(OPS[name], operands) for name in function._ops]
+    # References to a value are counted by arguments: each node has a tuple of its own.
+    nodes = [map_(OPS[name], tuple([*operands])) for name in function._ops]
     if len(nodes) > 1:
         join(function.__name__, nodes)
     if shared:

@@ -46,7 +46,7 @@ from lazyarray.frontend.record import (
 )
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.frontend.unusual import serve
-from lazyarray.frontend.updates import put_under_mask, update_key
+from lazyarray.frontend.updates import update_key
 from lazyarray.frontend.writing import (
     as_operand,
     check_fits,
@@ -292,9 +292,7 @@ def _put_quickly(array: ndarray, key: Any, new: Any) -> bool:
 
 def put(array: ndarray, key: Any, new: Any) -> None:
     """`array[key] = new`."""
-    if array._np is None and (
-        put_under_mask(array, key, new) if type(key) is ndarray else _put_quickly(array, key, new)
-    ):
+    if array._np is None and _put_quickly(array, key, new):
         return
     if array._np is not None:
         take_over(array)  # the write is then recorded

@@ -15,7 +15,7 @@ cdef class Trace:
     cdef public bint exact
     cdef public list arguments, keys, numbers, raising, scalars, sources
     cdef public dict memo
-    cdef public tuple walks, written
+    cdef public tuple specs, walks, written
     cdef public Ready direct
 
     @cython.locals(ready=Ready, array=Fields, node=Node, key=Key, spec=Spec, walk=Py_ssize_t, at=Py_ssize_t, place=Py_ssize_t, found=list, held=list, pointers=list)
@@ -31,6 +31,9 @@ cdef class Trace:
 @cython.locals(node=Node)
 cdef _spec_of(Fields array)
 
+@cython.locals(at=Py_ssize_t)
+cdef bint _is_of(tuple arguments, tuple specs) except -1
+
 cdef class Jitted:
     cdef dict __dict__
     cdef object __weakref__
@@ -38,6 +41,7 @@ cdef class Jitted:
     cdef public frozenset static
     cdef public list misses
     cdef dict _traces
+    cdef Trace _last
 
-    @cython.locals(key=list, arrays=list, known=Trace)
+    @cython.locals(key=list, arrays=list, arrays_alone=bint, known=Trace, last=Trace)
     cpdef call(self, tuple args, dict kwargs)

@@ -41,6 +41,7 @@ TRACES_LIMIT: Final = 64  # kinds of arguments for which a function is recorded;
 Refuse: TypeAlias = Callable[[str, str], None]
 
 _STATIC: Final = frozenset({int, float, complex, bool, str, bytes, type(None), type, np.dtype})
+_INEXACT: Final = frozenset({np.dtype(code).type for code in "efdgFDG"})
 _nparray: Final = np.ndarray
 spec_of: Final = node_module.spec_of
 leaf_key: Final = node_module.leaf_key
@@ -68,6 +69,7 @@ class Trace:
         "scalars",
         "shape",
         "sources",
+        "specs",
         "walks",
         "written",
     )
@@ -105,6 +107,7 @@ class Trace:
         self.scalars = [not node.key.spec.shape for node in results]
         self.shape = shape  # of what is returned: one value, or a tuple or list of them
         self.direct: Ready | None = None  # the one kernel of a plan that is nothing else
+        self.specs: tuple[Any, ...] = ()  # of the arguments, where all are arrays
         self.walks: tuple[int, ...] = ()  # what it walks over: places of arguments, or of `written` from -1 down
         self.written: tuple[int, ...] = ()  # the place among the results of each slot that it writes
 
@@ -303,7 +306,7 @@ def _spec_of(array: Fields) -> Any:
     return spec_of_array(array) if node is None else node.key.spec  # type: ignore[arg-type]
 
 
-class Number(str):
+class _Number(str):
     """A number in words, in the place of one that others equal which compute something else."""
 
     __slots__ = ()
@@ -312,13 +315,35 @@ class Number(str):
         return str(self)
 
 
+class _Items(tuple[Any, ...]):
+    """A tuple's items with their types."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(tuple([item for _, item in self]))
+
+
 def _told_apart(argument: Any) -> Any:
     """An argument that no other equals which computes something else: 0.0 is -0.0, and (1,) is (True,)."""
-    if isinstance(argument, tuple):
-        return tuple([(type(item), _told_apart(item)) for item in argument])
-    if isinstance(argument, (float, complex, np.inexact)):
-        return Number(repr(argument))
-    return argument
+    kind = type(argument)
+    if kind is tuple:
+        return _Items([(type(item), _told_apart(item)) for item in argument])
+    if (kind is float or kind is complex or kind in _INEXACT) and argument == argument:
+        return _Number(repr(argument))
+    return argument  # a NaN is itself alone
+
+
+def _is_of(arguments: tuple[Any, ...], specs: tuple[Any, ...]) -> bool:
+    """True for arrays of these specs."""
+    if len(arguments) != len(specs):
+        return False
+    at = 0
+    for argument in arguments:
+        if type(argument) is not ndarray or _spec_of(argument) is not specs[at]:
+            return False
+        at += 1  # noqa: SIM113  (C counts faster than `enumerate`)
+    return True
 
 
 def _said(item: Any) -> str:
@@ -355,6 +380,10 @@ class Jitted:
         self.static = frozenset(static)
         self.misses: list[str] = []
         self._traces: dict[Any, Trace | str] = {}  # or why calls with such arguments are not replayed
+        self._last: Trace | None = None  # of arrays alone, on the host
+
+    def __reduce__(self) -> Any:
+        return Jitted, (self.function, tuple(self.static))
 
     def __repr__(self) -> str:
         return f"<lazyarray.jit of {self.function!r}, {len(self._traces)} kinds of arguments>"
@@ -369,12 +398,23 @@ class Jitted:
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the function returns: replayed where a call with arguments of their kind was recorded."""
-        key: list[Any] = []
-        arrays: list[Any] = []
         backend = settings.backend
         if backend is None:
             backend = settings.work_out()
         placed = settings.away or Seen.any
+        last = self._last
+        if (
+            last is not None
+            and not placed
+            and not kwargs
+            and last.backend is backend
+            and last.exact == settings.exact
+            and _is_of(args, last.specs)
+        ):
+            return last.replay(list(args))
+        key: list[Any] = []
+        arrays: list[Any] = []
+        arrays_alone = not placed and not kwargs
         for argument in args:
             if type(argument) is ndarray:
                 key.append(_spec_of(argument))
@@ -383,6 +423,7 @@ class Jitted:
                 arrays.append(argument)
             elif type(argument) in _STATIC:
                 kind = type(argument)
+                arrays_alone = False
                 key.append((kind, argument if argument and kind is not complex else _told_apart(argument)))
                 arrays.append(None)
             else:
@@ -406,6 +447,9 @@ class Jitted:
         known = trace
         if known.backend is not backend or known.exact != settings.exact:
             return self._refused("it was recorded under another backend or another numerics", args, kwargs)
+        if arrays_alone:
+            known.specs = found
+            self._last = known
         return known.replay(arrays)
 
     def _refused(self, why: str, args: Any, kwargs: Any) -> Any:

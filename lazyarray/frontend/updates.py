@@ -39,6 +39,8 @@ def update_key(spec: Spec, region: IndexMap) -> Key | None:
 
 def put_under_mask(array: Fields, over: Fields, new: Any) -> bool:
     """Records a number put under a mask of the array's shape, where neither shares its value."""
+    if over._np is not None:
+        return False
     root: Node | None = array._node
     mask: Node | None = over._node
     if root is None or mask is None:

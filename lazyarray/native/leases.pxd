@@ -23,10 +23,7 @@ cdef extern from *:
         Py_ssize_t rank = PyTuple_GET_SIZE(shape), axis;
         PyObject *made, *lease;
         if (!lazyarray_is_ready()) return NULL;
-        if (rank > NPY_MAXDIMS) {
-            return PyErr_Format(PyExc_ValueError, "an array of %zd axes: arrays have %d at most", rank, NPY_MAXDIMS);
-        }
-        for (axis = 0; axis < rank; axis++) {
+        for (axis = 0; axis < rank && rank <= NPY_MAXDIMS; axis++) {  /* NumPy words the error of more */
             dims[axis] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, axis));
             if (strides != Py_None) steps[axis] = PyLong_AsSsize_t(PyTuple_GET_ITEM(strides, axis));
         }

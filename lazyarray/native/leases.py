@@ -32,8 +32,9 @@ def lend(block: Any, shape: tuple[int, ...], dtype: np.dtype[Any], strides: Any)
     `strides`: in bytes; None: C's order. No dtype of objects.
     """
     lease = _Lease((block.size,), _BYTE, block.memory, block.offset)
+    made = np.ndarray(shape, dtype, lease, 0, strides)
     lease.block = block
-    return np.ndarray(shape, dtype, lease, 0, strides)
+    return made
 
 
 def leased(owner: Any) -> bool:

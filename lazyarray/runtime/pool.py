@@ -37,6 +37,7 @@ _MAX_IDLE = 1 << 30
 # Bytes that the pool may hold beyond the most that were in use at once. A program whose arrays change their sizes
 # would else gather idle blocks of all of them.
 _SLACK = 16 << 20
+_ORDERS = frozenset("CF")  # NumPy knows others, and words the errors
 _MOST = sys.maxsize >> 1  # bytes: no system has more
 
 
@@ -102,14 +103,18 @@ class MemoryPool:
             extents = _extents(extents)
             nbytes = math.prod(extents) * itemsize
         strides = None if strides_perm is None else _strides(extents, itemsize, strides_perm)
-        if nbytes < _POOLED_FROM or kind.hasobject:
+        if nbytes < _POOLED_FROM or kind.hasobject or kind.subdtype is not None or order not in _ORDERS:
             return _plain(extents, kind, order, strides_perm)
         block = self._take(nbytes)
         if block is None:
             return _plain(extents, kind, order, strides_perm)
         if order == "F" and strides is None:
             strides = _strides(extents, itemsize, range(len(extents) - 1, -1, -1))
-        made: np.ndarray[Any, Any] = lend(block, extents, kind, strides)
+        try:
+            made: np.ndarray[Any, Any] = lend(block, extents, kind, strides)
+        except Exception:
+            self.take_back(block)
+            return _plain(extents, kind, order, strides_perm)  # NumPy words the error
         return made
 
     def _take(self, nbytes: int) -> Block | None:

@@ -53,6 +53,15 @@ def test_an_array_that_is_written_time_and_again_is_looked_at() -> None:
     numpy.testing.assert_array_equal(numpy.asarray(y), want)
 
 
+def test_indices_in_memory_go_the_general_way() -> None:
+    y, want = np.array(numpy.zeros(100_000)) * 2.0, numpy.zeros(100_000)
+    y[np.array([3, 5])] = 1
+    y[numpy.array([7, 5])] = 2.0
+    want[[3, 5]] = 1
+    want[[7, 5]] = 2.0
+    numpy.testing.assert_array_equal(numpy.asarray(y), want)
+
+
 def test_masks_of_another_shape_and_views_go_the_general_way() -> None:
     given = numpy.arange(12.0).reshape(3, 4)
     with np.config.set(eager_below=0):

@@ -65,7 +65,7 @@ def test_a_loop_that_is_only_recorded_holds_two_buffers(step: Callable[[Any], An
 def test_one_whose_pieces_take_several_kernels_holds_one_more(
     step: Callable[[Any], Any], memory: pool.MemoryPool
 ) -> None:
-    # The plan keeps its input, since after an error everything must still be computable, and a value between kernels.
+    # An input that an error could ask for again stays to the end, and a value between kernels.
     x = la.evaluate(la.linspace(0.0, 1.0, COUNT))
     for _ in range(1000):
         x = step(x)
@@ -120,6 +120,46 @@ def test_an_error_after_a_value_went_leaves_all_that_was_recorded(
                 la.evaluate(y)
     np.testing.assert_array_equal(np.asarray(y), want * want + 1.0)
     np.testing.assert_array_equal(np.asarray(x), want)
+
+
+def twice_the_same(np: Any, x: Any) -> Any:
+    """Two equal running sums, which a plan computes once."""
+    return np.cumsum(np.cumsum(x)[::-1]) * np.cumsum(x)
+
+
+def cut_to_pieces(np: Any, x: Any) -> Any:
+    """A sum of rolls is written piece by piece, which no node stands for."""
+    a = x.reshape(512, 512)
+    b = np.roll(a, 1, 0) + np.roll(a, 1, 1)
+    return np.cumsum(b @ b, axis=0) @ b
+
+
+@pytest.mark.parametrize("granted", range(6))
+@pytest.mark.parametrize("program", [twice_the_same, cut_to_pieces])
+def test_what_plans_compute_otherwise_than_it_was_recorded_outlives_an_error(
+    program: Callable[[Any, Any], Any], granted: int, memory: pool.MemoryPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    want = program(np, np.linspace(0.1, 2.0, COUNT))
+    y = program(la, la.evaluate(la.linspace(0.1, 2.0, COUNT)))
+    allocate, left = pool.MemoryPool.allocate, [granted]
+
+    def allocate_but_once(*args: Any) -> Any:
+        left[0] -= 1
+        if left[0] == -1:
+            raise MemoryError
+        return allocate(*args)
+
+    with monkeypatch.context() as patch, la.config.set(compile_at=1):
+        patch.setattr(pool.MemoryPool, "allocate", allocate_but_once)
+        la.evaluate(y)  # an evaluation is tried once more, without what was computed along
+    np.testing.assert_allclose(np.asarray(y), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("function", [lambda x: la.divmod(x, 0.3), lambda x: la.modf(x), lambda x: la.frexp(x)])
+def test_results_of_one_function_leave_its_argument(function: Callable[[Any], Any]) -> None:
+    x = la.evaluate(la.linspace(0.0, 1.0, COUNT) * 2.0)
+    la.evaluate(*function(x))
+    np.testing.assert_array_equal(np.asarray(x), np.linspace(0.0, 1.0, COUNT) * 2.0)
 
 
 def test_a_stencil_that_writes_its_array_holds_it_and_one_more(memory: pool.MemoryPool) -> None:

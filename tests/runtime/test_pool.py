@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 import threading
 from typing import Any
@@ -116,6 +117,15 @@ def test_every_view_and_export_keeps_the_memory(pool: MemoryPool, derive: Any) -
     del derived
     gc.collect()
     assert address(pool.allocate((BIG,), "f8")) == where
+
+
+@pytest.mark.parametrize("shape", [(-1024, -1024), (BIG,) + (1,) * 71])
+def test_memory_goes_back_where_numpy_refuses_the_shape(pool: MemoryPool, shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"negative dimensions|maximum supported dimension") as expected:
+        np.empty(shape)
+    with pytest.raises(ValueError, match=re.escape(str(expected.value))):
+        pool.allocate(shape, "f8")
+    assert pool.stats().bytes_in_use == 0
 
 
 def test_only_pooled_memory_has_a_lease(pool: MemoryPool) -> None:
