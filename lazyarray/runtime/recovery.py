@@ -31,12 +31,16 @@ def forget_old(run: AnyRun, written: Sequence[int]) -> None:
 
 
 def equals_of(sources: Sequence[Any]) -> dict[int, int]:
-    """By id of each pending node: the id of the first one that computes the same of the same. Plans compute it once."""
+    """By id of each pending node: the id of the first one that computes the same of the same. Plans compute it once.
+
+    Numbers are not compared: a plan serves all.
+    """
     first: dict[Any, int] = {}
     same: dict[int, int] = {}
     for node in sources:
         if type(node) is Node and is_pending(node):
-            same[id(node)] = first.setdefault((node.key, *[same.get(id(a), id(a)) for a in node.args]), id(node))
+            args = [same.get(id(a), id(a)) if type(a) is Node else id(node) for a in node.args]
+            same[id(node)] = first.setdefault((node.key, *args), id(node))
     return same
 
 
