@@ -21,7 +21,6 @@ cdef class Layout:
     cdef public list readies
     cdef public dict bands
     cdef public bint foreseen
-    cdef public dict over
 
 cpdef Layout layout_of(plan)
 
@@ -32,7 +31,6 @@ cdef class Run(AnyRun):
     @cython.locals(place=Py_ssize_t, slot=Py_ssize_t, layout=Layout)
     cpdef run(self)
     cpdef step(self, Py_ssize_t place)
-    cpdef release(self, Py_ssize_t slot, Py_ssize_t place)
     cpdef source(self, Py_ssize_t slot)
     cpdef array(self, Py_ssize_t slot)
     @cython.locals(layout=Layout, nbytes=Py_ssize_t)

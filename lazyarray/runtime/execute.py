@@ -19,14 +19,13 @@ from lazyarray.runtime.dump import saves_launches
 from lazyarray.runtime.floating import modes_of, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import reserve
-from lazyarray.runtime.recovery import forget_old, is_over_with, uninterrupted
+from lazyarray.runtime.recovery import forget_old, uninterrupted
 from lazyarray.runtime.run import AnyRun  # cimport
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
 
 Array = np.ndarray[Any, Any]
-_GONE: Final = np.empty(0)  # in the place of values that were let go of
 _GENERIC: Final = np.generic
 
 
@@ -85,9 +84,7 @@ class Ready:
 class Layout:
     """A plan with all that does not change from run to run."""
 
-    __slots__ = (
-        "bands", "dtypes", "foreseen", "frees", "nbytes", "origins", "over", "readies", "shapes", "steps",
-    )  # fmt: skip
+    __slots__ = ("bands", "dtypes", "foreseen", "frees", "nbytes", "origins", "readies", "shapes", "steps")
 
     def __init__(self, plan: Plan) -> None:
         self.steps, self.frees, self.origins = plan.steps, plan.frees, plan.origins
@@ -96,7 +93,6 @@ class Layout:
         self.nbytes = tuple([plan.nbytes(slot) for slot in range(len(plan.shapes))])
         self.readies: list[Ready | None] = [None] * len(plan.steps)
         self.foreseen = False  # whether the backend was told of the kernels
-        self.over: dict[int, bool] = {}  # of values that were recorded: see `recovery.is_over_with`
         self.bands: dict[int, Banded] = {}  # what runs in bands, by the place of the first step
 
     def foresee(self, run: Run) -> None:
@@ -145,8 +141,6 @@ class Run(AnyRun):
             self.step(place)
             for slot in layout.frees[place]:
                 self.memory[slot] = None
-                if self.uses and layout.origins[slot] is not None:
-                    self.release(slot, place)
 
     def step(self, place: int) -> None:
         """One step. What nobody needs after it is still there."""
@@ -159,20 +153,6 @@ class Run(AnyRun):
             RULES[type(step)](self, step)
             if type(step) is not ClaimStep:
                 self.done.add(step.result)
-
-    def release(self, slot: int, place: int) -> None:
-        """Lets go of a large value that no step after this one reads, before those that are left take memory.
-
-        Only where an error leaves nothing to be computed of it again.
-        """
-        node = self.source(slot)
-        if type(node) is not Node or node.data is None or id(node) not in self.uses:
-            return
-        over = self.layout.over.get(slot)
-        if over is None:
-            over = self.layout.over[slot] = is_over_with(self, slot, place)
-        if over and count(node) <= UNNAMED + self.uses[id(node)]:
-            node.data = _GONE
 
     def source(self, slot: int) -> Any:
         """The node or number that the slot stands for."""

@@ -5,7 +5,6 @@ from lazyarray.ir.node cimport Key, Node
 from lazyarray.native.primitives cimport count
 
 cdef long EXPENSIVE, MOST, NAMELESS, LARGE
-cdef long long RELEASED
 
 cdef Py_ssize_t _count_of_item(list closure, Py_ssize_t place)
 cdef long own_cost(Key key) except -3
@@ -31,7 +30,5 @@ cdef int count_uses(list closure) except -1
 cdef int leave_uses(list closure) except -1
 @cython.locals(node=Node, old=Node, found=dict)
 cdef dict uses_of_old(list closure)
-@cython.locals(node=Node, given=Node)
-cpdef dict with_large(list closure, dict uses)
 @cython.locals(given=Node, total=long)
 cdef long cost_again(Node node) except -3

@@ -15,7 +15,6 @@ from lazyarray.runtime.recalled import forget
 
 EXPENSIVE: Final = _EXPENSIVE
 LARGE: Final = 1 << 18  # bytes from which reading other values again takes as long as reading this one
-RELEASED: Final = 1 << 20  # bytes from which values that nothing reads any more go before their evaluation ends
 SITES_LIMIT: Final = 4096  # lines of which it is known that their values are needed again
 _NONE: Final[set[int]] = set()
 _NO_USES: Final[dict[int, int]] = {}
@@ -231,20 +230,6 @@ def uses_of_old(closure: list[Node]) -> dict[int, int]:
         if node.key.writes and type(node.args[0]) is Node:
             old: Node = node.args[0]
             found[id(old)] = old.uses
-    return found
-
-
-def with_large(closure: list[Node], uses: dict[int, int]) -> dict[int, int]:
-    """`uses` of `named_and_dear`, with those of large values on the host: their memory goes as soon as it was read."""
-    found = uses
-    for node in closure:
-        for arg in node.args:
-            if type(arg) is Node:
-                given: Node = arg
-                if given.data is not None and given.key.spec.nbytes >= RELEASED and id(given) not in found:
-                    if found is uses:
-                        found = dict(uses)
-                    found[id(given)] = given.uses
     return found
 
 

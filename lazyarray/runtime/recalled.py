@@ -69,7 +69,7 @@ class Recalled:
         self._leaves = leaves
         self._size = size  # all places
         self._steps: list[Step] = []  # the last first
-        self._olds: list[tuple[int, int]] = []  # places of what is written over, or large; references to it that end
+        self._olds: list[tuple[int, int]] = []  # places of what is written over; references to it that end
         self.reduces = self.writes = False
 
     def match(self, targets: list[Node]) -> list[Any] | None:
@@ -112,7 +112,7 @@ class Recalled:
         return [sources[place] for place in self._outputs]
 
     def uses_of(self, sources: list[Any]) -> dict[int, int]:
-        """By id of a large value, or one that is written over: how many references to it end with the evaluation."""
+        """By id of a value that is written over: how many references to it end with the evaluation."""
         return {id(sources[place]): uses for place, uses in self._olds}
 
     def leave(self, sources: list[Any]) -> None:

@@ -22,7 +22,7 @@ class AnyRun:
         """Nothing has run."""
         self.plan = plan
         self.sources = sources
-        self.uses = uses  # by id of a large value or one written over: references to it that end now
+        self.uses = uses  # by id of a value written over: references to it that end now
         self.memory: list[Any] = [None] * len(plan.shapes)
         self.done: set[int] = set()  # slots whose values are complete and not written over
         self.taken: dict[int, int] = {}  # by slot to be written in place of another: that other one

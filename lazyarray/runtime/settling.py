@@ -52,7 +52,6 @@ def hand_out(run: AnyRun, outputs: list[Node], wanted: Wanted, finished: bool) -
     made = (run.plan, sites_of(run.sources), wanted)
     ledger.plan(made, run.sources)
     slots = run.plan.outputs
-    rest = [] if finished else complete(run)
     for place in range(len(outputs)):
         node = outputs[place]
         slot = slots[place]
@@ -60,8 +59,8 @@ def hand_out(run: AnyRun, outputs: list[Node], wanted: Wanted, finished: bool) -
         if value is not None and is_pending(node):
             node.made = made
             settle(node, unshared(value, taken))
-    for node, value in rest:
-        if is_pending(node):
+    if not finished:
+        for node, value in complete(run):
             settle(node, unshared(value, taken))
 
 
