@@ -441,9 +441,8 @@ class Jitted:
             return self._refused("an argument cannot be hashed", args, kwargs)
         if trace is None:
             return self._record(found, arrays, args, kwargs)
-        if type(trace) is str:
+        if isinstance(trace, str):
             return self._refused(trace, args, kwargs)
-        assert not isinstance(trace, str)
         known = trace
         if known.backend is not backend or known.exact != settings.exact:
             return self._refused("it was recorded under another backend or another numerics", args, kwargs)

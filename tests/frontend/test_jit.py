@@ -181,3 +181,10 @@ def test_jitted_functions_are_copied() -> None:
     assert again.function is abs
     assert again.static == double.static
     assert pickle.loads(pickle.dumps(double)).function is abs
+
+
+def test_real_parts_of_another_sign_of_zero_are_told_apart() -> None:
+    x, _ = both(10)
+    scale = np.jit(lambda a, s: a * s)
+    for s in complex(0.0, 1), complex(-0.0, 1):
+        assert numpy.asarray(scale(x, s)).tobytes() == (numpy.asarray(x) * s).tobytes(), s

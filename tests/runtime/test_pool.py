@@ -101,6 +101,8 @@ def test_memory_is_used_again_when_the_array_dies(pool: MemoryPool) -> None:
         lambda a: np.lib.stride_tricks.as_strided(a, (3,), (8,)),
         lambda a: a.ctypes,
         lambda a: a.base,
+        lambda a: a.base[3:] if isinstance(a.base, np.ndarray) else a.base,  # a capsule in the compiled form
+        lambda a: a.base.view(np.ndarray) if isinstance(a.base, np.ndarray) else a.base,
         lambda a: np.from_dlpack(a),
         lambda a: a.view(np.recarray),
         lambda a: [a],
