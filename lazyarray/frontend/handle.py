@@ -93,7 +93,7 @@ def _picked(data: Any, key: Any) -> Any:
     place = _plain_key(key) if type(key) is tuple else _memory_or(key)
     if place is None and key is not None:
         return REFUSED
-    if place is not key:
+    if place is not key or type(key) is _nparray:
         found = pick_at(data, place, REFUSED)
         if found is not REFUSED:
             return found
@@ -231,9 +231,8 @@ class Handle(Fields):
                 return
             listed = False
             place = key
-            if kind is known.array:
-                index: Fields = key
-                place = index._np
+            if kind is known.array or kind is _nparray:
+                place = _memory_or(key)
                 small = small and place is not None
                 if small and put_at(data, place, _memory_or(value)):
                     return

@@ -507,7 +507,7 @@ def reflected(op: Op, self: Fields, other: Any) -> Any:
     if a is None and self._node is None:
         a = known.window(self)
     if a is not None:
-        if (kind is float or kind is int) and size_of_memory(a) < limits.eager:
+        if (kind is float or kind is int or kind is complex) and size_of_memory(a) < limits.eager:
             if size_of_memory(a) >= limits.middle and self._np is not None:
                 a = None
                 found = join(op, self, other, REFLECTED, 2, 0)

@@ -2,6 +2,7 @@
 from cpython.object cimport PyObject
 
 from lazyarray.native.loops cimport run_unary
+from lazyarray.native.masks cimport select_masked
 from lazyarray.native.primitives cimport element_of
 
 cdef extern from *:
@@ -139,30 +140,29 @@ cdef extern from *:
         return PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(type), rank, dims, NULL, NULL, 0, NULL);
     }
 
-    /* The places in one axis that a short mask or index names; how many, or -1 where NumPy is to look. */
+    /* The places in one axis that a short index names; how many, or -1 where NumPy is to look. */
     static npy_intp lazyarray_find_places(PyArrayObject *a, PyArrayObject *index, npy_intp *taken) {
-        npy_intp extent, count, place, size, at;
+        npy_intp extent, place, size, at;
         char *from;
-        int masks;
-        if (!PyArray_CheckExact(a) || !PyArray_CheckExact(index) || !lazyarray_is_own(a) || !lazyarray_is_own(index)
-            || PyArray_NDIM(a) != 1 || PyArray_NDIM(index) != 1 || !PyArray_ISALIGNED(index)) return -1;
-        masks = PyArray_TYPE(index) == NPY_BOOL;
+        if (PyArray_NDIM(a) != 1 || PyArray_NDIM(index) != 1 || PyArray_TYPE(index) != NPY_INTP
+            || !PyArray_ISALIGNED(index)) return -1;
         extent = PyArray_DIM(a, 0);
         size = PyArray_DIM(index, 0);
-        if (size > LAZYARRAY_FEW || (masks ? size != extent : PyArray_TYPE(index) != NPY_INTP)) return -1;
+        if (size > LAZYARRAY_FEW) return -1;
         from = PyArray_BYTES(index);
-        for (place = count = 0; place < size; place++, from += PyArray_STRIDE(index, 0)) {
-            if (masks) {
-                taken[count] = place;
-                count += *from != 0;
-                continue;
-            }
+        for (place = 0; place < size; place++, from += PyArray_STRIDE(index, 0)) {
             at = *(npy_intp *)from;
             if (at < 0) at += extent;
             if (at < 0 || at >= extent) return -1;
-            taken[count++] = at;
+            taken[place] = at;
         }
-        return count;
+        return size;
+    }
+
+    /* Arrays and indices that are looked at here. */
+    static int lazyarray_is_indexed(PyObject *given, PyObject *index) {
+        return PyArray_CheckExact(given) && PyArray_CheckExact(index) && lazyarray_is_own((PyArrayObject *)given)
+            && lazyarray_is_own((PyArrayObject *)index);
     }
 
     static PyObject *lazyarray_pick_at(PyObject *given, PyObject *index, PyObject *missing) {
@@ -171,6 +171,11 @@ cdef extern from *:
         char *from, *to;
         PyObject *made;
         if (!lazyarray_is_ready()) return NULL;
+        if (!lazyarray_is_indexed(given, index)) return lazyarray_missing(missing);
+        if (PyArray_TYPE((PyArrayObject *)index) == NPY_BOOL) {
+            made = lazyarray_select_masked(a, (PyArrayObject *)index);
+            return made || PyErr_Occurred() ? made : lazyarray_missing(missing);
+        }
         count = lazyarray_find_places(a, (PyArrayObject *)index, taken);
         if (count < 0) return lazyarray_missing(missing);
         if (!(made = lazyarray_new(PyArray_TYPE(a), 1, &count))) return NULL;
@@ -183,24 +188,43 @@ cdef extern from *:
         return made;
     }
 
+    /* A number's bits as the array's dtype has them; 0 where NumPy is to convert it. */
+    static int lazyarray_element_as(PyObject *value, PyArrayObject *a, double *number) {
+        int type = PyArray_TYPE(a);
+        if (PyBool_Check(value) && type == NPY_BOOL) *(npy_bool *)number = value == Py_True;
+        else if (PyLong_CheckExact(value) && type == NPY_CDOUBLE) {
+            number[1] = 0.0;
+            return lazyarray_number_as(value, NPY_DOUBLE, number) >= 0;
+        }
+        else return lazyarray_number_as(value, type, number) >= 0;
+        return 1;
+    }
+
     static int lazyarray_put_at(PyObject *given, PyObject *index, PyObject *value) {
-        PyArrayObject *a = (PyArrayObject *)given, *source = (PyArrayObject *)value;
+        PyArrayObject *a = (PyArrayObject *)given, *source = NULL;
         npy_intp count, place, size, step = 0, taken[LAZYARRAY_FEW];
         double number[2];
         char *from = (char *)number, *to;
         if (!lazyarray_is_ready()) return -1;
-        count = lazyarray_find_places(a, (PyArrayObject *)index, taken);
-        if (count < 0 || !PyArray_ISWRITEABLE(a) || (PyArray_FLAGS(a) & (1 << 31))) return 0;
+        if (!lazyarray_is_indexed(given, index) || !PyArray_ISWRITEABLE(a) || (PyArray_FLAGS(a) & (1 << 31))
+            || lazyarray_may_meet(a, (PyArrayObject *)index)) return 0;
         if (!PyArray_CheckExact(value)) {
-            if (lazyarray_number_as(value, PyArray_TYPE(a), number) < 0) return 0;
+            if (!lazyarray_element_as(value, a, number)) return 0;
         }
         else {
-            if (PyArray_DESCR(source) != PyArray_DESCR(a) || PyArray_NDIM(source) != 1
-                || PyArray_DIM(source, 0) != count || lazyarray_may_meet(a, source)) return 0;
+            source = (PyArrayObject *)value;
+            if (PyArray_DESCR(source) != PyArray_DESCR(a) || PyArray_NDIM(source) != 1 || lazyarray_may_meet(a, source))
+                return 0;
+        }
+        if (PyArray_TYPE((PyArrayObject *)index) == NPY_BOOL)
+            return lazyarray_put_masked(a, (PyArrayObject *)index, from, source);
+        count = lazyarray_find_places(a, (PyArrayObject *)index, taken);
+        if (count < 0) return 0;
+        if (source) {
+            if (PyArray_DIM(source, 0) != count) return 0;
             from = PyArray_BYTES(source);
             step = PyArray_STRIDE(source, 0);
         }
-        if (lazyarray_may_meet(a, (PyArrayObject *)index)) return 0;
         size = PyArray_ITEMSIZE(a);
         for (place = 0; place < count; place++, from += step) {
             to = PyArray_BYTES(a) + taken[place] * PyArray_STRIDE(a, 0);

@@ -1,0 +1,325 @@
+# Parts of memory that a mask of the same extents names: read, filled and written, for `direct.pxd`.
+from lazyarray.native.loops cimport run_unary
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <string.h>
+
+    #ifdef __GNUC__
+    #define LAZYARRAY_INLINE inline __attribute__((always_inline))
+    #else
+    #define LAZYARRAY_INLINE inline
+    #endif
+    #ifdef __SSE2__
+    #include <emmintrin.h>
+    #endif
+    #define LAZYARRAY_MASK_AXES 16
+    #define LAZYARRAY_BLOCK 64  /* truth values that are looked at together */
+
+    /* Elements in C order, by axes that were merged, the last one apart; and the values that they come to or from.
+       `size` is an element's, which is a row's where a mask has fewer axes than the array. */
+    typedef struct {
+        int rank;
+        npy_intp dims[LAZYARRAY_MASK_AXES], steps[LAZYARRAY_MASK_AXES], mask_steps[LAZYARRAY_MASK_AXES];
+        npy_intp size, count, step, mask_step, left, value_step;
+        char *value;
+    } lazyarray_masked;
+
+    typedef void (*lazyarray_masked_line)(lazyarray_masked *all, char *place, const char *mask);
+
+    /* Which of eight bits are set, and the first of them again after the last; and how many are. */
+    static unsigned char lazyarray_places[256][8], lazyarray_how_many[256];
+
+    static void lazyarray_make_places(void) {
+        int bits, k, count;
+        for (bits = 1; bits < 256; bits++) {
+            for (k = count = 0; k < 8; k++) if (bits >> k & 1) lazyarray_places[bits][count++] = (unsigned char)k;
+            lazyarray_how_many[bits] = (unsigned char)count;
+            for (k = count; k < 8; k++) lazyarray_places[bits][k] = lazyarray_places[bits][0];
+        }
+    }
+
+    #ifdef __SSE2__
+    static LAZYARRAY_INLINE uint64_t lazyarray_bits_of_16(__m128i now) {
+        return ~_mm_movemask_epi8(_mm_cmpeq_epi8(now, _mm_setzero_si128())) & 65535;
+    }
+
+    static LAZYARRAY_INLINE __m128i lazyarray_load(const char *place) {
+        return _mm_loadu_si128((const __m128i *)place);
+    }
+    #endif
+
+    /* A bit for each of up to 64 truth values. */
+    static LAZYARRAY_INLINE uint64_t lazyarray_bits_of(const char *mask, npy_intp step, npy_intp count) {
+        uint64_t bits = 0;
+        npy_intp k = 0;
+    #ifdef __SSE2__
+        if (step == 1 && count == LAZYARRAY_BLOCK) {
+            __m128i a = lazyarray_load(mask), b = lazyarray_load(mask + 16);
+            __m128i c = lazyarray_load(mask + 32), d = lazyarray_load(mask + 48);
+            if (!lazyarray_bits_of_16(_mm_or_si128(_mm_or_si128(a, b), _mm_or_si128(c, d)))) return 0;
+            return lazyarray_bits_of_16(a) | lazyarray_bits_of_16(b) << 16 | lazyarray_bits_of_16(c) << 32
+                | lazyarray_bits_of_16(d) << 48;
+        }
+        if (step == 1 && count >= 16) {
+            for (; k + 16 <= count; k += 16) bits |= lazyarray_bits_of_16(lazyarray_load(mask + k)) << k;
+            if (k < count) bits |= lazyarray_bits_of_16(lazyarray_load(mask + count - 16)) >> (k + 16 - count) << k;
+            return bits;
+        }
+    #endif
+        for (; k < count; k++) bits |= (uint64_t)(mask[k * step] != 0) << k;
+        return bits;
+    }
+
+    static LAZYARRAY_INLINE npy_intp lazyarray_bits_set(uint64_t bits) {
+        bits -= bits >> 1 & UINT64_MAX / 3;
+        bits = (bits & UINT64_MAX / 5) + (bits >> 2 & UINT64_MAX / 5);
+        return (npy_intp)(((bits + (bits >> 4)) & UINT64_MAX / 17) * (UINT64_MAX / 255) >> 56);
+    }
+
+    static LAZYARRAY_INLINE npy_intp lazyarray_first_bit(uint64_t bits) {
+    #ifdef __GNUC__
+        return __builtin_ctzll(bits);
+    #else
+        return lazyarray_bits_set((bits & (~bits + 1)) - 1);
+    #endif
+    }
+
+    static void lazyarray_count_line(lazyarray_masked *all, char *place, const char *mask) {
+        npy_intp k = 0, count = all->count, step = all->mask_step, found = 0;
+    #ifdef __SSE2__
+        while (step == 1 && k + 16 <= count) {  /* lanes of bytes hold 255 */
+            npy_intp end = count - k < 255 * 16 ? count : k + 255 * 16;
+            const __m128i none = _mm_setzero_si128();
+            __m128i sums = none;
+            for (; k + 16 <= end; k += 16) {
+                __m128i now = _mm_loadu_si128((const __m128i *)(mask + k));
+                sums = _mm_add_epi8(sums, _mm_add_epi8(_mm_cmpeq_epi8(now, none), _mm_set1_epi8(1)));
+            }
+            sums = _mm_sad_epu8(sums, none);
+            found += _mm_cvtsi128_si32(sums) + _mm_cvtsi128_si32(_mm_srli_si128(sums, 8));
+        }
+    #endif
+        for (; k < count; k += LAZYARRAY_BLOCK)
+            found += lazyarray_bits_set(lazyarray_bits_of(
+                mask + k * step, step, count - k < LAZYARRAY_BLOCK ? count - k : LAZYARRAY_BLOCK));
+        all->left += found;
+        (void)place;
+    }
+
+    /* Lines of elements of SIZE bytes, by blocks of truth values. Of few true ones each is looked for. Of many, whether
+       an element is taken decides no jump, which nothing could foresee: each is moved. One that is not taken is read to
+       where the next one will be, and of those that are written another comes again. What the mask leaves out is never
+       written, not even as it was: NumPy's loops may write it meanwhile, in other threads, as they may the mask. */
+    #define LAZYARRAY_SELECT_ONE(j, SIZE) \\
+        memcpy(value, from + (j) * step, (SIZE)); value += (eight >> (j) & 1) * (SIZE);
+    #define LAZYARRAY_FILL_ONE(j, SIZE) \\
+        last = eight >> (j) & 1 ? from + (j) * step : last; memcpy(last, value, (SIZE));
+    /* Backwards: what comes again is the first place, which gets its own value at last. */
+    #define LAZYARRAY_SPREAD_ONE(j, SIZE) \\
+        memcpy(from + places[7 - (j)] * step, value + (7 - (j)) * value_step, (SIZE));
+    #define LAZYARRAY_EIGHT(ONE, SIZE) \\
+        ONE(0, SIZE) ONE(1, SIZE) ONE(2, SIZE) ONE(3, SIZE) ONE(4, SIZE) ONE(5, SIZE) ONE(6, SIZE) ONE(7, SIZE)
+
+    #define LAZYARRAY_MASKED_FORM(FORM, SIZE, CONST, START, SAME, FEW, MANY, END) \\
+        static LAZYARRAY_INLINE void lazyarray_##FORM##_by_##SIZE( \\
+            lazyarray_masked *all, char *place, const char *mask, const npy_intp step, const npy_intp mask_step \\
+        ) { \\
+            npy_intp k, n, j, taken, left = all->left; \\
+            CONST char *value = all->value; \\
+            START \\
+            for (k = 0; k < all->count; k += n, place += n * step) { \\
+                uint64_t bits, whole; \\
+                n = all->count - k < LAZYARRAY_BLOCK ? all->count - k : LAZYARRAY_BLOCK; \\
+                bits = lazyarray_bits_of(mask + k * mask_step, mask_step, n); \\
+                whole = UINT64_MAX >> (LAZYARRAY_BLOCK - n); \\
+                if (!bits) continue; \\
+                taken = bits == whole ? n : lazyarray_bits_set(bits); \\
+                if (taken > left) break; \\
+                left -= taken; \\
+                if (bits == whole) { SAME(SIZE) continue; } \\
+                if (4 * taken > n && left >= 8) \\
+                    for (j = 0; j + 8 <= n; j += 8) { \\
+                        char *from = place + j * step; \\
+                        uint64_t eight = bits >> j & 255; \\
+                        if (!eight) continue; \\
+                        bits ^= eight << j; \\
+                        MANY(SIZE) \\
+                    } \\
+                for (; bits; bits &= bits - 1) { \\
+                    char *from = place + lazyarray_first_bit(bits) * step; \\
+                    FEW(SIZE) \\
+                } \\
+            } \\
+            END \\
+            all->left = left; \\
+        } \\
+        static void lazyarray_##FORM##_##SIZE(lazyarray_masked *all, char *place, const char *mask) { \\
+            /* Lines without gaps apart, whose steps the compiler then knows. */ \\
+            if (all->step == (SIZE) && all->mask_step == 1) lazyarray_##FORM##_by_##SIZE(all, place, mask, (SIZE), 1); \\
+            else lazyarray_##FORM##_by_##SIZE(all, place, mask, all->step, all->mask_step); \\
+        }
+
+    #define LAZYARRAY_SELECT_SAME(SIZE) \\
+        if (step == (SIZE)) memcpy(value, place, n * (SIZE)); \\
+        else for (j = 0; j < n; j++) memcpy(value + j * (SIZE), place + j * step, (SIZE)); \\
+        value += n * (SIZE);
+    #define LAZYARRAY_SELECT_FEW(SIZE) memcpy(value, from, (SIZE)); value += (SIZE);
+    #define LAZYARRAY_SELECT_MANY(SIZE) LAZYARRAY_EIGHT(LAZYARRAY_SELECT_ONE, SIZE)
+
+    #define LAZYARRAY_FILL_SAME(SIZE) \\
+        if (step == (SIZE) && n == LAZYARRAY_BLOCK) \\
+            for (j = 0; j < LAZYARRAY_BLOCK; j += 8) memcpy(place + j * (SIZE), values, 8 * (SIZE)); \\
+        else for (j = 0; j < n; j++) memcpy(place + j * step, value, (SIZE));
+    #define LAZYARRAY_FILL_START(SIZE) \\
+        char values[8 * (SIZE)]; \\
+        for (j = 0; j < 8; j++) memcpy(values + j * (SIZE), value, (SIZE)); \\
+        left = NPY_MAX_INTP;
+    #define LAZYARRAY_FILL_FEW(SIZE) memcpy(from, value, (SIZE));
+    #define LAZYARRAY_FILL_MANY(SIZE) \\
+        char *last = from + lazyarray_first_bit(eight) * step; \\
+        LAZYARRAY_EIGHT(LAZYARRAY_FILL_ONE, SIZE)
+
+    #define LAZYARRAY_SPREAD_SAME(SIZE) \\
+        if (step == (SIZE) && value_step == (SIZE)) memcpy(place, value, n * (SIZE)); \\
+        else for (j = 0; j < n; j++) memcpy(place + j * step, value + j * value_step, (SIZE)); \\
+        value += n * value_step;
+    #define LAZYARRAY_SPREAD_FEW(SIZE) memcpy(from, value, (SIZE)); value += value_step;
+    #define LAZYARRAY_SPREAD_MANY(SIZE) \\
+        const unsigned char *places = lazyarray_places[eight]; \\
+        LAZYARRAY_EIGHT(LAZYARRAY_SPREAD_ONE, SIZE) \\
+        value += lazyarray_how_many[eight] * value_step;
+
+    #define LAZYARRAY_MASKED_LINES(SIZE) \\
+        LAZYARRAY_MASKED_FORM( \\
+            select, SIZE, , , LAZYARRAY_SELECT_SAME, LAZYARRAY_SELECT_FEW, LAZYARRAY_SELECT_MANY, all->value = value;) \\
+        LAZYARRAY_MASKED_FORM( \\
+            fill, SIZE, const, LAZYARRAY_FILL_START(SIZE), LAZYARRAY_FILL_SAME, LAZYARRAY_FILL_FEW, LAZYARRAY_FILL_MANY, ) \\
+        LAZYARRAY_MASKED_FORM( \\
+            spread, SIZE, const, const npy_intp value_step = all->value_step;, LAZYARRAY_SPREAD_SAME, \\
+            LAZYARRAY_SPREAD_FEW, LAZYARRAY_SPREAD_MANY, all->value = (char *)value;)
+
+    LAZYARRAY_MASKED_LINES(1)
+    LAZYARRAY_MASKED_LINES(2)
+    LAZYARRAY_MASKED_LINES(4)
+    LAZYARRAY_MASKED_LINES(8)
+    LAZYARRAY_MASKED_LINES(16)
+
+    /* Rows, which have any size. */
+    static void lazyarray_select_rows(lazyarray_masked *all, char *place, const char *mask) {
+        npy_intp k;
+        for (k = 0; k < all->count && all->left; k++)
+            if (mask[k * all->mask_step]) {
+                memcpy(all->value, place + k * all->step, all->size);
+                all->value += all->size;
+                all->left--;
+            }
+    }
+
+    static const lazyarray_masked_line lazyarray_masked_lines[3][6] = {
+        {lazyarray_select_1, lazyarray_select_2, lazyarray_select_4, lazyarray_select_8, lazyarray_select_16,
+         lazyarray_select_rows},
+        {lazyarray_fill_1, lazyarray_fill_2, lazyarray_fill_4, lazyarray_fill_8, lazyarray_fill_16,
+         NULL},
+        {lazyarray_spread_1, lazyarray_spread_2, lazyarray_spread_4, lazyarray_spread_8, lazyarray_spread_16,
+         NULL},
+    };
+
+    static lazyarray_masked_line lazyarray_masked_line_of(int form, npy_intp size) {
+        return lazyarray_masked_lines[form][
+            size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : size == 8 ? 3 : size == 16 ? 4 : 5];
+    }
+
+    /* What a mask names of an array; 0 where its extents are not the array's first ones, or what follows has gaps. */
+    static int lazyarray_find_masked(PyArrayObject *a, PyArrayObject *mask, lazyarray_masked *found) {
+        int axis, last, masked = PyArray_NDIM(mask);
+        if (PyArray_TYPE(mask) != NPY_BOOL || !masked || masked > PyArray_NDIM(a) || masked > LAZYARRAY_MASK_AXES)
+            return 0;
+        if (!lazyarray_places[255][1]) lazyarray_make_places();
+        found->size = PyArray_ITEMSIZE(a);
+        if (masked < PyArray_NDIM(a)) {
+            if (!PyArray_IS_C_CONTIGUOUS(a)) return 0;
+            for (axis = masked; axis < PyArray_NDIM(a); axis++) found->size *= PyArray_DIM(a, axis);
+            if (!found->size) return 0;
+        }
+        found->rank = 0;
+        for (axis = 0; axis < masked; axis++) {
+            npy_intp extent = PyArray_DIM(a, axis), step = PyArray_STRIDE(a, axis), apart = PyArray_STRIDE(mask, axis);
+            if (extent != PyArray_DIM(mask, axis)) return 0;
+            if (extent == 1) continue;
+            last = found->rank - 1;
+            if (last >= 0 && found->steps[last] == extent * step && found->mask_steps[last] == extent * apart)
+                found->dims[last] *= extent;
+            else found->dims[last = found->rank++] = extent;
+            found->steps[last] = step;
+            found->mask_steps[last] = apart;
+        }
+        if (!found->rank) {
+            found->dims[0] = 1;
+            found->steps[0] = found->mask_steps[0] = 0;
+            found->rank = 1;
+        }
+        last = found->rank - 1;
+        found->count = found->dims[last];
+        found->step = found->steps[last];
+        found->mask_step = found->mask_steps[last];
+        found->left = 0;
+        return 1;
+    }
+
+    static void lazyarray_walk_masked(
+        lazyarray_masked *all, int axis, char *place, const char *mask, lazyarray_masked_line line
+    ) {
+        npy_intp k;
+        if (axis == all->rank - 1) { line(all, place, mask); return; }
+        for (k = 0; k < all->dims[axis]; k++, place += all->steps[axis], mask += all->mask_steps[axis])
+            lazyarray_walk_masked(all, axis + 1, place, mask, line);
+    }
+
+    /* How many are true: a walk over the mask alone, whose axes may merge where the array's do not. */
+    static npy_intp lazyarray_count_true(PyArrayObject *mask) {
+        lazyarray_masked all;
+        lazyarray_find_masked(mask, mask, &all);
+        lazyarray_walk_masked(&all, 0, PyArray_BYTES(mask), PyArray_BYTES(mask), lazyarray_count_line);
+        return all.left;
+    }
+
+    /* `a[mask]`; NULL without an error where NumPy is to look. */
+    static PyObject *lazyarray_select_masked(PyArrayObject *a, PyArrayObject *mask) {
+        npy_intp dims[NPY_MAXDIMS];
+        lazyarray_masked all;
+        PyObject *made;
+        int axis, rank = 1;
+        if (!lazyarray_find_masked(a, mask, &all)) return NULL;
+        dims[0] = all.left = lazyarray_count_true(mask);
+        for (axis = PyArray_NDIM(mask); axis < PyArray_NDIM(a); axis++) dims[rank++] = PyArray_DIM(a, axis);
+        made = PyArray_NewFromDescr(
+            &PyArray_Type, PyArray_DescrFromType(PyArray_TYPE(a)), rank, dims, NULL, NULL, 0, NULL);
+        if (!made) return NULL;
+        all.value = PyArray_BYTES((PyArrayObject *)made);
+        if (all.left)
+            lazyarray_walk_masked(
+                &all, 0, PyArray_BYTES(a), PyArray_BYTES(mask), lazyarray_masked_line_of(0, all.size));
+        return made;
+    }
+
+    /* `a[mask] = value` of a number, which is in `number`, or (`source`) of as many elements; 0 where NumPy is to look. */
+    static int lazyarray_put_masked(PyArrayObject *a, PyArrayObject *mask, char *number, PyArrayObject *source) {
+        lazyarray_masked all;
+        if (PyArray_NDIM(mask) != PyArray_NDIM(a) || !lazyarray_find_masked(a, mask, &all)) return 0;
+        all.value = number;
+        if (source) {
+            all.left = lazyarray_count_true(mask);
+            if (PyArray_NDIM(source) != 1 || PyArray_DIM(source, 0) != all.left) return 0;
+            all.value = PyArray_BYTES(source);
+            all.value_step = PyArray_STRIDE(source, 0);
+            if (!all.left) return 1;
+        }
+        else if (all.rank > 1 && !lazyarray_count_true(mask)) return 1;
+        lazyarray_walk_masked(
+            &all, 0, PyArray_BYTES(a), PyArray_BYTES(mask), lazyarray_masked_line_of(source ? 2 : 1, all.size));
+        return 1;
+    }
+    """
+    object select_masked "lazyarray_select_masked" (object a, object mask)
