@@ -155,11 +155,6 @@ def _into(target: Any, found: ndarray) -> ndarray:
 
 def outer(function: Any, a: Any, b: Any, options: dict[str, Any]) -> Any:
     """`ufunc.outer`: the call on views that broadcast."""
-    if not options and type(a) is type(b) is ndarray and not function._transcendental and function.nout == 1:
-        x, y = settle(a), settle(b)
-        if x is not None and y is not None and x.size * y.size < config.eager_below:
-            found = function._np.outer(x, y)
-            return plain(found) if type(found) is np.ndarray else found
     if any(type(item) not in BUILTIN and overrides(item) for item in (a, b, options.get("out"))):
         return ask_ufunc(function, "outer", (a, b), options)
     if function.signature is not None:

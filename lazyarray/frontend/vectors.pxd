@@ -299,24 +299,40 @@ cdef inline PyObject *guarded_vector(
 # What C makes of the arguments without NumPy's look at them; REFUSED, borrowed, for those that it does not know.
 cdef inline PyObject *direct_vector(void *direct, bint asks, PyObject **args, size_t given) except NULL:
     cdef PyObject *first = args[0]
+    cdef PyObject *rest[LAZYARRAY_MOST]
     cdef PyObject *found
+    cdef size_t place
     cdef object made
+    if given > LAZYARRAY_MOST:
+        return <PyObject *>REFUSED
     if Py_TYPE(first) == <PyTypeObject *>known.array:
         first = <PyObject *>(<Fields>first)._np
         if Py_TYPE(first) != <PyTypeObject *>known.memory or size_of_memory(<object>first) >= limits.eager:
             return <PyObject *>REFUSED
     elif asks or Py_TYPE(first) == <PyTypeObject *>known.memory:
         return <PyObject *>REFUSED
-    found = run_direct(direct, first, args + 1, given - 1, limits.eager, <PyObject *>REFUSED)
+    for place in range(given - 1):
+        rest[place] = args[place + 1]
+        if Py_TYPE(rest[place]) == <PyTypeObject *>known.array:
+            rest[place] = <PyObject *>(<Fields>rest[place])._np
+            if Py_TYPE(rest[place]) != <PyTypeObject *>known.memory or size_of_memory(<object>rest[place]) >= limits.eager:
+                return <PyObject *>REFUSED
+    found = run_direct(direct, first, rest, given - 1, limits.eager, <PyObject *>REFUSED)
     if found == <PyObject *>REFUSED:
         return found
     if found == first:
         Py_DECREF(found)
         found = args[0]
-    else:
+    elif Py_TYPE(found) == <PyTypeObject *>known.memory:
         made = wrapped(<object>found)
         Py_DECREF(found)
         found = <PyObject *>made
+    elif lazyarray_nested(found):
+        made = wrapped_items(<object>found)
+        Py_DECREF(found)
+        found = <PyObject *>made
+    else:
+        return found
     Py_INCREF(found)
     return found
 

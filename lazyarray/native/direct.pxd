@@ -2,6 +2,7 @@
 from cpython.object cimport PyObject
 
 from lazyarray.native.loops cimport run_unary
+from lazyarray.native.folds cimport ufunc_of
 from lazyarray.native.masks cimport select_masked
 from lazyarray.native.primitives cimport element_of
 
@@ -576,7 +577,9 @@ cdef extern from *:
     static const lazyarray_named lazyarray_methods[] = {
         {"copy", lazyarray_do_copy}, {"flatten", lazyarray_do_flatten}, {"ravel", lazyarray_do_ravel},
         {"transpose", lazyarray_do_transpose}, {"reshape", lazyarray_do_reshape}, {"argsort", lazyarray_do_argsort},
-        {"astype", lazyarray_do_astype}, {"view", lazyarray_do_view}, {"squeeze", lazyarray_do_squeeze}, {NULL, NULL},
+        {"astype", lazyarray_do_astype}, {"view", lazyarray_do_view}, {"squeeze", lazyarray_do_squeeze},
+        {"sum", lazyarray_do_sum}, {"mean", lazyarray_do_mean}, {"max", lazyarray_do_max}, {"min", lazyarray_do_min},
+        {"any", lazyarray_do_any}, {"all", lazyarray_do_all}, {"nonzero", lazyarray_do_nonzero}, {NULL, NULL},
     };
     static const lazyarray_named lazyarray_functions[] = {
         {"array", lazyarray_do_array}, {"asarray", lazyarray_do_asarray}, {"asanyarray", lazyarray_do_asarray},
@@ -587,7 +590,10 @@ cdef extern from *:
     /* Functions that ask arrays alone, as methods do. */
     static const lazyarray_named lazyarray_of_arrays[] = {
         {"ravel", lazyarray_do_ravel}, {"transpose", lazyarray_do_transpose}, {"copy", lazyarray_do_duplicate},
-        {"ascontiguousarray", lazyarray_do_ascontiguous}, {"asfortranarray", lazyarray_do_asfortran}, {NULL, NULL},
+        {"ascontiguousarray", lazyarray_do_ascontiguous}, {"asfortranarray", lazyarray_do_asfortran},
+        {"where", lazyarray_do_where}, {"nonzero", lazyarray_do_nonzero}, {"sum", lazyarray_do_sum},
+        {"mean", lazyarray_do_mean}, {"max", lazyarray_do_max}, {"min", lazyarray_do_min}, {"any", lazyarray_do_any},
+        {"all", lazyarray_do_all}, {NULL, NULL},
     };
 
     /* Whether what runs takes a dtype as its second argument. */

@@ -285,6 +285,18 @@ cdef extern from *:
         return all.left;
     }
 
+    /* Whether all truth values are `wanted`: a walk that ends with the first one that is not. */
+    static int lazyarray_is_uniform(PyArrayObject *mask, int wanted) {
+        npy_intp k, n, count = PyArray_SIZE(mask);
+        if (!PyArray_IS_C_CONTIGUOUS(mask)) return lazyarray_count_true(mask) == (wanted ? count : 0);
+        for (k = 0; k < count; k += n) {
+            n = count - k < LAZYARRAY_BLOCK ? count - k : LAZYARRAY_BLOCK;
+            if (lazyarray_bits_of(PyArray_BYTES(mask) + k, 1, n) != (wanted ? UINT64_MAX >> (LAZYARRAY_BLOCK - n) : 0))
+                return 0;
+        }
+        return 1;
+    }
+
     /* `a[mask]`; NULL without an error where NumPy is to look. */
     static PyObject *lazyarray_select_masked(PyArrayObject *a, PyArrayObject *mask) {
         npy_intp dims[NPY_MAXDIMS];
@@ -320,6 +332,184 @@ cdef extern from *:
         lazyarray_walk_masked(
             &all, 0, PyArray_BYTES(a), PyArray_BYTES(mask), lazyarray_masked_line_of(source ? 2 : 1, all.size));
         return 1;
+    }
+
+    /* What functions and methods make of masks, as `lazyarray_direct` says. */
+
+    static int lazyarray_is_mask(PyArrayObject *a) {
+        return PyArray_NDIM(a) && PyArray_NDIM(a) <= LAZYARRAY_MASK_AXES && PyArray_DESCR(a) == lazyarray_own(NPY_BOOL);
+    }
+
+    /* The places of true values in a line, as elements of rows of `rank` integers: what all rows have in common is there,
+       and `at` is the line's first place in the last axis. */
+    static npy_intp *lazyarray_note_places(
+        npy_intp *row, npy_intp *end, const npy_intp *at, int rank, const char *mask, npy_intp step, npy_intp extent
+    ) {
+        npy_intp k, n;
+        int axis;
+        for (k = 0; k < extent; k += n) {
+            uint64_t bits;
+            n = extent - k < LAZYARRAY_BLOCK ? extent - k : LAZYARRAY_BLOCK;
+            bits = lazyarray_bits_of(mask + k * step, step, n);
+            if (rank == 2 && 4 * lazyarray_bits_set(bits) > n && end - row >= 2 * LAZYARRAY_BLOCK) {
+                npy_intp j;  /* No jump: each place is noted, and the next one in its place where it is of a false value. */
+                for (j = 0; j < n; j++) { row[0] = at[0]; row[1] = k + j; row += (bits >> j & 1) * 2; }
+                continue;
+            }
+            for (; bits && row < end; bits &= bits - 1, row += rank) {
+                for (axis = 0; axis < rank - 1; axis++) row[axis] = at[axis];
+                row[rank - 1] = k + lazyarray_first_bit(bits);
+            }
+        }
+        return row;
+    }
+
+    /* As `PyArray_Nonzero`: views of the columns of one array, a row for each true value. */
+    static PyObject *lazyarray_do_nonzero(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+        PyArrayObject *mask = (PyArrayObject *)first;
+        int rank, axis;
+        npy_intp dims[2], at[LAZYARRAY_MASK_AXES] = {0}, step, *row, *end;
+        const char *line;
+        PyObject *rows, *found;
+        (void)rest, (void)limit;
+        if (count || !lazyarray_is_mask(mask)) return NULL;
+        rank = PyArray_NDIM(mask);
+        if (rank == 1 && PyArray_SIZE(mask) > 1000) return NULL;  /* NumPy is as fast */
+        dims[0] = lazyarray_count_true(mask);
+        dims[1] = rank;
+        rows = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(NPY_INTP), 2, dims, NULL, NULL, 0, NULL);
+        if (!rows || !(found = PyTuple_New(rank))) { Py_XDECREF(rows); return NULL; }
+        row = (npy_intp *)PyArray_DATA((PyArrayObject *)rows);
+        end = row + dims[0] * rank;
+        line = PyArray_BYTES(mask);
+        while (row < end) {
+            row = lazyarray_note_places(
+                row, end, at, rank, line, PyArray_STRIDE(mask, rank - 1), PyArray_DIM(mask, rank - 1));
+            for (axis = rank - 2; axis >= 0; axis--) {
+                line += PyArray_STRIDE(mask, axis);
+                if (++at[axis] < PyArray_DIM(mask, axis)) break;
+                line -= at[axis] * PyArray_STRIDE(mask, axis);
+                at[axis] = 0;
+            }
+            if (axis < 0) break;
+        }
+        step = rank * sizeof(npy_intp);
+        for (axis = 0; axis < rank; axis++) {
+            PyObject *column = PyArray_NewFromDescr(
+                &PyArray_Type, PyArray_DescrFromType(NPY_INTP), 1, dims, &step,
+                PyArray_BYTES((PyArrayObject *)rows) + axis * sizeof(npy_intp), PyArray_FLAGS((PyArrayObject *)rows), NULL);
+            if (!column) goto failed;
+            PyTuple_SET_ITEM(found, axis, column);
+            Py_INCREF(rows);
+            if (PyArray_SetBaseObject((PyArrayObject *)column, rows) < 0) goto failed;
+        }
+        Py_DECREF(rows);
+        return found;
+    failed:
+        Py_DECREF(rows);
+        Py_DECREF(found);
+        return NULL;
+    }
+
+    /* Elements out of two lines by a third one's truth values; lines of one element have the step 0. */
+    typedef void (*lazyarray_choose)(char *, const char *, const char *, npy_intp, const char *, npy_intp, npy_intp);
+
+    #if defined(__GNUC__) && defined(__x86_64__)
+    #define LAZYARRAY_AVX2 __attribute__((target("avx2")))
+    #define LAZYARRAY_HAS_AVX2 __builtin_cpu_supports("avx2")
+    #else
+    #define LAZYARRAY_AVX2
+    #define LAZYARRAY_HAS_AVX2 0
+    #endif
+    #if defined(__GNUC__) && !defined(__clang__)
+    #define LAZYARRAY_VECTORS __attribute__((optimize("O3")))
+    #else
+    #define LAZYARRAY_VECTORS
+    #endif
+    #define LAZYARRAY_CHOOSE(NAME, WITH, KIND) \\
+        WITH LAZYARRAY_VECTORS static void lazyarray_choose_##NAME( \\
+            char *given, const char *mask, const char *first, npy_intp a_step, const char *second, npy_intp b_step, \\
+            npy_intp count \\
+        ) { \\
+            KIND *to = (KIND *)given; \\
+            const KIND *a = (const KIND *)first, *b = (const KIND *)second; \\
+            npy_intp k; \\
+            if (a_step && b_step) for (k = 0; k < count; k++) to[k] = mask[k] ? a[k] : b[k]; \\
+            else if (a_step) { const KIND n = *b; for (k = 0; k < count; k++) to[k] = mask[k] ? a[k] : n; } \\
+            else if (b_step) { const KIND y = *a; for (k = 0; k < count; k++) to[k] = mask[k] ? y : b[k]; } \\
+            else { const KIND y = *a, n = *b; for (k = 0; k < count; k++) to[k] = mask[k] ? y : n; } \\
+        }
+
+    LAZYARRAY_CHOOSE(1, , npy_uint8)
+    LAZYARRAY_CHOOSE(2, , npy_uint16)
+    LAZYARRAY_CHOOSE(4, , npy_uint32)
+    LAZYARRAY_CHOOSE(8, , npy_uint64)
+    LAZYARRAY_CHOOSE(wide_1, LAZYARRAY_AVX2, npy_uint8)
+    LAZYARRAY_CHOOSE(wide_2, LAZYARRAY_AVX2, npy_uint16)
+    LAZYARRAY_CHOOSE(wide_4, LAZYARRAY_AVX2, npy_uint32)
+    LAZYARRAY_CHOOSE(wide_8, LAZYARRAY_AVX2, npy_uint64)
+
+    static void lazyarray_choose_16(
+        char *to, const char *mask, const char *a, npy_intp a_step, const char *b, npy_intp b_step, npy_intp count
+    ) {
+        npy_intp k;
+        for (k = 0; k < count; k++, to += 16, a += 16 * a_step, b += 16 * b_step) memcpy(to, mask[k] ? a : b, 16);
+    }
+
+    static lazyarray_choose lazyarray_choose_of(npy_intp size) {
+        int wide = LAZYARRAY_HAS_AVX2;
+        return size == 1 ? (wide ? lazyarray_choose_wide_1 : lazyarray_choose_1)
+            : size == 2 ? (wide ? lazyarray_choose_wide_2 : lazyarray_choose_2)
+            : size == 4 ? (wide ? lazyarray_choose_wide_4 : lazyarray_choose_4)
+            : size == 8 ? (wide ? lazyarray_choose_wide_8 : lazyarray_choose_8) : lazyarray_choose_16;
+    }
+
+    /* The type of a choice between two of Python's floats and ints, or between one and an array; -1 for others. */
+    static int lazyarray_choice_type(PyObject *const *given) {
+        int k, type = -1, floats = 0;
+        for (k = 0; k < 2; k++) {
+            PyArrayObject *a = (PyArrayObject *)given[k];
+            if (PyArray_CheckExact(given[k])) {
+                if (!lazyarray_is_plain_type(PyArray_TYPE(a)) || PyArray_DESCR(a) != lazyarray_own(PyArray_TYPE(a))) return -1;
+                if (type >= 0 && type != PyArray_TYPE(a)) return -1;
+                type = PyArray_TYPE(a);
+            }
+            else if (PyFloat_CheckExact(given[k])) floats = 1;
+            else if (!PyLong_CheckExact(given[k])) return -1;
+        }
+        return type >= 0 ? type : floats ? NPY_DOUBLE : NPY_LONG;
+    }
+
+    /* `where(mask, x, y)` of arrays in C order with the mask's extents and of Python's numbers. */
+    static PyObject *lazyarray_do_where(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+        PyArrayObject *mask = (PyArrayObject *)first;
+        double numbers[2][2];
+        const char *places[2];
+        npy_intp steps[2];
+        int k, type;
+        PyObject *made;
+        if (!count) return lazyarray_do_nonzero(first, rest, count, limit);
+        if (count != 2 || !lazyarray_is_mask(mask) || !PyArray_IS_C_CONTIGUOUS(mask)) return NULL;
+        type = lazyarray_choice_type(rest);
+        if (type < 0) return NULL;
+        for (k = 0; k < 2; k++) {
+            PyArrayObject *a = (PyArrayObject *)rest[k];
+            steps[k] = PyArray_CheckExact(rest[k]);
+            if (!steps[k]) {
+                if (lazyarray_number_as(rest[k], type, numbers[k]) < 0) return NULL;
+                places[k] = (const char *)numbers[k];
+                continue;
+            }
+            if (!PyArray_IS_C_CONTIGUOUS(a) || !PyArray_ISALIGNED(a) || !PyArray_SAMESHAPE(a, mask)) return NULL;
+            places[k] = PyArray_BYTES(a);
+        }
+        made = PyArray_NewFromDescr(
+            &PyArray_Type, PyArray_DescrFromType(type), PyArray_NDIM(mask), PyArray_DIMS(mask), NULL, NULL, 0, NULL);
+        if (made)
+            lazyarray_choose_of(PyArray_ITEMSIZE((PyArrayObject *)made))(
+                PyArray_BYTES((PyArrayObject *)made), PyArray_BYTES(mask), places[0], steps[0], places[1], steps[1],
+                PyArray_SIZE(mask));
+        return made;
     }
     """
     object select_masked "lazyarray_select_masked" (object a, object mask)
