@@ -17,7 +17,7 @@ from lazyarray.config import config
 if TYPE_CHECKING:
     from dis import Instruction
 
-__all__ = ["LAST", "SPANS", "learn", "spans_of"]
+__all__ = ["ARRAY", "LAST", "MASK", "SPANS", "learn", "lower", "spans_of"]
 
 LAST: Final = 1
 """The bit of the operator that is its span's last. The bits above say how much all but that one hand each other, less
@@ -30,8 +30,9 @@ MASK: Final = 1
 # Where operators are whose results others take, and where these are, in bytes of code.
 Takers: TypeAlias = dict[int, tuple[int, ...]]
 
-SPANS: Final[dict[int, tuple[bytes, CodeType, Takers]]] = {}
-"""Code objects that were looked through: their spans, themselves and their takers, by address."""
+SPANS: Final[dict[int, tuple[bytearray, CodeType, Takers]]] = {}
+"""Code objects that were looked through: their spans, themselves and their takers, by address. Entries stay what they
+are: C reads the spans of the last one where they lie."""
 
 _VISITS: Final = 8  # of a code object for each time that a cheap expression is interpreted (`runtime/first.py`)
 _CODES: Final = 4096
@@ -196,7 +197,7 @@ class _Walk:
         self._named = name == "KW_NAMES" or (self._named and name == "PRECALL")
 
 
-def spans_of(code: CodeType) -> tuple[bytes, Takers]:
+def spans_of(code: CodeType) -> tuple[bytearray, Takers]:
     """For each instruction, two bytes of code, a number: 0, or what its span hands on, and whether it is LAST.
 
     And the takers of those that are not. Spans of one operator are none.
@@ -207,7 +208,7 @@ def spans_of(code: CodeType) -> tuple[bytes, Takers]:
     for one in get_instructions(code):
         walk.step(one)
     walk.end_all()
-    return bytes(walk.spans), walk.takers
+    return walk.spans, walk.takers
 
 
 def learn(code: CodeType) -> None:
@@ -224,3 +225,21 @@ def learn(code: CodeType) -> None:
         spans, takers = spans_of(code)
         SPANS[place] = spans, code, takers
         _visits.pop(place, None)
+
+
+def lower(code: CodeType, last: int, handed: int) -> None:
+    """Has the span whose last operator is at `last` hand on no more than it did when it ran.
+
+    The walk takes every operator for one of arrays. Some are of numbers: `1.0 / rate` in `-(1.0 / rate) * (f - e)`.
+    """
+    found = SPANS.get(id(code))
+    if found is None:
+        return
+    numbers, _, takers = found
+    members = {last}.union(*[places for places in takers.values() if last in places])
+    size = 0
+    while size < len(members):
+        size = len(members)
+        members |= {place for place, places in takers.items() if not members.isdisjoint(places)}
+    for place in members:
+        numbers[place // 2] = min(max(handed, 1), _MOST) << 1 | (numbers[place // 2] & LAST)

@@ -17,8 +17,11 @@ cdef Waiting _waiting
 cdef Last _last
 cdef object _state
 cdef dict _parts, _spans
+cdef dict _handed_on
+cdef object _NEVER
+cdef int _RUNS
 cdef object ALL, _NEW
-cdef int _LAST
+cdef int _ARRAY, _LAST, _MASK
 cdef Py_ssize_t _ALONE
 
 @cython.locals(thread=cython.ulong)
@@ -35,7 +38,10 @@ cdef Py_ssize_t _place_of(Node node) except -2
 @cython.locals(leaf=Node, node=Node, spec=Spec)
 cdef Node _operand(Fields array, site)
 cdef _key_of_part(Spec spec, part)
+@cython.locals(below=Node)
+cdef int _handed(Node node) except -10000
+cdef _count(place, seen, site, int handed, int expected)
 @cython.locals(node=Node)
-cdef _end(Fields array)
+cdef _end(Fields array, site, int expected)
 @cython.locals(node=Node, nodes=list, entry=tuple)
 cpdef close()

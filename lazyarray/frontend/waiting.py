@@ -15,7 +15,7 @@ import numpy as np
 
 from lazyarray.frontend.loops import COMPILED, MEMO_LIMIT, NUMBERS
 from lazyarray.frontend.quick import tell
-from lazyarray.frontend.spans import LAST, SPANS, learn
+from lazyarray.frontend.spans import ARRAY, LAST, MASK, SPANS, learn, lower
 from lazyarray.ir.index_map import IndexMap, is_identity
 from lazyarray.ir.node import WAITING
 from lazyarray.native.primitives import part_of, present, referent, site_here, span_here  # cimport
@@ -36,6 +36,8 @@ from lazyarray.frontend.quick import managed, new_node  # cimport
 
 _NUMBERS: Final = NUMBERS
 _LAST: Final = LAST
+_ARRAY: Final = ARRAY
+_MASK: Final = MASK
 _last: Final = LAST_STATE
 _state: Final = STATE
 _waiting: Final = WAITING
@@ -43,6 +45,10 @@ _spans: Final = SPANS
 ALL: Final = object()
 _NEW: Final = object()
 _parts: dict[Any, Any] = {}
+# By code and place of spans' last operators: how often they ran, and the most that was handed on.
+_handed_on: dict[tuple[int, int], Any] = {}
+_NEVER: Final = object()  # to be counted again
+_RUNS: Final = 3  # in the first one, code is looked through on the way
 
 
 class Run:
@@ -81,11 +87,12 @@ def start(op: Op, self: Fields, other: Any, form: int, plain: int, compiled: int
 def go_on(op: Op, self: Fields, other: Any, form: int, plain: int, compiled: int) -> Any:
     """An operator on what waits; None where it goes the way of all others, and what waited has been computed."""
     if thread_here() == _run.thread:
-        found = _record(op, self, other, form, site_here(plain + 1, compiled), True)
+        site = site_here(plain + 1, compiled)
+        found = _record(op, self, other, form, site, True)
         if found is not None:
             span = span_here(plain + 1, compiled, _spans, learn)
             if not span or span & _LAST:
-                _end(found)
+                _end(found, site, span >> 1)
             else:
                 _waiting.open = True
             return found
@@ -220,10 +227,37 @@ def _measure() -> int:
 _ALONE: Final = _measure()
 
 
-def _end(array: Fields) -> None:
+def _handed(node: Node) -> int:
+    """What the operators below one hand on, as `spans.py` counts it."""
+    handed = 0
+    for arg in node.args:
+        if type(arg) is Node:
+            below: Node = arg
+            if below.key.kind == "view":
+                handed -= 1
+            elif below.data is None:
+                handed += _handed(below) + (_MASK if below.key.spec.dtype.char == "?" else _ARRAY)
+    return handed
+
+
+def _count(place: Any, seen: Any, site: Any, handed: int, expected: int) -> None:
+    """Takes note of what a span hands on; its number is lowered where that is less in each of some runs."""
+    if len(_handed_on) >= MEMO_LIMIT:
+        _handed_on.clear()
+    runs, most = (1, handed) if seen is None else (seen[0] + 1, max(seen[1], handed))
+    _handed_on[place] = (runs, most) if runs < _RUNS and most < expected else _NEVER
+    if runs >= _RUNS and most < expected:
+        lower(site[0], site[1], most)
+
+
+def _end(array: Fields, site: Any, expected: int) -> None:
     """Computes the last operator of a span, whose array is plain then. Those of spans around it go on waiting."""
     node = array._node
     del _run.nodes[-1]
+    place = (id(site[0]), site[1])
+    seen: Any = _handed_on.get(place)
+    if seen is not _NEVER:
+        _count(place, seen, site, _handed(node), expected)
     _waiting.open = False
     boundary.evaluate([node], boundary.JOINED)
     if node.key.spec.size < limits.eager:

@@ -75,7 +75,7 @@ cdef extern from *:
             spans = PyTuple_GET_ITEM(entry, 0);
         }
         Py_DECREF(code);
-        return place >= 0 && place < PyBytes_GET_SIZE(spans) ? (unsigned char)PyBytes_AS_STRING(spans)[place] : 0;
+        return place >= 0 && place < PyByteArray_GET_SIZE(spans) ? (unsigned char)PyByteArray_AS_STRING(spans)[place] : 0;
     #endif
     }
 

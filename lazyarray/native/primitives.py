@@ -39,7 +39,7 @@ def span_here(plain: int, _compiled: int, known: dict[int, Any], learn: Any) -> 
     if entry is None:
         learn(frame.f_code)
         return 0
-    spans: bytes = entry[0]
+    spans: bytearray = entry[0]
     place = frame.f_lasti // 2
     return spans[place] if 0 <= place < len(spans) else 0
 

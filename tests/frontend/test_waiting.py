@@ -160,6 +160,21 @@ def given_away(keeper: Any, a: Any, b: Any) -> Any:
     return keeper.exp(a * b + 1) * a - b
 
 
+def test_operators_of_numbers_count_for_nothing() -> None:
+    def relax(f: Any, e: Any, rate: Any) -> Any:
+        return -(1.0 / rate) * (f - e)
+
+    small, large = draw(2, 30_000), draw(2, 60_000)
+    a, b = lazy(small)
+    for _ in range(4):  # what is handed on is counted some times
+        again(relax, a, b, 0.6)
+    assert launches(relax, a, b, 0.6) == 0
+    assert lazyarray.array_equal(again(relax, a, b, 0.6), relax(*small, 0.6))
+    c, d = lazy(large)
+    assert launches(relax, c, d, 0.6) == 1
+    assert launches(chain, *lazy(draw(3, 30_000))) == 1
+
+
 def test_a_function_of_the_same_name_gets_values() -> None:
     a, b = draw(2)
     keeper = Keeper()
