@@ -30,7 +30,7 @@ from lazyarray.frontend.ufunc import MISSING
 from lazyarray.frontend.writing import (
     assign,
 )
-from lazyarray.ir.index_map import IndexMap
+from lazyarray.ir.index_map import MOST_AXES, IndexMap
 
 REDUCED: Final = {
     "add": "sum",
@@ -163,6 +163,8 @@ def outer(function: Any, a: Any, b: Any, options: dict[str, Any]) -> Any:
     if left.dtype not in COMPILED or right.dtype not in COMPILED:
         return call_numpy(f"{function.__name__}.outer", function._np.outer, (left, right), options)
     count = len(right.shape)
+    if len(left.shape) + count > MOST_AXES:
+        return function._np.outer(*export((left, right)), **export(options))  # NumPy's error
     data = left._np
     if data is not None:
         return function(plain(data.reshape(data.shape + (1,) * count)), right, **options)

@@ -19,6 +19,7 @@ from lazyarray.frontend.record import COMPILED, NUMBERS
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.subclass import Views
 from lazyarray.frontend.vectors import begin  # cimport
+from lazyarray.ir.index_map import MOST_AXES
 from lazyarray.ir.ops import OPS, SPLIT
 from lazyarray.native.loops import run_binary  # cimport
 from lazyarray.runtime.ledger import ledger
@@ -217,9 +218,11 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
     def _small_outer(self, a: Fields, b: Fields) -> Any:
         """`outer` of small memory as NumPy has it, by the loop alone: its iterator takes twice the time; else None."""
         x, y = a._np, b._np
-        if x is None or y is None or self._transcendental or self.nout != 1 or self.signature is not None:
+        if x is None or y is None or self.nin != 2 or self.nout != 1 or self.signature is not None:
             return None
-        if x.size * y.size >= limits.eager:
+        if self._transcendental or self.__name__ in _PICKED_IN_VECTORS or x.ndim + y.ndim > MOST_AXES:
+            return None
+        if x.size * y.size >= limits.eager or not (x.flags.c_contiguous and y.flags.c_contiguous):
             return None
         found = run_binary(self._np, x.reshape(x.shape + (1,) * y.ndim), y)
         return wrapped(found) if type(found) is _nparray else found
@@ -254,6 +257,9 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
     def __reduce__(self) -> Any:
         return _find, (self.__name__,)
 
+
+# Which of 0.0 and -0.0 these give depends on whether NumPy's loop takes an element by itself or in a vector.
+_PICKED_IN_VECTORS: Final = frozenset(("fmin", "fmax", "minimum", "maximum"))
 
 name_as_in_c(ufunc)
 

@@ -286,3 +286,32 @@ def test_numpys_code_for_its_subclasses_is_handed_numpys_arrays() -> None:
 
 def test_unknown_keywords_are_refused_before_like_is_asked() -> None:
     agree(lambda np: np.array(1, unknown=True, like=duck(np._space, [])), 4096)
+
+
+A = numpy.array([3.0, -0.0, numpy.nan, 2.5])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda np, x: np.negative.outer(x, x),
+        lambda np, x: np.negative.outer(x),
+        lambda np, x: np.frexp.outer(x, x),
+        lambda np, x: np.fmin.outer(x[::3, None], -x),
+        lambda np, x: np.maximum.outer(x, -x),
+        lambda np, x: np.multiply.outer(x[::2], x[::-1]),
+        lambda np, x: np.add.outer(x.reshape((1,) * 40 + (4,)), x.reshape((1,) * 40 + (4,))),
+        lambda np, x: np.subtract.outer(x.reshape(2, 2).T, x),
+        lambda np, x: np.floor_divide.outer(x, x),
+    ],
+)
+def test_outer_is_numpys(call: Any) -> None:
+    said = []
+    for np in (numpy, lazyarray):
+        try:
+            with numpy.errstate(all="ignore"), lazyarray.errstate(all="ignore"):
+                found = numpy.asarray(call(np, np.array(A)))
+            said.append((found.dtype, found.shape, found.strides, found.tobytes()))
+        except Exception as error:
+            said.append((type(error), str(error)))
+    assert said[1] == said[0]
