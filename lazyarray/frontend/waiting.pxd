@@ -38,8 +38,8 @@ cdef Py_ssize_t _place_of(Node node) except -2
 @cython.locals(leaf=Node, node=Node, spec=Spec)
 cdef Node _operand(Fields array, site)
 cdef _key_of_part(Spec spec, part)
-@cython.locals(below=Node)
-cdef int _handed(Node node) except -10000
+@cython.locals(above=Node, below=Node, left=list, handed=int)
+cdef int _handed(Node node, int most) except -10000
 cdef _count(place, seen, site, int handed, int expected)
 @cython.locals(node=Node)
 cdef _end(Fields array, site, int expected)

@@ -38,6 +38,7 @@ _NUMBERS: Final = NUMBERS
 _LAST: Final = LAST
 _ARRAY: Final = ARRAY
 _MASK: Final = MASK
+_LOOKED_AT: Final = 64  # operators of a span that are counted; values that are used twice count twice
 _last: Final = LAST_STATE
 _state: Final = STATE
 _waiting: Final = WAITING
@@ -227,17 +228,23 @@ def _measure() -> int:
 _ALONE: Final = _measure()
 
 
-def _handed(node: Node) -> int:
-    """What the operators below one hand on, as `spans.py` counts it."""
+def _handed(node: Node, most: int) -> int:
+    """What the operators below one hand on, as `spans.py` counts it; `most` if that takes long to count."""
     handed = 0
-    for arg in node.args:
-        if type(arg) is Node:
-            below: Node = arg
-            if below.key.kind == "view":
-                handed -= 1
-            elif below.data is None:
-                handed += _handed(below) + (_MASK if below.key.spec.dtype.char == "?" else _ARRAY)
-    return handed
+    left = [node]
+    for _ in range(_LOOKED_AT):
+        if not left:
+            return handed
+        above: Node = left.pop()
+        for arg in above.args:
+            if type(arg) is Node:
+                below: Node = arg
+                if below.key.kind == "view":
+                    handed -= 1
+                elif below.data is None:
+                    handed += _MASK if below.key.spec.dtype.char == "?" else _ARRAY
+                    left.append(below)
+    return most
 
 
 def _count(place: Any, seen: Any, site: Any, handed: int, expected: int) -> None:
@@ -257,7 +264,7 @@ def _end(array: Fields, site: Any, expected: int) -> None:
     place = (id(site[0]), site[1])
     seen: Any = _handed_on.get(place)
     if seen is not _NEVER:
-        _count(place, seen, site, _handed(node), expected)
+        _count(place, seen, site, _handed(node, expected), expected)
     _waiting.open = False
     boundary.evaluate([node], boundary.JOINED)
     if node.key.spec.size < limits.eager:

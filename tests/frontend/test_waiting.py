@@ -407,6 +407,19 @@ def mismatched(a: Any, b: Any, c: Any) -> Any:
     return (a / b + a) * a - c * (a + c)
 
 
+def squared_often(a: Any) -> Any:
+    for _ in range(60):
+        a = a * a + a * 0.5 - a * a
+    return a
+
+
+def test_values_that_are_used_often_are_looked_at_once() -> None:
+    (a,) = draw(1)
+    expected = squared_often(a)
+    for _ in range(3):  # without an end to looking, 4^60 steps
+        numpy.testing.assert_array_equal(numpy.asarray(squared_often(*lazy([a]))), expected)
+
+
 def test_shapes_that_do_not_fit_raise_numpys_error_after_earlier_warnings() -> None:
     arrays, ours = with_zeros(mismatched)
     arrays[2], ours[2] = arrays[2][:-1], ours[2][:-1]
