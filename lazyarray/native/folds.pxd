@@ -59,39 +59,48 @@ cdef extern from *:
         return lazyarray_do_extreme(minimum, first, count);
     }
 
-    #define LAZYARRAY_TOTAL(NAME, KIND) \\
-        LAZYARRAY_VECTORS static npy_uint64 lazyarray_total_of_##NAME(const char *given, npy_intp step, npy_intp count) { \\
-            npy_uint64 total = 0; \\
-            npy_intp k; \\
+    /* Sums of integers, whose order changes nothing; several side by side, so that none waits for the one before. */
+    #define LAZYARRAY_TOTAL(NAME, WITH, KIND) \\
+        WITH LAZYARRAY_VECTORS static npy_uint64 lazyarray_total_##NAME(const char *given, npy_intp step, npy_intp count) { \\
+            npy_uint64 totals[16] = {0}, total = 0; \\
+            const KIND *at = (const KIND *)given; \\
+            npy_intp k = 0, j; \\
             if (step == (npy_intp)sizeof(KIND)) \\
-                for (k = 0; k < count; k++) total += (npy_uint64)(npy_int64)((const KIND *)given)[k]; \\
-            else for (k = 0; k < count; k++) total += (npy_uint64)(npy_int64)*(const KIND *)(given + k * step); \\
+                for (; k + 16 <= count; k += 16) \\
+                    for (j = 0; j < 16; j++) totals[j] += (npy_uint64)(npy_int64)at[k + j]; \\
+            for (; k < count; k++) total += (npy_uint64)(npy_int64)*(const KIND *)(given + k * step); \\
+            for (j = 0; j < 16; j++) total += totals[j]; \\
             return total; \\
         }
-    LAZYARRAY_TOTAL(byte, npy_byte)
-    LAZYARRAY_TOTAL(ubyte, npy_ubyte)
-    LAZYARRAY_TOTAL(short, npy_short)
-    LAZYARRAY_TOTAL(ushort, npy_ushort)
-    LAZYARRAY_TOTAL(int, npy_int)
-    LAZYARRAY_TOTAL(uint, npy_uint)
-    LAZYARRAY_TOTAL(long, npy_long)
-    LAZYARRAY_TOTAL(ulong, npy_ulong)
+    #define LAZYARRAY_TOTALS(NAME, KIND) \\
+        LAZYARRAY_TOTAL(NAME, , KIND) \\
+        LAZYARRAY_TOTAL(NAME##_avx2, LAZYARRAY_AVX2, KIND)
+    LAZYARRAY_TOTALS(byte, npy_byte)
+    LAZYARRAY_TOTALS(ubyte, npy_ubyte)
+    LAZYARRAY_TOTALS(short, npy_short)
+    LAZYARRAY_TOTALS(ushort, npy_ushort)
+    LAZYARRAY_TOTALS(int, npy_int)
+    LAZYARRAY_TOTALS(uint, npy_uint)
+    LAZYARRAY_TOTALS(long, npy_long)
+    LAZYARRAY_TOTALS(ulong, npy_ulong)
 
-    /* A sum of integers, whose order changes nothing; 0 for other types. */
+    /* The sum of integers; 0 for other types. */
     static int lazyarray_total_of(PyArrayObject *a, npy_uint64 *total) {
-        const char *from = PyArray_BYTES(a);
-        npy_intp count = PyArray_SIZE(a), step = PyArray_NDIM(a) == 1 ? PyArray_STRIDE(a, 0) : PyArray_ITEMSIZE(a);
+        npy_uint64 (*run)(const char *, npy_intp, npy_intp) = NULL;
+        int wide = LAZYARRAY_HAS_AVX2;
         switch (PyArray_TYPE(a)) {
-            case NPY_BYTE: *total = lazyarray_total_of_byte(from, step, count); return 1;
-            case NPY_UBYTE: *total = lazyarray_total_of_ubyte(from, step, count); return 1;
-            case NPY_SHORT: *total = lazyarray_total_of_short(from, step, count); return 1;
-            case NPY_USHORT: *total = lazyarray_total_of_ushort(from, step, count); return 1;
-            case NPY_INT: *total = lazyarray_total_of_int(from, step, count); return 1;
-            case NPY_UINT: *total = lazyarray_total_of_uint(from, step, count); return 1;
-            case NPY_LONG: *total = lazyarray_total_of_long(from, step, count); return 1;
-            case NPY_ULONG: *total = lazyarray_total_of_ulong(from, step, count); return 1;
+            case NPY_BYTE: run = wide ? lazyarray_total_byte_avx2 : lazyarray_total_byte; break;
+            case NPY_UBYTE: run = wide ? lazyarray_total_ubyte_avx2 : lazyarray_total_ubyte; break;
+            case NPY_SHORT: run = wide ? lazyarray_total_short_avx2 : lazyarray_total_short; break;
+            case NPY_USHORT: run = wide ? lazyarray_total_ushort_avx2 : lazyarray_total_ushort; break;
+            case NPY_INT: run = wide ? lazyarray_total_int_avx2 : lazyarray_total_int; break;
+            case NPY_UINT: run = wide ? lazyarray_total_uint_avx2 : lazyarray_total_uint; break;
+            case NPY_LONG: run = wide ? lazyarray_total_long_avx2 : lazyarray_total_long; break;
+            case NPY_ULONG: run = wide ? lazyarray_total_ulong_avx2 : lazyarray_total_ulong; break;
         }
-        return 0;
+        if (!run) return 0;
+        *total = run(PyArray_BYTES(a), PyArray_NDIM(a) == 1 ? PyArray_STRIDE(a, 0) : PyArray_ITEMSIZE(a), PyArray_SIZE(a));
+        return 1;
     }
 
     /* The sum of floating-point elements in NumPy's order. It starts from zero, as there. */

@@ -82,6 +82,16 @@ def test_a_fold_of_all_elements_is_numpys(code: str, layout: str) -> None:
                 assert _said(lambda y=y, name=name: getattr(lazyarray, name)(arranged(y))) == expected
 
 
+@pytest.mark.parametrize("code", "bBhHiIlL")
+def test_a_total_of_integers_wraps_as_numpys(code: str) -> None:
+    kind = numpy.iinfo(code)
+    for n in (15, 16, 31, 40_000):
+        x = numpy.random.default_rng(n).integers(kind.min, kind.max, n, code, endpoint=True)
+        for each in (slice(None), slice(1, None), slice(None, None, -3), (slice(n // 4), None), (None, slice(None))):
+            y = lazyarray.array(x)[each]
+            assert _said(lambda y=y: y.sum()) == _said(lambda x=x, each=each: x[each].sum())
+
+
 def test_a_fold_with_arguments_is_numpys() -> None:
     x = _values("d", 60, 1).reshape(3, 4, 5)
     mask = x > 0
