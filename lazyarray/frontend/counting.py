@@ -10,13 +10,21 @@ from lazyarray.frontend.record import cast_, reduce_
 from lazyarray.ir.node import Node
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.device import in_use
+from lazyarray.runtime.ledger import ledger
 
 LARGE: Final = 1 << 16  # elements from which counting them in NumPy takes longer than a reduction more in a kernel
 COUNTED: Final = "a shape follows from the number of true elements"
 
 
+def look(reason: str) -> None:
+    """Tells who records (`jit`) that what is recorded next depends on values, even if those lie in memory."""
+    for refuse in ledger.refusing:
+        refuse("evaluation", reason)
+
+
 def count_true(mask: Node) -> int:
     """How many elements of the mask are true; it is evaluated."""
+    look(COUNTED)
     spec = mask.key.spec
     if mask.data is None and spec.size and spec.ndim and (spec.size >= LARGE or in_use()):
         # With the mask, which is wanted next: one evaluation for both, and one pass over memory.

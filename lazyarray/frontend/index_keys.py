@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.counting import COUNTED
+from lazyarray.frontend.counting import COUNTED, look
 from lazyarray.frontend.foreign import forward
 from lazyarray.frontend.record import broadcast_shape, cast_, map_, reduce_
 from lazyarray.frontend.scalar import LazyScalar
@@ -336,6 +336,7 @@ def _place(array: ndarray, shape: Shape, items: list[Any], dots: int, dotted: in
 
 def index_nodes(parsed: Advanced) -> list[Node]:
     """The indices as int64 nodes, checked against their axes, negative ones counted from the end."""
+    look("indices are checked against the extents of what they index")
     shapes = [i.shape for i in parsed.indices]
     if broadcast_shape(shapes) is None:
         text = " ".join("(" + ",".join(map(str, s)) + ("," if len(s) == 1 else "") + ")" for s in shapes)

@@ -28,7 +28,7 @@ from lazyarray.frontend.array import (
     view_of,
     wrap,
 )
-from lazyarray.frontend.counting import COUNTED, count_true
+from lazyarray.frontend.counting import COUNTED, count_true, look
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.index_keys import Advanced, index_nodes, locate, memory_key, parse_advanced
 from lazyarray.frontend.quick import node_of, record_node
@@ -453,6 +453,7 @@ def _put_masked(array: ndarray, key: Any, parsed: Advanced, operand: Any, new: A
         memory[chosen] = values
         ledger.library_call("boolean index", seconds=perf_counter() - start, start=start)
         return
+    look(COUNTED)
     chosen = read_only(parsed.mask, COUNTED) if type(parsed.mask) is ndarray else np.asarray(parsed.mask)
     shape = _indexed_shape(parsed, (int(np.count_nonzero(chosen)),))
     if 0 in shape or len(own) > len(shape) or not _fits(operand, shape):

@@ -316,6 +316,25 @@ cdef extern from *:
         return made;
     }
 
+    /* Whether no two elements may share memory: sorted by stride, each axis steps over all that is within it. */
+    static int lazyarray_lies_apart(PyArrayObject *a) {
+        npy_intp within = PyArray_ITEMSIZE(a);
+        npy_uint64 seen = 0;
+        int axis, best, rank = PyArray_NDIM(a);
+        for (;;) {
+            npy_intp least = 0;
+            for (axis = 0, best = -1; axis < rank; axis++) {
+                npy_intp step = PyArray_STRIDE(a, axis) < 0 ? -PyArray_STRIDE(a, axis) : PyArray_STRIDE(a, axis);
+                if (seen >> axis & 1 || PyArray_DIM(a, axis) < 2) continue;
+                if (best < 0 || step < least) { best = axis; least = step; }
+            }
+            if (best < 0) return 1;
+            if (least < within) return 0;
+            within = least * (PyArray_DIM(a, best) - 1) + within;
+            seen |= (npy_uint64)1 << best;
+        }
+    }
+
     /* `a[mask] = value` of a number, which is in `number`, or (`source`) of as many elements; 0 where NumPy is to look. */
     static int lazyarray_put_masked(PyArrayObject *a, PyArrayObject *mask, char *number, PyArrayObject *source) {
         lazyarray_masked all;
@@ -324,6 +343,7 @@ cdef extern from *:
         if (source) {
             all.left = lazyarray_count_true(mask);
             if (PyArray_NDIM(source) != 1 || PyArray_DIM(source, 0) != all.left) return 0;
+            if (!lazyarray_lies_apart(a)) return 0;  /* which of two values stays is for NumPy to say */
             all.value = PyArray_BYTES(source);
             all.value_step = PyArray_STRIDE(source, 0);
             if (!all.left) return 1;

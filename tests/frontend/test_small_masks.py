@@ -225,3 +225,18 @@ def _outcome(run: Callable[[Any, Any], Any], array: Any, given: Any) -> Any:
         return run(array, given)
     except (TypeError, IndexError) as error:
         return type(error), str(error)
+
+
+@pytest.mark.parametrize(
+    ("extents", "strides"),
+    [((4, 16), (8, 0)), ((16,), (0,)), ((10, 10), (8, 8)), ((20, 20), (0, 8)), ((6, 5, 4), (16, 8, 40))],
+)
+def test_of_values_for_one_place_numpys_stays(extents: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    said = []
+    for module in (numpy, lazyarray):
+        whole = module.zeros(200)
+        x = module.lib.stride_tricks.as_strided(whole, extents, strides)
+        mask = numpy.arange(x.size).reshape(extents) % 5 != 3
+        x[module.array(mask)] = module.arange(float(mask.sum()))
+        said.append(whole.tolist())
+    assert said[0] == said[1]
