@@ -270,27 +270,34 @@ def read_only(array: Any, reason: str = "asked for") -> Array:
     data: Array | None = array._np
     if data is not None:
         return data
-    node = array._node
+    node = holder(array)
     if node is None:
-        base = array._base
-        if base.node is None:
-            return to_numpy(array)
-        view = array._map
-        # What shows all of the base is handed out in the base's memory order, which NumPy's results keep.
-        whole_base = view is not None and size_of(view.shape) >= base.spec.size
-        if array._part is not None or base.node.data is not None or whole_base:
-            node = base.node
-            if node.data is None:
-                boundary.evaluate((node,), reason)
-            whole = node.data
-            assert whole is not None
-            return _apply(array, whole)
-        node = _value_of_shared(array)
+        return to_numpy(array)
+    shows_part = array._node is None and node is array._base.node
     if node.data is None:
         boundary.evaluate((node,), reason)
     data = node.data
     assert data is not None
-    return data
+    return _apply(array, data) if shows_part else data
+
+
+def holder(array: Any) -> Node | None:
+    """The node in whose data the values of an array lie that is not plain; None if NumPy may write into them, too.
+
+    That is what a view shows a part of, unless it is yet to be computed and the view needs less of it. What shows all
+    of it is handed out in its order in memory, which NumPy's results keep.
+    """
+    node: Node | None = array._node
+    if node is not None:
+        return node
+    node = array._base.node
+    if node is None:
+        return None
+    view = array._map
+    whole = view is not None and size_of(view.shape) >= array._base.spec.size
+    if array._part is not None or node.data is not None or whole:
+        return node
+    return _value_of_shared(array)
 
 
 def _apply(array: ndarray, memory: Array) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lazyarray.frontend.array import ndarray, value
+from lazyarray.frontend.array import holder, ndarray
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.runtime.evaluate import ASKED
 
@@ -37,8 +37,9 @@ def collect_nodes(items: Any, nodes: list[Any]) -> None:
         if type(item) is ndarray:
             array: Fields = item
             if array._np is None:
-                node = array._node
-                nodes.append(value(item) if node is None else node)
+                node = holder(item)
+                if node is not None:
+                    nodes.append(node)
         elif type(item) is LazyScalar:
             nodes.append(item._node)
         elif isinstance(item, tuple | list):

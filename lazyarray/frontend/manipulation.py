@@ -49,6 +49,7 @@ from lazyarray.ir.index_map import IndexMap, broadcast, c_strides, identity, is_
 from lazyarray.ir.node import Node, Shape
 from lazyarray.runtime.device import stays_home
 
+Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
 _new: Final = Handle.__new__
 
@@ -84,6 +85,8 @@ def viewing(name: str, source: Function, method: Function | None = None) -> Func
     def call(*args: Any, **kwargs: Any) -> Any:
         if args and type(args[0]) is ndarray:
             x = args[0]
+            if x._np is not None and x.size >= config.eager_below:
+                take_over(x)  # while nothing shows its memory
             data = x._np
             rest = tuple([to_numpy(a) if type(a) is ndarray else a for a in args[1:]])
             if data is not None:
@@ -248,18 +251,27 @@ def concatenate_small(*arguments: Any, **options: Any) -> Any:
         return _concatenate_any(**options)
     arrays, *args = arguments
     if (type(arrays) is list or type(arrays) is tuple) and "out" not in options and len(args) < 2:
-        limit = config.eager_below
-        parts = []
-        for part in arrays:
-            data = None
-            if type(part) is ndarray:
-                data = window(part) if part._np is None and part._node is None else part._np
-            if data is None or data.size >= limit:
-                break
-            parts.append(data)
-        else:
+        parts = _small_parts(arrays)
+        if parts is not None:
             return wrap(np.concatenate(parts, *args, **options))
     return _concatenate_any(arrays, *args, **options)
+
+
+def _small_parts(arrays: Sequence[Any]) -> list[Array] | None:
+    """The memory of arrays that are small; None if one is not.
+
+    Nobody holds any of it then: who takes memory over counts who refers to it.
+    """
+    limit = config.eager_below
+    parts = []
+    for part in arrays:
+        if type(part) is not ndarray:
+            return None
+        data = window(part) if part._np is None and part._node is None else part._np
+        if data is None or data.size >= limit:
+            return None
+        parts.append(data)
+    return parts
 
 
 def concatenate(

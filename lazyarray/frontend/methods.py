@@ -221,6 +221,8 @@ class Methods:
         if not options and len(args) < 2:
             wanted = args[0] if args else ndarray
             kept = wanted is ndarray
+            if kept:
+                core.take_over(array)
             if kept and array._np is not None:
                 return core.plain(array._np.view())
             if array._np is None and not kept and not (isinstance(wanted, type) and issubclass(wanted, np.ndarray)):
