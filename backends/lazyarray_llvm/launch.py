@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lazyarray.ir.ops import OPS
+from lazyarray.runtime.run import AnyRun  # cimport
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_llvm import engine, threads
 from lazyarray_llvm.lower.geometry import Geometry
@@ -42,7 +43,7 @@ class Launch:
     """A program bound to extents and memory, ready to run any number of times; `pointers` may be rewritten between."""
 
     __slots__ = (
-        "_arguments", "_block", "_doubles", "_first", "_keeps", "_raised", "_signature", "_slots", "_steps",
+        "_arguments", "_block", "_doubles", "_first", "_keeps", "_raised", "_ran", "_signature", "_slots", "_steps",
         "_stream",
         "flags", "pointers", "pool", "reserved",
     )  # fmt: skip
@@ -70,7 +71,7 @@ class Launch:
         fixed = (
             geometry.rows, geometry.run, geometry.blocks, geometry.block,
             scratch, 0 if shared else geometry.scratch, geometry.plane, geometry.strip, geometry.depth,
-            partials, values, 0, self.flags.ctypes.data, 0,
+            partials, values, 0, self.flags.ctypes.data, 0, 0,
         )  # fmt: skip
         signature.pack_fixed(self._block, fixed, extents)
         first, raised = signature.pointer_slot, signature.slots["raised"]
@@ -79,6 +80,7 @@ class Launch:
         self._slots = slots
         self._doubles = memoryview(self._block).cast("B").cast("d")
         self._first, self._raised, self._stream = first, raised, signature.slots["stream"]
+        self._ran = signature.slots["ran"]
         self._steps: list[tuple[Callable[..., None] | None, int, int]] = []
         addresses = program.addresses(form_of(geometry, watched))
         work = work_of(program.kernel)
@@ -136,6 +138,16 @@ class Launch:
         """Whether whole vectors are written past the caches."""
         self._slots[self._stream] = 1 if wanted else 0
 
+    def watched_by(self, run: AnyRun | None) -> None:
+        """The next run writes over what it reads: `run.launched` is asked then whether it has run."""
+        if run is not None:
+            self._slots[self._ran] = 0
+            run.launched = self
+
+    def ran(self) -> bool:
+        """Whether the program has run since `watched_by`; of one that nothing cut into slices, all of it."""
+        return self._slots[self._ran] != 0
+
     def run(self) -> int:
         """Run the program once: the word of errors that its functions left."""
         arguments = self._arguments
@@ -180,15 +192,19 @@ class Launcher:
         self._past = program.streams(self._extents, self._strides)  # accesses that may be written past the caches
         self._told: tuple[list[int], dict[int, int]] | None = None  # a launch's pointers, and what raised what in it
 
-    def launch(self, pointers: list[int], scalars: list[Any]) -> int:
-        """Run the program once: NumPy's bits of the floating-point errors that the CPU saw, rather too many."""
+    def launch(self, pointers: list[int], scalars: list[Any], run: AnyRun | None = None) -> int:
+        """Run the program once: NumPy's bits of the floating-point errors that the CPU saw, rather too many.
+
+        `run`: one whose values this launch writes over.
+        """
         program = self._program
         if program.alarms:
             program.alarms -= 1
-            return functools.reduce(or_, self.watch(pointers, scalars).values(), 0)
+            return functools.reduce(or_, self.watch(pointers, scalars, run).values(), 0)
         ready = self._ready(self._idle, pointers, scalars, False)
         if self._past:
             ready.stream(self._passes(pointers))
+        ready.watched_by(run)
         raised = ready.run()
         if ready.reserved <= IDLE_BYTES:
             self._idle.append(ready)
@@ -216,19 +232,20 @@ class Launcher:
         """Whether what is written begins lines, and is none of what is read: that is in the caches."""
         return all([pointers[n] % LINE == 0 and pointers.count(pointers[n]) == 1 for n in self._past])
 
-    def watch(self, pointers: list[int], scalars: list[Any]) -> dict[int, int]:
+    def watch(self, pointers: list[int], scalars: list[Any], run: AnyRun | None = None) -> dict[int, int]:
         """Run the watched form of the program once: NumPy's bits of the errors of each value that raised any.
 
-        Not if the launch just done has told all of it, because NumPy's loops alone raised any.
+        Not if the launch just done has told all of it, because NumPy's loops alone raised any. `run`: as for `launch`.
         """
         told, self._told = self._told, None
         if told is not None and told[0] is pointers:
             return told[1]
         program = self._program
         if not program.words:
-            self.launch(pointers, scalars)
+            self.launch(pointers, scalars, run)
             return {}
         ready = self._ready(self._watching, pointers, scalars, True)
+        ready.watched_by(run)
         found = program.raised_by(ready) if ready.run() else {}
         if ready.reserved <= IDLE_BYTES:
             self._watching.append(ready)

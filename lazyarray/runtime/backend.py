@@ -16,6 +16,7 @@ from lazyarray.config import config
 from lazyarray.errors import BackendError
 
 if TYPE_CHECKING:
+    from lazyarray.runtime.run import AnyRun
     from lazyarray.schedule.kernel import Binding, Kernel
 
 GROUP: Final = "lazyarray.backends"
@@ -49,12 +50,16 @@ class Program(Protocol):
 class Launcher(Protocol):
     """A program at fixed extents and strides. A program that has `launcher(extents, strides)` makes its own."""
 
-    def launch(self, pointers: list[int], scalars: list[Any]) -> int:
-        """As `Program.launch`."""
+    def launch(self, pointers: list[int], scalars: list[Any], run: AnyRun | None = None) -> int:
+        """As `Program.launch`.
+
+        `run`: what launches a kernel that writes over what it reads. Its `launched` gets a record that can tell, by
+        `ran()`, whether the kernel has run: where an error ends the launch it may have, or not.
+        """
         ...
 
-    def watch(self, pointers: list[int], scalars: list[Any]) -> dict[int, int]:
-        """As `Program.watch`."""
+    def watch(self, pointers: list[int], scalars: list[Any], run: AnyRun | None = None) -> dict[int, int]:
+        """As `Program.watch`; `run` as above."""
         ...
 
 

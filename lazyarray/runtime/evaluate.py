@@ -22,7 +22,7 @@ from lazyarray.runtime.device import fetch, fetch_part, placement, stays_home, t
 from lazyarray.runtime.device_errors import tell_waiting
 from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.ledger import ledger
-from lazyarray.runtime.liveness import named_and_dear, reduces, writes  # cimport
+from lazyarray.runtime.liveness import named_and_dear, reduces, uses_of_ending, writes  # cimport
 from lazyarray.runtime.progress import shown
 from lazyarray.runtime.remote import Seen
 from lazyarray.runtime.run import AnyRun  # cimport
@@ -423,6 +423,8 @@ def expression_for(
         visits = [node.visits for node in closure]
         kept, uses = named_and_dear(closure, targets)
         noted += [(closure[place].place, visits[place]) for place in range(len(closure))]
+    if settings.home and not Seen.any:
+        uses = uses_of_ending(closure, uses)
     outputs = [*targets, *kept]
     signature, sources = capture(closure, outputs)
     return outputs, uses, signature, sources, (asked, along, read, len(targets))

@@ -17,7 +17,7 @@ cdef class Ready:
     cdef public tuple offsets, origins, read, slots, writes
 
 cdef class Layout:
-    cdef public tuple dtypes, frees, nbytes, origins, shapes, steps
+    cdef public tuple dtypes, frees, heirs, nbytes, origins, shapes, steps
     cdef public list readies
     cdef public dict bands
     cdef public bint foreseen
@@ -36,6 +36,10 @@ cdef class Run(AnyRun):
     @cython.locals(layout=Layout, nbytes=Py_ssize_t)
     cpdef make(self, Py_ssize_t slot)
     cpdef kernel(self, Py_ssize_t place, step)
+    cpdef inherit(self)
+    cdef watching(self)
+    cpdef bint ends(self, Py_ssize_t slot) except -1
+    cpdef bint is_free(self, Py_ssize_t slot) except -1
     @cython.locals(slot=Py_ssize_t, memory=list, pointers=list, scalars=list, ready=Ready)
     cpdef launch(self, Py_ssize_t place, step)
     @cython.locals(ready=Ready)

@@ -18,10 +18,11 @@ from lazyarray.runtime.banded import Banded, bands_of, run_in_bands
 from lazyarray.runtime.dump import saves_launches
 from lazyarray.runtime.floating import modes_of, wanted
 from lazyarray.runtime.ledger import ledger
-from lazyarray.runtime.pool import reserve
+from lazyarray.runtime.pool import is_lease, reserve
 from lazyarray.runtime.recovery import forget_old, uninterrupted
 from lazyarray.runtime.run import AnyRun  # cimport
 from lazyarray.runtime.warned import at
+from lazyarray.schedule.heirs import heirs_of
 from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
 
@@ -39,6 +40,15 @@ def _count_of_leaf(sources: list[Any], place: int) -> int:
 UNNAMED: Final = _count_of_leaf([object()], 0)
 
 
+def _count_of_data(holders: list[Any]) -> int:
+    data = holders[0]
+    return count(data)
+
+
+# What counting shows in `Run.ends` of memory that nobody refers to; the list does.
+ALONE: Final = _count_of_data([np.empty(1)]) - 1
+
+
 class BoundLauncher:
     """Launches a step's kernel through `Program.launch`, for backends without launchers of their own."""
 
@@ -47,11 +57,11 @@ class BoundLauncher:
     def __init__(self, program: Program, extents: tuple[int, ...], strides: tuple[tuple[int, ...], ...]) -> None:
         self.program, self.extents, self.strides = program, extents, strides
 
-    def launch(self, pointers: list[int], scalars: list[Any]) -> int:
+    def launch(self, pointers: list[int], scalars: list[Any], run: AnyRun | None = None) -> int:
         """Runs the kernel once; returns what `Program.launch` returns."""
         return self.program.launch(Binding(self.extents, tuple(pointers), self.strides, tuple(scalars)))
 
-    def watch(self, pointers: list[int], scalars: list[Any]) -> dict[int, int]:
+    def watch(self, pointers: list[int], scalars: list[Any], run: AnyRun | None = None) -> dict[int, int]:
         """Runs the kernel once in its watched form; returns what `Program.watch` returns."""
         return self.program.watch(Binding(self.extents, tuple(pointers), self.strides, tuple(scalars)))
 
@@ -84,13 +94,14 @@ class Ready:
 class Layout:
     """A plan with all that does not change from run to run."""
 
-    __slots__ = ("bands", "dtypes", "foreseen", "frees", "nbytes", "origins", "readies", "shapes", "steps")
+    __slots__ = ("bands", "dtypes", "foreseen", "frees", "heirs", "nbytes", "origins", "readies", "shapes", "steps")
 
     def __init__(self, plan: Plan) -> None:
         self.steps, self.frees, self.origins = plan.steps, plan.frees, plan.origins
         self.shapes = plan.shapes
         self.dtypes = tuple([dtype_of(code) for code in plan.codes])
         self.nbytes = tuple([plan.nbytes(slot) for slot in range(len(plan.shapes))])
+        self.heirs = heirs_of(plan)  # of the last step
         self.readies: list[Ready | None] = [None] * len(plan.steps)
         self.foreseen = False  # whether the backend was told of the kernels
         self.bands: dict[int, Banded] = {}  # what runs in bands, by the place of the first step
@@ -105,7 +116,11 @@ class Layout:
         tell: Any = getattr(run.backend, "foresee", None)
         if tell is not None:
             steps = [step for step in self.steps if type(step) is KernelStep]
-            tell([(step.kernel, step.extents, step.rewrites and bool(run.wanted_nodes(step))) for step in steps])
+            rewrites = [step.rewrites for step in steps]
+            if any([run.ends(old) for _, old in self.heirs]):
+                rewrites[-1] = True
+            watched = [over and bool(run.wanted_nodes(step)) for step, over in zip(steps, rewrites, strict=True)]
+            tell([(step.kernel, step.extents, over) for step, over in zip(steps, watched, strict=True)])
 
 
 def layout_of(plan: Plan) -> Layout:
@@ -186,10 +201,14 @@ class Run(AnyRun):
 
     # -- steps -----------------------------------------------------------------------------------------------------
     def kernel(self, place: int, step: KernelStep) -> None:
+        if self.layout.heirs and place == len(self.layout.steps) - 1:
+            self.inherit()
         if self.taken and not self.taken.keys().isdisjoint(step.writes):
             uninterrupted.depth += 1
+            self.over, self.launched = step.writes, None
             try:
                 self.launch(place, step)
+                self.over = ()
             finally:
                 uninterrupted.depth -= 1
         else:
@@ -210,7 +229,7 @@ class Run(AnyRun):
             if ready.raising:
                 self.launch_watched(ready, pointers, scalars)
             else:
-                ready.launcher.launch(pointers, scalars)
+                ready.launcher.launch(pointers, scalars, self.watching())
             ledger.kernel(ready.name, ready.ops, ready.loaded, ready.stored)
         else:
             self.timed(ready, pointers, scalars)
@@ -242,6 +261,10 @@ class Run(AnyRun):
             at += 1  # noqa: SIM113  (C counts faster than `enumerate`)
         return found
 
+    def watching(self) -> Any:
+        """The run, for launches of what writes over values; else None."""
+        return self if self.over else None
+
     def timed(self, ready: Ready, pointers: list[int], scalars: list[Any]) -> None:
         """Launches a kernel while somebody records."""
         step = ready.step
@@ -249,7 +272,7 @@ class Run(AnyRun):
         if step.raising:
             self.launch_watched(ready, pointers, scalars)
         else:
-            ready.launcher.launch(pointers, scalars)
+            ready.launcher.launch(pointers, scalars, self.watching())
         end = time.perf_counter()
         seconds = end - start - (ledger.compile_seconds - compiling)
         site, elements = self.site_of((*step.writes, *step.computes)), size_of(step.extents)
@@ -284,10 +307,10 @@ class Run(AnyRun):
         at once.
         """
         step, launcher = ready.step, ready.launcher
-        if ready.blind or (ready.rewrites and self.in_place(ready)):
+        if ready.blind or ((ready.rewrites or self.taken) and self.in_place(ready)):
             wanted_nodes = self.wanted_nodes(step)
             if not wanted_nodes:
-                launcher.launch(pointers, scalars)
+                launcher.launch(pointers, scalars, self.watching())
                 return
         else:
             raised = launcher.launch(pointers, scalars)
@@ -296,7 +319,7 @@ class Run(AnyRun):
             wanted_nodes = [(t, node) for t, node in self.wanted_nodes(step) if node.key.raises & raised]
             if not wanted_nodes:
                 return
-        found = launcher.watch(pointers, scalars)
+        found = launcher.watch(pointers, scalars, self.watching())
         if found:
             self.raised += [(node, found[target]) for target, node in wanted_nodes if found.get(target)]
 
@@ -322,16 +345,50 @@ class Run(AnyRun):
                     return True
         return False
 
+    def inherit(self) -> None:
+        """The last step's results get the memory of values that end with it."""
+        for result, old in self.layout.heirs:
+            if self.memory[result] is None and self.ends(old):
+                self.memory[result] = self.array(old)
+                self.taken[result] = old
+
+    def ends(self, slot: int) -> bool:
+        """Whether a slot's value is this plan's alone, and its memory nobody else's.
+
+        Only of what the evaluation counted the references that end with it. Values that others lent it (arguments of a
+        compiled function, operands of a span) are theirs.
+        """
+        origin = self.plan.origins[slot]
+        held = 1 if self.memory[slot] is not None else 0
+        if origin is None:
+            data = self.memory[slot]
+        else:
+            node = self.sources[origin]
+            if type(node) is not Node or node.data is None:
+                return False
+            if id(node) not in self.uses or count(node) > UNNAMED + self.uses[id(node)]:
+                return False
+            data = node.data
+            held += 1
+        if data is None or not data.flags.writeable or count(data) > ALONE + held:
+            return False
+        owner = data.base
+        return bool(data.flags.owndata if owner is None else is_lease(owner))
+
+    def is_free(self, slot: int) -> bool:
+        """Whether only this plan can still read a slot's value, whose memory may then be written over."""
+        origin = self.plan.origins[slot]
+        node = self.sources[origin] if origin is not None else None
+        if type(node) is Node and node.data is not None:
+            return bool(node.data.flags.writeable) and count(node) <= UNNAMED + self.uses.get(id(node), 0)
+        data = self.memory[slot]
+        return data is None or bool(data.flags.writeable)
+
     def claim(self, step: ClaimStep) -> None:
         """Takes the old value's memory over if only this plan can still read it, else copies it."""
         self.memory[step.result] = None
         data = self.array(step.old)
-        origin = self.plan.origins[step.old]
-        node = self.sources[origin] if origin is not None else None
-        free = not step.copy and data.flags.writeable
-        if free and type(node) is Node and node.data is not None:
-            free = count(node) <= UNNAMED + self.uses.get(id(node), 0)
-        if not free:
+        if step.copy or not self.is_free(step.old):
             copied = reserve(data.shape, data.dtype, data.nbytes)
             np.copyto(copied, data)
             site = self.site_of((step.result,)) if ledger.listening else None
@@ -339,6 +396,7 @@ class Run(AnyRun):
             data = copied
         else:
             self.taken[step.result] = step.old
+            node = None if self.plan.origins[step.old] is None else self.source(step.old)
             if type(node) is Node and node.data is not None:
                 self.memory[step.old] = None
         self.memory[step.result] = data

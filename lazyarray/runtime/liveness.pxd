@@ -30,5 +30,7 @@ cdef int count_uses(list closure) except -1
 cdef int leave_uses(list closure) except -1
 @cython.locals(node=Node, old=Node, found=dict)
 cdef dict uses_of_old(list closure)
+@cython.locals(node=Node, given=Node, found=dict)
+cpdef dict uses_of_ending(list closure, dict uses)
 @cython.locals(given=Node, total=long)
 cdef long cost_again(Node node) except -3

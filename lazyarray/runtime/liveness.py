@@ -233,6 +233,22 @@ def uses_of_old(closure: list[Node]) -> dict[int, int]:
     return found
 
 
+def uses_of_ending(closure: list[Node], uses: dict[int, int]) -> dict[int, int]:
+    """`uses`, and the same of large values that a result as large may be written over: all of it is computed of them.
+
+    `count_uses` was just called for this closure.
+    """
+    found: dict[int, int] = {}
+    for node in closure:
+        if node.key.spec.nbytes >= LARGE and node.key.kind == "map":
+            for arg in node.args:
+                if type(arg) is Node:
+                    given: Node = arg
+                    if given.data is not None and given.key.spec.nbytes == node.key.spec.nbytes:
+                        found[id(given)] = given.uses
+    return {**uses, **found} if found else uses
+
+
 def cost_again(node: Node) -> int:
     """What computing a node costs for one element, with all that it needs and that is not in memory; at most `MOST`."""
     total = own_cost(node.key)

@@ -27,13 +27,20 @@ def forget_old(run: AnyRun, written: Sequence[int]) -> None:
             run.done.discard(old)
 
 
+def note_launched(run: AnyRun) -> None:
+    """After an error: what wrote over values may have run, and the error come between that and its being noted."""
+    if run.over and run.launched is not None and run.launched.ran():
+        run.done.update(run.over)
+        forget_old(run, run.over)
+
+
 def complete(run: AnyRun) -> list[tuple[Node, Any]]:
     """The pending nodes whose values are there.
 
     A later evaluation must not compute them again: an update in place may have written over what they read.
     """
     for slot, old in run.taken.items():
-        if old in run.done:
+        if old in run.done and slot not in run.done:
             run.memory[old] = run.memory[slot]  # taken over and not written yet
     found = []
     for slot in run.done:

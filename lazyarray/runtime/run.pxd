@@ -1,7 +1,7 @@
 # C's side of `run.py`.
 
 cdef class AnyRun:
-    cdef public object plan, uses
+    cdef public object launched, over, plan, uses
     cdef public list sources, memory, raised
     cdef public set done
     cdef public dict taken

@@ -13,7 +13,7 @@ from lazyarray.ir.node import Node
 class AnyRun:
     """One evaluation of a plan: a value per slot."""
 
-    __slots__ = ("done", "memory", "plan", "raised", "sources", "taken", "uses")
+    __slots__ = ("done", "launched", "memory", "over", "plan", "raised", "sources", "taken", "uses")
 
     def __init__(self, plan: Any, sources: list[Any], uses: dict[int, int] | None) -> None:
         self.begin(plan, sources, uses or {})
@@ -26,6 +26,8 @@ class AnyRun:
         self.memory: list[Any] = [None] * len(plan.shapes)
         self.done: set[int] = set()  # slots whose values are complete and not written over
         self.taken: dict[int, int] = {}  # by slot to be written in place of another: that other one
+        self.launched: Any = None  # what a kernel that writes over what it reads was launched by
+        self.over: Any = ()  # the slots that it writes
         self.raised: list[tuple[Node, int]] = []  # floating-point errors to be told, as NumPy's bits
 
     def run(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from lazyarray.ir.node import Node  # cimport
 from lazyarray.runtime.along import is_pending  # cimport
 from lazyarray.runtime.ledger import ledger
-from lazyarray.runtime.recovery import complete
+from lazyarray.runtime.recovery import complete, note_launched
 from lazyarray.runtime.remote import Remote
 from lazyarray.runtime.run import AnyRun  # cimport
 from lazyarray.runtime.warned import line_of
@@ -50,6 +50,8 @@ def hand_out(run: AnyRun, outputs: list[Node], wanted: Wanted, finished: bool) -
     """Settles a run's outputs, and of one that did not finish all nodes whose values are complete."""
     taken: list[Any] = []
     made = (run.plan, sites_of(run.sources), wanted)
+    if not finished:
+        note_launched(run)
     ledger.plan(made, run.sources)
     slots = run.plan.outputs
     for place in range(len(outputs)):

@@ -48,7 +48,8 @@ class Frame:
         self.signature = signature
         self.host = host
         self.b = Builder(module, has_fma=host.has_fma, has_avx2=host.has_avx2, has_avx512=host.has_avx512)
-        for taken in ("args", "begin", "end", "worker", "entry", "start", "status", "fence", "fenced"):
+        taken_names = ("args", "begin", "end", "worker", "entry", "start", "status", "fence", "fenced")
+        for taken in (*taken_names, "is_first", "first", "ran", "ended"):
             self.b.fresh(taken)
         self.entry = Scope([])
         self.open = [self.entry]  # innermost last
@@ -76,6 +77,7 @@ class Frame:
             *self.b.lines,
             *(self._fence_lines() if self._past is not None else ()),
             *(status.tell_lines(module, triple, slot) if self._tells else ()),
+            *self._ran_lines(),
             "  ret void",
             "}",
         ]
@@ -203,6 +205,18 @@ class Frame:
             "  call void @llvm.x86.sse.sfence()",
             "  br label %fenced",
             "fenced:",
+        ]
+
+    def _ran_lines(self) -> list[str]:
+        """The end of a function: the first task notes that the launch is one that has run."""
+        return [
+            "  %is_first = icmp eq i64 %begin, 0",
+            "  br i1 %is_first, label %first, label %ended",
+            "first:",
+            f"  %ran = getelementptr i64, ptr %args, i64 {self.signature.slots['ran']}",
+            "  store atomic i64 1, ptr %ran monotonic, align 8",
+            "  br label %ended",
+            "ended:",
         ]
 
     # -- control flow ---------------------------------------------------------------------------------------

@@ -16,10 +16,10 @@ from lazyarray.schedule.kernel import Binding, Kernel
 # scratch, stride: first byte of worker 0's scratch memory, bytes per worker; plane, strip: bytes of a plane that is
 # as long as all reduced elements, or one block; depth: log2 of the segments of a row; partials: their results;
 # raised: floating-point errors of the launch, written by kernels; flags: the words of a watched kernel (see `watch`);
-# stream: whether whole vectors are written past the caches (see `streaming`).
+# stream: whether whole vectors are written past the caches (see `streaming`); ran: not 0 once the first task has ended.
 GEOMETRY = (
     "rows", "run", "blocks", "block", "scratch", "stride", "plane", "strip", "depth", "partials", "values",
-    "raised", "flags", "stream",
+    "raised", "flags", "stream", "ran",
 )  # fmt: skip
 _FORMATS = {"f2": "e6x", "f4": "f4x", "f8": "d", "b1": "?7x"}
 _PARTS = {"c8": "f4", "c16": "f8"}
