@@ -188,3 +188,49 @@ def test_real_parts_of_another_sign_of_zero_are_told_apart() -> None:
     scale = np.jit(lambda a, s: a * s)
     for s in complex(0.0, 1), complex(-0.0, 1):
         assert numpy.asarray(scale(x, s)).tobytes() == (numpy.asarray(x) * s).tobytes(), s
+
+
+def put_values(module: Any, x: Any, m: Any) -> Any:
+    y = x * 1.0
+    y[m] = x[m]
+    return y
+
+
+def put_places(module: Any, x: Any, i: Any) -> Any:
+    y = x * 1.0
+    y[i] = 2.0
+    return y
+
+
+COUNTS = numpy.arange(20_000) % 100
+MASKS = (COUNTS < 50, COUNTS < 50, COUNTS < 30)
+PLACES = (COUNTS, COUNTS, numpy.where(COUNTS == 5, 20_100, COUNTS))
+
+
+@pytest.mark.parametrize(
+    ("function", "second"),
+    [
+        (lambda module, x, m: x[m] * 2.0, MASKS),
+        (lambda module, x, m: module.nonzero(m)[0], MASKS),
+        (lambda module, x, m: module.argwhere(m), MASKS),
+        (lambda module, x, m: module.compress(m, x), MASKS),
+        (lambda module, x, m: x.reshape(100, 200)[m[:100]], MASKS),
+        (put_values, MASKS),
+        (lambda module, x, i: x[i], PLACES),
+        (lambda module, x, i: module.take(x, i), PLACES),
+        (put_places, PLACES),
+        (lambda module, x, i: module.bincount(i), (COUNTS, COUNTS, COUNTS * 7, -COUNTS)),
+    ],
+)
+def test_what_depends_on_values_is_as_the_values_of_each_call(function: Any, second: Any) -> None:
+    x = numpy.linspace(0.0, 1.0, COUNTS.size)
+    called = np.jit(lambda *args: function(np, *args))
+    for other in second:
+        said = []
+        for module, compiled in ((numpy, lambda *args: function(numpy, *args)), (np, called)):
+            try:
+                found = numpy.asarray(compiled(module.array(x), module.array(other)))
+                said.append((found.dtype, found.shape, found.tobytes()))
+            except (IndexError, ValueError) as error:
+                said.append((type(error), str(error)))
+        assert said[1] == said[0]
