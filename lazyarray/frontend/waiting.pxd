@@ -37,6 +37,9 @@ cdef _record(Op op, Fields self, other, int form, site, bint going)
 cdef Py_ssize_t _place_of(Node node) except -2
 @cython.locals(leaf=Node, node=Node, spec=Spec)
 cdef Node _operand(Fields array, site)
+@cython.locals(outer=Py_ssize_t, step=Py_ssize_t)
+cdef bint _reordered(Node node) except -1
+cdef bint _decides(Node node, shape) except -1
 cdef _key_of_part(Spec spec, part)
 @cython.locals(above=Node, below=Node, left=list, handed=int)
 cdef int _handed(Node node, int most) except -10000

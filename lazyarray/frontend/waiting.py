@@ -138,6 +138,11 @@ def _record(op: Op, self: Fields, other: Any, form: int, site: Any, going: bool)
     key: Key = found
     if not key.spec.shape or op.reads_exponents:
         return None
+    shape = key.spec.shape
+    if _reordered(own) and not _decides(right, shape):
+        return None
+    if right is not None and _reordered(right) and not _decides(own, shape):
+        return None
     code, place, _ = site
     entries = _run.nodes
     mine = _place_of(own)
@@ -210,6 +215,29 @@ def _key_of_part(spec: Spec, part: Any) -> Any:
         return None
     view = IndexMap(*part)
     return ALL if is_identity(view, spec.shape) else known.view_key(spec, view)
+
+
+def _reordered(node: Node) -> bool:
+    """Whether it views memory with axes in another order than C's, which NumPy's results take on."""
+    if node.key.kind != "view":
+        return False
+    attr: Any = node.key.attr
+    outer = 0
+    for step in attr[1]:
+        step = -step if step < 0 else step
+        if step:
+            if 0 < outer < step:
+                return True
+            outer = step
+    return False
+
+
+def _decides(node: Node | None, shape: Any) -> bool:
+    """Whether a result is in C order whatever the other operand's order: this one is, and has all of its elements.
+
+    Where operands disagree, NumPy's iterator stays with C's order (`best_order`).
+    """
+    return node is not None and node.key.kind != "view" and node.key.spec.shape == shape
 
 
 def _seen(array: Fields) -> int:

@@ -121,6 +121,28 @@ def test_numpys_numbers_take_part(dtype: str) -> None:
     assert launches(numbers, *ours) == 1
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda a, b, r: b.T * 2.0 + 3.0 - 1.0 + 2.0 * b.T,
+        lambda a, b, r: numpy.square(r + (b.T + 3.0)) * 0.5 + r,
+        lambda a, b, r: (b.T * r + a) * 0.5 + b.T,
+        lambda a, b, r: (b[::-1].T * r - 1.0) * 0.5 + b.T,
+        lambda a, b, r: r * (b.T[:, 2:] + 1.0) * 0.5 + 2.0,
+    ],
+)
+def test_results_lie_in_memory_as_numpys(body: Body) -> None:
+    side = 120  # in temporaries of 256 KiB and more NumPy writes the next result
+    a, b = draw(2, (side, side))
+    (r,) = draw(1, (side, 1))
+    want = body(a, b, r)
+    ours = lazy([a, b, r])
+    for _ in range(20):
+        found = numpy.asarray(body(*ours))
+        assert found.strides == want.strides
+        numpy.testing.assert_array_equal(found, want)
+
+
 def test_results_are_plain_and_operands_keep_their_values() -> None:
     arrays = draw(3)
     ours = lazy(arrays)

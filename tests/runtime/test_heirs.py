@@ -14,6 +14,7 @@ import pytest
 import lazyarray as la
 from lazyarray.runtime import pool
 from lazyarray.runtime.execute import Run
+from lazyarray.runtime.remote import Seen
 
 COUNT = 1 << 18
 RUNS_COMPILED = not isinstance(Run.launch, FunctionType)
@@ -25,6 +26,7 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> pool.MemoryPool:
     """A pool that nothing was taken from yet."""
     made = pool.MemoryPool()
     monkeypatch.setattr(pool, "_default", made)
+    monkeypatch.setattr(Seen, "any", False)  # other tests' devices
     return made
 
 

@@ -12,6 +12,7 @@ import pytest
 import lazyarray as la
 from lazyarray.runtime import evaluate, execute, pool
 from lazyarray.runtime.budget import TAPE_LIMIT
+from lazyarray.runtime.remote import Seen
 
 COUNT = 1 << 18
 BLOCK = 8 * COUNT
@@ -23,6 +24,7 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> pool.MemoryPool:
     """A pool that nothing was taken from yet."""
     made = pool.MemoryPool()
     monkeypatch.setattr(pool, "_default", made)
+    monkeypatch.setattr(Seen, "any", False)  # other tests' devices
     return made
 
 
