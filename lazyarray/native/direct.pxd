@@ -432,11 +432,19 @@ cdef extern from *:
         return rank < 0 ? NULL : lazyarray_new(type, rank, dims);
     }
 
+    LAZYARRAY_VECTORS static void lazyarray_fill_ones(double *to, npy_intp count) {
+        npy_intp place;
+        for (place = 0; place < count; place++) to[place] = 1.0;
+    }
+
+    LAZYARRAY_VECTORS static void lazyarray_fill_places(npy_intp *to, npy_intp count) {
+        npy_intp place;
+        for (place = 0; place < count; place++) to[place] = place;
+    }
+
     static PyObject *lazyarray_do_ones(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
         PyObject *made = count ? NULL : lazyarray_do_empty(first, rest, count, limit);
-        npy_intp place, size = made ? PyArray_SIZE((PyArrayObject *)made) : 0;
-        double *to = made ? (double *)PyArray_DATA((PyArrayObject *)made) : NULL;
-        for (place = 0; place < size; place++) to[place] = 1.0;
+        if (made) lazyarray_fill_ones((double *)PyArray_DATA((PyArrayObject *)made), PyArray_SIZE((PyArrayObject *)made));
         return made;
     }
 
@@ -456,13 +464,12 @@ cdef extern from *:
 
     static PyObject *lazyarray_do_arange(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
         PyObject *made;
-        npy_intp extent, place, *to;
+        npy_intp extent;
         if (count || !PyLong_CheckExact(first)) return NULL;
         extent = PyLong_AsSsize_t(first);
         if (extent < 0 || extent >= limit) { PyErr_Clear(); return NULL; }
         if (!(made = lazyarray_new(NPY_INTP, 1, &extent))) return NULL;
-        to = (npy_intp *)PyArray_DATA((PyArrayObject *)made);
-        for (place = 0; place < extent; place++) to[place] = place;
+        lazyarray_fill_places((npy_intp *)PyArray_DATA((PyArrayObject *)made), extent);
         return made;
     }
 
