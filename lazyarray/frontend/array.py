@@ -141,7 +141,12 @@ def from_node_as(node: Node, perm: tuple[int, ...]) -> ndarray:
     inverse = [0] * len(perm)
     for place, axis in enumerate(perm):
         inverse[axis] = place
-    array = _shared(Base(node), transpose(identity(spec.shape), tuple(inverse)))
+    return turn(node, transpose(identity(spec.shape), tuple(inverse)))
+
+
+def turn(node: Node, view: IndexMap) -> ndarray:
+    """An array that shows all of the node, with its axes in another order."""
+    array = _shared(Base(node), view)
     array._base.owner = ref(array)
     return array
 

@@ -9,7 +9,7 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend.record import COMPILED, cast_, copy_, view_
 from lazyarray.ir.index_map import IndexMap, identity, transpose
-from lazyarray.ir.node import Node
+from lazyarray.ir.node import Node, Spec
 
 DType = np.dtype[Any]
 
@@ -139,6 +139,16 @@ def order_of(array: core.ndarray) -> tuple[int, ...] | None:
             axes.insert(place, axes.pop(i))
     perm = tuple(axes)
     return None if perm == tuple(range(len(shape))) else perm
+
+
+def is_turned(spec: Spec, array: core.ndarray) -> bool:
+    """Whether the array shows all of what has this spec, with axes of two elements and more in another order."""
+    perm = order_of(array)
+    view = array._map
+    if perm is None or view is None or 1 in spec.shape or len(perm) != len(spec.shape):
+        return False
+    inverse = tuple([perm.index(axis) for axis in range(len(perm))])
+    return view == transpose(identity(spec.shape), inverse)
 
 
 def in_order(array: core.ndarray, perm: tuple[int, ...]) -> Node:

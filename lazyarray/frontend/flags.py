@@ -11,6 +11,7 @@ import numpy as np
 from lazyarray.frontend import owners
 from lazyarray.frontend.naming import Named, name_as_in_c, refuse_deleting, refuse_setting
 from lazyarray.frontend.reforming import make_plain
+from lazyarray.ir.node import Shape
 
 _TYPE: Final[type] = type(np.empty(0).flags)
 _OWNER: Final = f"{_TYPE.__module__}.{_TYPE.__qualname__}"
@@ -42,6 +43,27 @@ _SETTABLE: Final = frozenset({"writeable", "aligned", "writebackifcopy"})
 _OWNS, _WRITES = 0x0004, 0x0400  # NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE (numpy/ndarraytypes.h)
 
 
+# By whether arrays lie in C and in Fortran order.
+_LIKE: Final = {
+    (True, True): np.empty(1).flags,
+    (True, False): np.empty((2, 2)).flags,
+    (False, True): np.empty((2, 2), order="F").flags,
+    (False, False): np.empty((4, 2))[::2].flags,
+}
+
+
+def _without_gaps(extents: Shape, strides: tuple[int, ...], step: int) -> bool:
+    """Whether axes, the fastest first, follow on each other without gaps (`_UpdateContiguousFlags`, flagsobject.c)."""
+    if 0 in extents:
+        return True
+    for extent, stride in zip(extents, strides, strict=True):
+        if extent != 1:
+            if stride != step:
+                return False
+            step *= extent
+    return True
+
+
 class Flags(metaclass=Named):
     """What NumPy's flags would say of the array."""
 
@@ -59,14 +81,13 @@ class Flags(metaclass=Named):
 
     @property
     def _real(self) -> Any:
-        # Of an array of the same layout over one element of memory: nothing reads it.
+        # Of a small array that lies in memory alike.
         array = self._array
         if array._np is not None:
             return array._np.flags
-        if 0 in array.shape:
-            return np.empty(array.shape, array.dtype).flags
-        element = np.empty(1, array.dtype)
-        return np.lib.stride_tricks.as_strided(element, array.shape, array.strides).flags
+        shape, strides, itemsize = array.shape, array.strides, array.dtype.itemsize
+        backward = _without_gaps(shape[::-1], strides[::-1], itemsize)
+        return _LIKE[backward, _without_gaps(shape, strides, itemsize)]
 
     @property
     def owndata(self) -> bool:

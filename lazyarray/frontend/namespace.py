@@ -365,10 +365,6 @@ class Converter:
         self._args = args
         self._arrays = tuple([a if type(a) is ndarray else as_array(a) for a in args])
         self.scalar_input = tuple([_is_scalar(a) for a in args])
-        weak = (int, float, complex)
-        self._real = np._core._multiarray_umath._array_converter(  # type: ignore[attr-defined]
-            *[a if type(a) in weak else dummy(x.shape, x.dtype) for a, x in zip(args, self._arrays, strict=True)]
-        )
 
     def __len__(self) -> int:
         return len(self._arrays)
@@ -388,7 +384,11 @@ class Converter:
         )
 
     def result_type(self, *args: Any, **kwargs: Any) -> Any:
-        return self._real.result_type(*args, **kwargs)
+        weak = (int, float, complex)
+        real = np._core._multiarray_umath._array_converter(  # type: ignore[attr-defined]
+            *[a if type(a) in weak else dummy(x.shape, x.dtype) for a, x in zip(self._args, self._arrays, strict=True)]
+        )
+        return real.result_type(*args, **kwargs)
 
     def wrap(self, result: Any, /, to_scalar: bool | None = None) -> Any:
         scalar = all(self.scalar_input) if to_scalar is None else to_scalar

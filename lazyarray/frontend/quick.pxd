@@ -22,7 +22,7 @@ cdef class Op:
     cdef public bint reads_exponents
 
 cdef class Known:
-    cdef public object adopt, array, flat, go_on, memory, note_errors, order_of, power, scalar, show, square, start, take, update_key, view_key, wake, window, write_now
+    cdef public object adopt, array, flat, go_on, is_turned, memory, note_errors, order_of, power, scalar, show, square, start, take, turn, update_key, view_key, wake, window, write_now
 
 cdef class Fields:
     cdef public object _base, _fixed, _map, _np, _part
@@ -40,7 +40,7 @@ cdef dict _spans
 cdef Last _last
 cdef object _state
 cdef Py_ssize_t _TAPE_LIMIT, _ROW_COST, _HANDED
-cdef dict _VIEW_KEYS
+cdef dict _TURNED, _VIEW_KEYS
 
 @cython.locals(last=tuple, earlier=tuple)
 cdef find_key(Op op, left, right)
@@ -61,6 +61,10 @@ cpdef managed(Node node)
 cpdef wrapped(data)
 @cython.locals(node=Node, key=Key)
 cpdef Node node_of(Fields array, site)
+@cython.locals(node=Node)
+cpdef Node turned(Fields array)
+@cython.locals(own=Node, right=Node, second=Fields)
+cdef _record_turned(Op op, Fields self, other, int form, site)
 @cython.locals(key=Key)
 cpdef Node operand_of(Fields array, site)
 @cython.locals(ranged=Ranged)
@@ -81,3 +85,5 @@ cpdef of_number(Op op, Fields self, number)
 cdef _record_reflected(Op op, Fields self, number)
 @cython.locals(limit=Py_ssize_t, left=Node, node=Node, second=Fields)
 cpdef in_place(Op op, Fields self, other)
+@cython.locals(value=Node, left=Node, right=Node, node=Node)
+cpdef bint write_into(Op op, Fields out, Fields self, other, int form, int plain, int compiled) except -1

@@ -111,6 +111,7 @@ class Known:
         "array",
         "flat",
         "go_on",
+        "is_turned",
         "memory",
         "note_errors",
         "order_of",
@@ -120,6 +121,7 @@ class Known:
         "square",
         "start",
         "take",
+        "turn",
         "update_key",
         "view_key",
         "wake",
@@ -252,6 +254,53 @@ def node_of(array: Fields, site: Any) -> Node | None:
     return node
 
 
+_TURNED: dict[Any, bool] = {}
+
+
+def turned(array: Fields) -> Node | None:
+    """What a large array shows all of with its axes in another order: `x` where the array is `x.T`; else None."""
+    if array._np is not None or array._node is not None or array._part is not None:
+        return None
+    node: Node | None = array._base.node
+    view = array._map
+    if node is None or view is None or node.key.spec.size < limits.eager:
+        return None
+    token = (node.key.spec, view)
+    found = _TURNED.get(token)
+    if found is None:
+        if len(_TURNED) >= MEMO_LIMIT:
+            _TURNED.clear()
+        found = _TURNED[token] = known.is_turned(node.key.spec, array)
+    return node if found else None
+
+
+def _record_turned(op: Op, self: Fields, other: Any, form: int, site: Any) -> Any:
+    """An operator on an array that is `turned`, whose result NumPy turns alike; None where that takes thought."""
+    own = turned(self)
+    if own is None or op.reads_exponents:
+        return None
+    kind = type(other)
+    args: Any = (own, other)
+    if form == UNARY:
+        found = find_key(op, own.key.spec, None)
+        args = (own,)
+    elif kind is known.array:
+        second: Fields = other
+        right = turned(second)
+        if right is None or second._map != self._map or right.key.spec.shape != own.key.spec.shape:
+            return None
+        found = find_key(op, own.key.spec, right.key.spec)
+        args = (own, right)
+    elif kind is not float and not (kind is int and -128 <= other <= 127) and (kind is int or kind not in _NUMBERS):
+        return None
+    elif form == REFLECTED:
+        found = in_range(find_key(op, kind, own.key.spec), other)
+        args = (other, own)
+    else:
+        found = in_range(find_key(op, own.key.spec, kind), other)
+    return known.turn(record_node(found, args, site), self._map) if type(found) is Key else None
+
+
 def operand_of(array: Fields, site: Any) -> Node | None:
     """An array's value where it takes no thought: `node_of`, or a copy of small memory in C order."""
     data = array._np
@@ -378,7 +427,8 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
     site = site_here(plain + 1, compiled)
     value = node_of(self, site)
     if value is None:
-        return op.slow(self)
+        found = _record_turned(op, self, None, UNARY, site)
+        return op.slow(self) if found is None else found
     found = find_key(op, value.key.spec, None)
     if type(found) is Key:
         key: Key = found
@@ -467,7 +517,8 @@ def _record_binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) 
     if left is None or left.data is not None:
         left = operand_of(self, site)
         if left is None:
-            return op.slow(self, other)
+            found = _record_turned(op, self, other, BINARY, site)
+            return op.slow(self, other) if found is None else found
     kind = type(other)
     if kind is known.array:
         second: Fields = other
@@ -551,7 +602,7 @@ def _record_reflected(op: Op, self: Fields, number: Any) -> Any:
     site = site_here(3, 0)
     right = node_of(self, site)
     if right is None:
-        return None
+        return _record_turned(op, self, number, REFLECTED, site)
     found = in_range(find_key(op, type(number), right.key.spec), number)
     if type(found) is Key:
         key: Key = found
@@ -617,3 +668,45 @@ def in_place(op: Op, self: Fields, other: Any) -> Any:
                     base.node = record_node(known.update_key(base.spec, region), (root, node), site)
                     return self
     return op.in_place(self, other)
+
+
+def write_into(op: Op, out: Fields, self: Fields, other: Any, form: int, plain: int, compiled: int) -> bool:
+    """`op` into all of a large array (`out=`), whose shape and dtype the result has; False where that takes thought."""
+    if out._np is not None or op.reads_exponents:
+        return False
+    finish_waiting()
+    base = None
+    value: Node | None = out._node
+    if value is None:
+        if out._map is not None or out._fixed or out._part is not None:
+            return False
+        base = out._base
+        value = base.node
+        if value is None:
+            return False
+    site = site_here(plain + 1, compiled)
+    left = operand_of(self, site)
+    if left is None:
+        return False
+    kind = type(other)
+    key: Any = None
+    args: Any = (left, other)
+    # `get`: as for `in_place`.
+    if form == UNARY:
+        key = op.known.get((left.key.spec,))
+        args = (left,)
+    elif kind is known.array:
+        right = operand_of(other, site)
+        if right is not None:
+            key = op.known.get((left.key.spec, right.key.spec))
+            args = (left, right)
+    elif kind is float or (kind is int and -128 <= other <= 127):
+        key = in_range(op.known.get((left.key.spec, kind)), other)
+    if type(key) is not Key or key.spec is not value.key.spec:
+        return False
+    node = record_node(key, args, site)
+    if base is None:
+        out._node = node
+    else:
+        base.node = node
+    return True

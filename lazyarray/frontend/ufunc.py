@@ -14,7 +14,7 @@ from lazyarray.frontend.elementwise import call_numpy, eager, elementwise, expor
 from lazyarray.frontend.keywords import call
 from lazyarray.frontend.naming import Named, name_as_in_c
 from lazyarray.frontend.overrides import SOURCES, ask_other_functions, ask_others, ask_ufunc, numpys_answer
-from lazyarray.frontend.quick import Fields, limits, wrapped  # cimport
+from lazyarray.frontend.quick import BINARY, UNARY, Fields, limits, wrapped, write_into  # cimport
 from lazyarray.frontend.record import COMPILED, NUMBERS
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.subclass import Views
@@ -94,6 +94,11 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
         if not options and len(args) == self.nin:
             return _positional(self, *args)
         out = options.get("out")
+        if self._op is not None and len(options) == 1 and len(args) == self.nin and type(args[0]) is ndarray:
+            target = out[0] if type(out) is tuple and len(out) == 1 else out
+            other, form = (args[1], BINARY) if self.nin == 2 else (None, UNARY)
+            if type(target) is ndarray and write_into(self._op, target, args[0], other, form, 2, 0):
+                return target
         if out is ...:
             # Arrays even where scalars are usual.
             result = self(*args, **{**options, "out": None})
