@@ -1,7 +1,7 @@
 # C's side of `jit.py`.
 cimport cython
 
-from lazyarray.frontend.quick cimport Fields, Limits, limits, managed, wrapped
+from lazyarray.frontend.quick cimport Fields, Limits, limits, managed, turned, wrapped
 from lazyarray.ir.node cimport Key, Node, Spec
 from lazyarray.native.primitives cimport address_of, holds_in_c_order
 from lazyarray.runtime.evaluate cimport Settings, settings
@@ -11,7 +11,7 @@ from lazyarray.runtime.ledger cimport Ledger
 cdef Ledger ledger
 
 cdef class Trace:
-    cdef public object backend, device, outputs, plan, shape
+    cdef public object axes, backend, device, outputs, plan, shape
     cdef public bint exact
     cdef public list arguments, keys, numbers, raising, scalars, sources
     cdef public dict memo
@@ -26,6 +26,7 @@ cdef class Trace:
     cpdef answer_there(self, list made)
     @cython.locals(key=Key, node=Node, at=Py_ssize_t, found=list)
     cpdef answer_of(self, list made)
+    cpdef given(self, list found)
     cpdef replay(self, list arguments)
 
 @cython.locals(node=Node)

@@ -234,3 +234,20 @@ def test_what_depends_on_values_is_as_the_values_of_each_call(function: Any, sec
             except (IndexError, ValueError) as error:
                 said.append((type(error), str(error)))
         assert said[1] == said[0]
+
+
+@pytest.mark.parametrize("size", [20, 400])
+def test_results_of_replays_lie_in_memory_as_those_of_the_first_call(size: int) -> None:
+    x = numpy.arange(size * (size + 1.0)).reshape(size, size + 1)
+    called = np.jit(lambda x: (x.T + 1.0, x * 2.0, (x + x).T - 3.0, x.sum()))
+    for _ in range(4):
+        found = called(np.array(x))
+        want = x.T + 1.0, x * 2.0, (x + x).T - 3.0
+        for ours, theirs in zip(found, want, strict=False):
+            assert ours.strides == theirs.strides
+            assert ours.flags.owndata
+            assert ours.base is None
+            numpy.testing.assert_array_equal(numpy.asarray(ours), theirs)
+        found[0][0] = -5.0
+        numpy.testing.assert_array_equal(numpy.asarray(called(np.array(x))[0]), want[0])
+    assert len(called.misses) == 1
