@@ -25,7 +25,7 @@ cdef class Running:
 
 cdef Ledger ledger
 cdef Pinned _pinned
-cdef list _tape
+cdef list _tape, _under_way
 cdef dict _recalled, _repeats
 cdef Changes _changes
 cdef Settings settings

@@ -26,7 +26,7 @@ from lazyarray.runtime.liveness import named_and_dear, reduces, uses_of_ending, 
 from lazyarray.runtime.progress import shown
 from lazyarray.runtime.remote import Seen
 from lazyarray.runtime.run import AnyRun  # cimport
-from lazyarray.runtime.settling import Wanted, changes, where, with_equals
+from lazyarray.runtime.settling import Wanted, catch_up, changes, under_way, where, with_equals
 from lazyarray.runtime.warned import install
 
 # The build reads such imports by the line.
@@ -85,6 +85,7 @@ _tape: Final = TAPE
 running: Final = Running()
 _running: Final = running  # in C
 _changes: Final = changes  # in C
+_under_way: Final = under_way
 
 
 class Settings:
@@ -148,6 +149,8 @@ def evaluate(nodes: Sequence[Node], reason: str = "asked for", alone: bool = Fal
     held = lock
     held.acquire()  # C calls this sooner than what `with` asks for
     try:
+        if _under_way:
+            catch_up()
         evaluate_locked(nodes, reason, alone, stay)
     finally:
         held.release()
@@ -478,6 +481,7 @@ def run_plan(run: AnyRun, outputs: list[Node], wanted: Wanted) -> None:
     told: list[tuple[Node, int]] = []
     finished = False
     try:
+        _under_way.append(run)
         if settings.progress:
             run_shown(run)
         else:
@@ -490,7 +494,11 @@ def run_plan(run: AnyRun, outputs: list[Node], wanted: Wanted) -> None:
         raise
     finally:
         _running.depth -= 1
-        hand_out(run, outputs, wanted, finished)
+        try:
+            hand_out(run, outputs, wanted, finished)
+        finally:
+            if _under_way and _under_way[-1] is run:
+                _under_way.pop()
     for node, bits in told:
         tell(node, bits)
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
+from weakref import getweakrefcount
 
 import numpy as np
 
@@ -370,7 +371,7 @@ class Run(AnyRun):
                 return False
             data = node.data
             held += 1
-        if data is None or not data.flags.writeable or count(data) > ALONE + held:
+        if data is None or not data.flags.writeable or count(data) > ALONE + held or getweakrefcount(data):
             return False
         owner = data.base
         return bool(data.flags.owndata if owner is None else is_lease(owner))

@@ -46,6 +46,31 @@ def sites_of(sources: list[Any]) -> tuple[Any, ...]:
     return tuple(found)
 
 
+# Runs under way in the thread that evaluates, the outermost first.
+under_way: Final[list[AnyRun]] = []
+
+
+def catch_up() -> None:
+    """Settles what runs under way have written over values, or beside that.
+
+    A signal handler, or a finaliser, that evaluates in the middle of one would compute it of what is no longer there.
+    """
+    for run in under_way:
+        if run.launched is not None:
+            note_launched(run)
+            for slot in run.done.difference(run.taken.values()):
+                node = _made_in(run, slot)
+                if node is not None and is_pending(node):
+                    settle(node, run.memory[slot])
+
+
+def _made_in(run: AnyRun, slot: int) -> Any:
+    """The node of a slot that has its value; None where there is neither."""
+    origin = run.plan.origins[slot]
+    node = None if origin is None or run.memory[slot] is None else run.sources[origin]
+    return node if type(node) is Node else None
+
+
 def hand_out(run: AnyRun, outputs: list[Node], wanted: Wanted, finished: bool) -> None:
     """Settles a run's outputs, and of one that did not finish all nodes whose values are complete."""
     taken: list[Any] = []
@@ -53,6 +78,11 @@ def hand_out(run: AnyRun, outputs: list[Node], wanted: Wanted, finished: bool) -
     if not finished:
         note_launched(run)
     ledger.plan(made, run.sources)
+    if run.launched is not None:
+        for slot in run.done:
+            node = _made_in(run, slot)
+            if node is not None and node.data is run.memory[slot]:
+                taken.append(node.data)  # by `catch_up`
     slots = run.plan.outputs
     for place in range(len(outputs)):
         node = outputs[place]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import signal
+import weakref
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -250,3 +251,50 @@ def test_an_interrupted_program_has_the_value_before_or_after() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
+
+
+UPDATES: list[Callable[[Any], Any]] = [
+    lambda x: np.sqrt(x * x) + 1.0,
+    lambda x: x.__iadd__(1.0),
+    lambda x: (x.__setitem__(slice(1, None), x[1:] + 1.0), x)[1],
+]
+LOOKS: list[Callable[[Any], Any]] = [la.evaluate, lambda x: float(x[5]), lambda x: float(x.sum()), np.asarray]
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=["evaluate", "element", "sum", "array"])
+@pytest.mark.parametrize("update", UPDATES, ids=["new", "whole", "part"])
+def test_a_handler_that_evaluates_meanwhile_computes_nothing_twice(
+    update: Callable[[Any], Any], look: Callable[[Any], Any]
+) -> None:
+    count = 1 << 20
+    x = la.evaluate(la.zeros(count))
+    old = signal.signal(signal.SIGALRM, lambda *_: seen.append(look(x)))
+    try:
+        for times in range(1, 80):
+            seen: list[Any] = []
+            x = update(x)
+            signal.setitimer(signal.ITIMER_REAL, 2e-5 + times % 20 * 5e-5)
+            la.evaluate(x)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            got = float(x[7])
+            assert got == times
+            for found in seen:
+                if type(found) is float:
+                    assert found in (times, times - 1.0, times * count, (times - 1.0) * count, times * (count - 1.0))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
+def test_a_weak_reference_to_a_value_shows_no_other() -> None:
+    given = GIVEN.copy()
+    watch = weakref.ref(given)
+    x = la.asarray(given)
+    del given
+    y = x * 2.0 + 1.0
+    del x
+    for _ in range(3):
+        la.evaluate(y)
+    seen = watch()
+    if seen is not None:
+        np.testing.assert_array_equal(seen, GIVEN)
