@@ -180,6 +180,8 @@ def value_of(entry: Entry, args: list[Any], source: Any) -> tuple[Any, int]:
     if entry.kind == "call":
         return library_call(entry, args, source), 0
     bits = 0
+    if entry.kind == "reduce" and entry.code[0] in "fc" and REDUCTIONS[entry.attr[0]].ordered:
+        args = [np.asarray(args[0], order="C"), *args[1:]]  # kernels add in this order
     if type(source) is Node and wanted(source):
         result, bits = raised_by(rule_of(entry), entry, args)
     else:

@@ -211,7 +211,7 @@ def _scan(entry: Entry, args: list[Array]) -> Any:
 
 def _update(entry: Entry, args: list[Array]) -> Array:
     offset, shape, strides, has_mask = entry.attr
-    result = np.array(args[0], copy=True)
+    result = np.array(args[0], order="C", copy=True)  # `apply` shows C order
     region = apply(IndexMap(offset, shape, strides), result)
     if has_mask:
         np.copyto(region, args[1], where=args[2], casting="unsafe")

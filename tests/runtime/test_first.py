@@ -248,3 +248,38 @@ def test_functions_that_are_replayed_are_recorded_first(monkeypatch: Any) -> Non
         assert np.histogram(x, bins=17)[0].tolist() == theirs.tolist()
         ran.append((counted.interpreted > 0, counted.launches > 0))
     assert ran == [(True, False), (True, False), (False, True), (False, True)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda x, y: x[1:].__iadd__(1.0),
+        lambda x, y: x.__setitem__(slice(1, None), x[:-1] * 2.0),
+        lambda x, y: x.__setitem__((slice(None), slice(2, 9)), -1.0),
+        lambda x, y: x.__setitem__(x > 100.0, 7.0),
+        lambda x, y: x.__setitem__([1, 5, 5], 3.0),
+        lambda x, y: x.__imul__(0.5),
+    ],
+)
+@pytest.mark.parametrize("given", [lambda y: y, lambda y: y + 0.0, lambda y: y.T, lambda y: y[::-1].T])
+def test_writes_after_values_of_another_order_are_kept(body: Any, given: Any) -> None:
+    ordered = numpy.asfortranarray(numpy.arange(90_000.0).reshape(300, 300) % 1009)
+    for _ in range(4):
+        x, y = np.array(numpy.zeros((300, 300))), np.asarray(ordered.copy("F"))
+        x[...] = given(y)
+        body(x, y)
+        np.evaluate(x)
+        want = numpy.zeros((300, 300))
+        want[...] = given(ordered)
+        body(want, ordered)
+        numpy.testing.assert_array_equal(numpy.asarray(x), want)
+
+
+def test_sums_of_values_of_another_order_have_one_order() -> None:
+    ordered = numpy.asfortranarray(numpy.random.default_rng(2).uniform(size=(300, 300)))
+    totals = set()
+    for _ in range(4):
+        x, y = np.array(numpy.zeros((300, 300))), np.asarray(ordered.copy("F"))
+        x[...] = y
+        totals.add(float((x * 3.0).sum()))
+    assert totals == {float((ordered.copy("C") * 3.0).sum())}
