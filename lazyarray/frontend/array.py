@@ -35,7 +35,7 @@ from lazyarray.frontend.record import (
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.frontend.subclass import ArrayType
 from lazyarray.frontend.unusual import serve
-from lazyarray.ir.index_map import IndexMap, apply, identity, size_of, transpose
+from lazyarray.ir.index_map import IndexMap, apply, identity, inverse, size_of, transpose
 from lazyarray.ir.node import Node, Spec, finish_waiting, leaf, spec_of
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.buffer import Base, Slot, measure, owns_alone, seen
@@ -137,11 +137,7 @@ def _shared(base: Base, view: IndexMap | None, part: str | None = None, fixed: b
 
 def from_node_as(node: Node, perm: tuple[int, ...]) -> ndarray:
     """An array whose axis `perm[k]` is axis k of the node: `perm` lists the axes from slowest to fastest."""
-    spec = node.key.spec
-    inverse = [0] * len(perm)
-    for place, axis in enumerate(perm):
-        inverse[axis] = place
-    return turn(node, transpose(identity(spec.shape), tuple(inverse)))
+    return turn(node, transpose(identity(node.key.spec.shape), inverse(perm)))
 
 
 def turn(node: Node, view: IndexMap) -> ndarray:

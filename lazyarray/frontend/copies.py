@@ -8,7 +8,7 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.record import COMPILED, cast_, copy_, view_
-from lazyarray.ir.index_map import IndexMap, identity, transpose
+from lazyarray.ir.index_map import IndexMap, identity, inverse, transpose
 from lazyarray.ir.node import Node, Spec
 
 DType = np.dtype[Any]
@@ -147,8 +147,7 @@ def is_turned(spec: Spec, array: core.ndarray) -> bool:
     view = array._map
     if perm is None or view is None or 1 in spec.shape or len(perm) != len(spec.shape):
         return False
-    inverse = tuple([perm.index(axis) for axis in range(len(perm))])
-    return view == transpose(identity(spec.shape), inverse)
+    return view == transpose(identity(spec.shape), inverse(perm))
 
 
 def in_order(array: core.ndarray, perm: tuple[int, ...]) -> Node:

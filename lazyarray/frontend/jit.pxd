@@ -11,7 +11,7 @@ from lazyarray.runtime.ledger cimport Ledger
 cdef Ledger ledger
 
 cdef class Trace:
-    cdef public object axes, backend, device, outputs, plan, shape
+    cdef public object backend, device, orders, outputs, plan, shape
     cdef public bint exact
     cdef public list arguments, keys, numbers, raising, scalars, sources
     cdef public dict memo

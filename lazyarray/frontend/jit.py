@@ -12,14 +12,14 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.array import assign, from_node, ndarray, spec_of_array, turn, value
+from lazyarray.frontend.array import assign, from_node, from_node_as, ndarray, spec_of_array, value
 from lazyarray.frontend.copies import order_of
 from lazyarray.frontend.loops import COMPILED
 from lazyarray.frontend.quick import Fields, limits, managed, turned, wrapped  # cimport
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.ir import node as node_module
 from lazyarray.ir.expression import capture, pending_closure
-from lazyarray.ir.index_map import identity, transpose
+from lazyarray.ir.index_map import inverse
 from lazyarray.ir.node import Key, Node  # cimport
 from lazyarray.native.primitives import address_of, holds_in_c_order  # cimport
 from lazyarray.runtime import evaluate as boundary
@@ -58,7 +58,6 @@ class Trace:
 
     __slots__ = (
         "arguments",
-        "axes",
         "backend",
         "device",
         "direct",
@@ -66,6 +65,7 @@ class Trace:
         "keys",
         "memo",
         "numbers",
+        "orders",
         "outputs",
         "plan",
         "raising",
@@ -77,7 +77,7 @@ class Trace:
         "written",
     )
 
-    def __init__(self, arguments: list[Any], results: list[Node], shape: Any, axes: list[Any]) -> None:
+    def __init__(self, arguments: list[Any], results: list[Node], shape: Any, orders: list[Any]) -> None:
         places = {id(node): place for place, node in enumerate(arguments) if node is not None}
         signature, sources = capture(pending_closure(results), results)
         self.arguments: list[tuple[int, int]] = []  # places of leaves among the sources, and of the arguments they are
@@ -109,7 +109,7 @@ class Trace:
         self.keys = [leaf_key(node.key.spec) for node in results]
         self.scalars = [not node.key.spec.shape for node in results]
         self.shape = shape  # of what is returned: one value, or a tuple or list of them
-        self.axes = axes if any(axes) else None  # for each result those of its value in memory, where another order
+        self.orders = orders if any(orders) else None  # of each result's axes (`order_of`), or None for C order
         self.direct: Ready | None = None  # the one kernel of a plan that is nothing else
         self.specs: tuple[Any, ...] = ()  # of the arguments, where all are arrays
         self.walks: tuple[int, ...] = ()  # what it walks over: places of arguments, or of `written` from -1 down
@@ -209,8 +209,8 @@ class Trace:
 
     def given(self, found: list[Any]) -> Any:
         """The results as the function returns them."""
-        if self.axes is not None:
-            found = [a if axes is None else _in_order(a, axes) for a, axes in zip(found, self.axes, strict=True)]
+        if self.orders is not None:
+            found = [a if perm is None else _in_order(a, perm) for a, perm in zip(found, self.orders, strict=True)]
         return found[0] if self.shape is None else self.shape(found)
 
     def replay(self, arguments: list[Any]) -> Any:
@@ -286,13 +286,12 @@ class Trace:
         return self.given([scalar_from_node(a._node) if s else a for a, s in zip(arrays, self.scalars, strict=True)])
 
 
-def _in_order(array: Any, axes: tuple[int, ...]) -> Any:
+def _in_order(array: Any, perm: tuple[int, ...]) -> Any:
     """What a replay computed, as an array with its axes in another order that nobody else has."""
     data = array._np
     if data is not None:
-        return wrapped(data.transpose(axes).copy("K"))
-    node = array._node
-    return turn(node, transpose(identity(node.key.spec.shape), axes))
+        return wrapped(data.transpose(inverse(perm)).copy("K"))
+    return from_node_as(array._node, perm)
 
 
 REPLAYED: Final = "a jit-compiled function was called"
@@ -541,12 +540,12 @@ class Jitted:
                 raise Unfit("it writes an argument")
         shape = type(result) if type(result) in (tuple, list) else None
         results = []
-        axes: list[Any] = []
+        orders: list[Any] = []
         bases = [array._base for array in given if array is not None and _is_shared(array)]
         for item in result if shape is not None else (result,):
             if type(item) is LazyScalar:
                 results.append(item._node)
-                axes.append(None)
+                orders.append(None)
             elif type(item) is ndarray:
                 if _is_shared(item):
                     if any(item._base is base for base in bases):
@@ -555,14 +554,14 @@ class Jitted:
                 whole = turned(item)
                 order = None if whole is None else order_of(item)
                 results.append(value(item) if whole is None or order is None else whole)
-                axes.append(None if order is None else tuple([order.index(axis) for axis in range(len(order))]))
+                orders.append(order)
             else:
                 raise Unfit(f"it returns a {type(item).__name__}")
         if not all(is_pending(node) for node in results):
             raise Unfit("it returns an argument, or what is no computation")
         if len({id(node) for node in results}) < len(results):
             raise Unfit("it returns one value twice")
-        return Trace(nodes, results, shape, axes)
+        return Trace(nodes, results, shape, orders)
 
 
 def jit(function: Callable[..., Any] | None = None, /, *, static: tuple[str, ...] = ()) -> Any:

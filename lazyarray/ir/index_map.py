@@ -106,6 +106,11 @@ def transpose(view: IndexMap, axes: tuple[int, ...]) -> IndexMap:
     return IndexMap(view.offset, tuple(view.shape[a] for a in axes), tuple(view.strides[a] for a in axes))
 
 
+def inverse(perm: tuple[int, ...]) -> tuple[int, ...]:
+    """The order of axes that undoes `perm`: axis `perm[k]` of what is restored is axis k."""
+    return tuple([perm.index(axis) for axis in range(len(perm))])
+
+
 def broadcast(view: IndexMap, shape: Shape) -> IndexMap:
     """The view repeated to `shape`, which must be one that it broadcasts to."""
     lead = len(shape) - len(view.shape)

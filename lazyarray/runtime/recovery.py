@@ -34,6 +34,13 @@ def note_launched(run: AnyRun) -> None:
         forget_old(run, run.over)
 
 
+def made_in(run: AnyRun, slot: int) -> Node | None:
+    """The node of a slot that has its value; None where there is neither."""
+    origin = run.plan.origins[slot]
+    node = None if origin is None or run.memory[slot] is None else run.sources[origin]
+    return node if type(node) is Node else None
+
+
 def complete(run: AnyRun) -> list[tuple[Node, Any]]:
     """The pending nodes whose values are there.
 
@@ -44,8 +51,7 @@ def complete(run: AnyRun) -> list[tuple[Node, Any]]:
             run.memory[old] = run.memory[slot]  # taken over and not written yet
     found = []
     for slot in run.done:
-        origin, value = run.plan.origins[slot], run.memory[slot]
-        node = None if origin is None else run.sources[origin]
-        if type(node) is Node and node.data is None and node.remote is None and value is not None:
-            found.append((node, value))
+        node = made_in(run, slot)
+        if node is not None and node.data is None and node.remote is None:
+            found.append((node, run.memory[slot]))
     return found

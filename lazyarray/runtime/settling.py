@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from lazyarray.ir.node import Node  # cimport
 from lazyarray.runtime.along import is_pending  # cimport
 from lazyarray.runtime.ledger import ledger
-from lazyarray.runtime.recovery import complete, note_launched
+from lazyarray.runtime.recovery import complete, made_in, note_launched
 from lazyarray.runtime.remote import Remote
 from lazyarray.runtime.run import AnyRun  # cimport
 from lazyarray.runtime.warned import line_of
@@ -59,16 +59,9 @@ def catch_up() -> None:
         if run.launched is not None:
             note_launched(run)
             for slot in run.done.difference(run.taken.values()):
-                node = _made_in(run, slot)
+                node = made_in(run, slot)
                 if node is not None and is_pending(node):
                     settle(node, run.memory[slot])
-
-
-def _made_in(run: AnyRun, slot: int) -> Any:
-    """The node of a slot that has its value; None where there is neither."""
-    origin = run.plan.origins[slot]
-    node = None if origin is None or run.memory[slot] is None else run.sources[origin]
-    return node if type(node) is Node else None
 
 
 def hand_out(run: AnyRun, outputs: list[Node], wanted: Wanted, finished: bool) -> None:
@@ -80,7 +73,7 @@ def hand_out(run: AnyRun, outputs: list[Node], wanted: Wanted, finished: bool) -
     ledger.plan(made, run.sources)
     if run.launched is not None:
         for slot in run.done:
-            node = _made_in(run, slot)
+            node = made_in(run, slot)
             if node is not None and node.data is run.memory[slot]:
                 taken.append(node.data)  # by `catch_up`
     slots = run.plan.outputs

@@ -13,22 +13,11 @@ import numpy as np
 import pytest
 
 import lazyarray as la
-from lazyarray.runtime import pool
 from lazyarray.runtime.execute import Run
-from lazyarray.runtime.remote import Seen
 
 COUNT = 1 << 18
 RUNS_COMPILED = not isinstance(Run.launch, FunctionType)
 GIVEN = np.linspace(0.5, 1.5, COUNT)
-
-
-@pytest.fixture
-def memory(monkeypatch: pytest.MonkeyPatch) -> pool.MemoryPool:
-    """A pool that nothing was taken from yet."""
-    made = pool.MemoryPool()
-    monkeypatch.setattr(pool, "_default", made)
-    monkeypatch.setattr(Seen, "any", False)  # other tests' devices
-    return made
 
 
 def array() -> Any:

@@ -12,20 +12,10 @@ import pytest
 import lazyarray as la
 from lazyarray.runtime import evaluate, execute, pool
 from lazyarray.runtime.budget import TAPE_LIMIT
-from lazyarray.runtime.remote import Seen
 
 COUNT = 1 << 18
 BLOCK = 8 * COUNT
 SMALL = np.linspace(0.0, 1.0 / COUNT, COUNT).reshape(512, 512)
-
-
-@pytest.fixture
-def memory(monkeypatch: pytest.MonkeyPatch) -> pool.MemoryPool:
-    """A pool that nothing was taken from yet."""
-    made = pool.MemoryPool()
-    monkeypatch.setattr(pool, "_default", made)
-    monkeypatch.setattr(Seen, "any", False)  # other tests' devices
-    return made
 
 
 def test_the_activation_needs_its_inputs_and_its_result(memory: pool.MemoryPool) -> None:
