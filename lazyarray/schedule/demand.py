@@ -204,10 +204,22 @@ class Puller:
         self.breaks.setdefault(axis, set()).add(at)
 
     def expand_gather(self, entry: Entry, forms: Forms) -> None:
-        if not self.is_memory(entry.args[0]):
+        slot = self.lies_in(entry.args[0])[0]
+        if not self.is_memory(slot):
             raise Materialise(entry.args[0], SCATTERED)
-        self.gathered[entry.args[0]] = None
+        self.gathered[slot] = None
         self.want_indices(entry.args[1:], entry.attr[1], forms)
+
+    def lies_in(self, position: int) -> tuple[int, int, tuple[int, ...]]:
+        """The memory that an entry is, or views: its slot, and there the offset and the steps of the entry's axes.
+
+        In elements. What is neither is given as it is: it is to be memory.
+        """
+        entry = self.entries[position]
+        if entry.kind == "view" and not self.is_memory(position) and self.is_memory(entry.args[0]):
+            offset, strides = entry.attr
+            return entry.args[0], offset, strides
+        return position, 0, c_strides(entry.shape)
 
     def want_indices(self, indices: tuple[int, ...], position: int, forms: Forms) -> None:
         """Registers the needs of index arrays whose common axes come at `position`."""

@@ -128,10 +128,21 @@ class Fusion:
                     if behind is not None:
                         roots.add(behind)
                         self.why[behind] = f"the library call {entry.attr.name} reads it"
-            if entry.kind in ("update", "scatter", "gather") and self.entries[entry.args[0]].kind != "leaf":
-                roots.add(entry.args[0])
-                self.why[entry.args[0]] = f"{NOUNS.get(entry.kind, entry.kind)} needs it in memory"
+            if entry.kind in ("update", "scatter", "gather"):
+                needed = self.gathered_from(entry.args[0]) if entry.kind == "gather" else entry.args[0]
+                if self.entries[needed].kind != "leaf":
+                    roots.add(needed)
+                    self.why[needed] = f"{NOUNS.get(entry.kind, entry.kind)} needs it in memory"
         return roots
+
+    def gathered_from(self, position: int) -> int:
+        """The entry that must be in memory for a gather to read `position`: what that views all of, or in memory."""
+        entry = self.entries[position]
+        if entry.kind == "view":
+            source = self.entries[entry.args[0]]
+            if source.kind == "leaf" or size_of(entry.shape) >= size_of(source.shape):
+                return entry.args[0]
+        return position
 
     def memory_behind(self, position: int) -> int | None:
         """The entry that must be in memory for a library call to see `position` (through at most one view)."""

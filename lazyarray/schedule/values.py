@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lazyarray.ir.expression import Entry
-from lazyarray.ir.index_map import c_strides, split
+from lazyarray.ir.index_map import split
 from lazyarray.schedule.demand import Demand, Flat, Forms, Puller, flatten, through
 from lazyarray.schedule.fusion import Group
 
@@ -160,8 +160,9 @@ class Values:
             )
         assert entry.kind == "gather", entry.kind
         offset, walk = self.offsets(entry, entry.args[1:], forms)
+        slot = self.puller.lies_in(entry.args[0])[0]
         moves = any(walk[1][a] for a in self.reduced)
-        return Value("gather", (offset,), entry.code, (entry.args[0], walk), offset.full or moves, offset.time)
+        return Value("gather", (offset,), entry.code, (slot, walk), offset.full or moves, offset.time)
 
     def split(self, flat: Flat, source: int) -> Forms:
         forms = split(flat[0], flat[1], self.group.domain.shape, self.entries[source].shape)
@@ -198,15 +199,14 @@ class Values:
     def offsets(self, entry: Entry, indices: tuple[int, ...], forms: Forms) -> tuple[Value, Flat]:
         """Byte offsets, index values times strides; and the walk over the axes that are not indexed, in elements."""
         axes, position = entry.attr[:2]
-        source = entry.args[0]
-        shape = self.entries[source].shape
-        itemsize = int(self.entries[source].code[1:])
-        strides = c_strides(shape)
+        shape = self.entries[entry.args[0]].shape
+        itemsize = int(self.entries[entry.args[0]].code[1:])
+        _, start, strides = self.puller.lies_in(entry.args[0])
         rank = max(len(self.entries[a].shape) for a in indices)
         index_forms = forms[position : position + rank]
         rest_forms = forms[:position] + forms[position + rank :]
         rest = [a for a in range(len(shape)) if a not in axes]
-        constant = sum(f[0] * strides[a] for f, a in zip(rest_forms, rest, strict=True))
+        constant = start + sum(f[0] * strides[a] for f, a in zip(rest_forms, rest, strict=True))
         walk = tuple(
             sum(f[1][j] * strides[a] for f, a in zip(rest_forms, rest, strict=True)) for j in range(self.width)
         )
