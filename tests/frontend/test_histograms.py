@@ -81,6 +81,16 @@ def test_other_histograms_run_in_numpy(options: dict[str, Any]) -> None:
         np.testing.assert_array_equal(np.asarray(have), want)
 
 
+@pytest.mark.parametrize("size", [*range(1, 40), 511, 512, 513, 575, 1023, 1025, 8191, 33_333, 131_071])
+def test_counts_are_numpys_at_every_length(size: int) -> None:
+    places = np.random.default_rng(size).integers(0, 5, size)
+    x = la.array(places)
+    with la.config.set(eager_below=0):
+        np.testing.assert_array_equal(np.asarray(la.bincount(x)), np.bincount(places))
+        found = la.histogram(x.astype(float), bins=7, range=(0.5, 4.5))[0]
+        np.testing.assert_array_equal(np.asarray(found), np.histogram(places, bins=7, range=(0.5, 4.5))[0])
+
+
 @pytest.mark.parametrize("kind", ["f4", "u1", "i1", "u2", "i4", "u4"])
 @pytest.mark.parametrize(
     "options",

@@ -33,6 +33,7 @@ class Body:
         self.rows: list[Pointer] = []  # per access: where the current row begins
         self.indices: dict[int, Value] = {}  # per outer axis
         self.counts: dict[int, Value] = {}  # per mask that `expand` counts: true lanes before the current vector
+        self.additions: ordered.Additions | None = None  # None: additions are made where they stand
         self.recall: Callable[[int, Point], AnyValue] = _no_recall
         self.ahead: Callable[[int], Value | None] = not_ahead
         self.loops = NumpyLoops(self)

@@ -18,6 +18,7 @@ from lazyarray_llvm.lower.kernel import Form
 from lazyarray_llvm.lower.memory import along_lanes, fixed_step, load, store, store_or_stream
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row
 from lazyarray_llvm.lower.ordered import (
+    Additions,
     Counters,
     added,
     count_bits,
@@ -213,6 +214,7 @@ def emit_elementwise(frame: Frame) -> str:
         return []
 
     body.rows = [frame.address(f"pointer{n}") for n in used]
+    body.additions = additions = Additions(frame, span.lanes)
     # Short bodies gain little by asking ahead, and lose where all is in a cache; where a step is wide, tiles are
     # walked.
     if cost([stage], levels) >= _SHORT_BODY and all(fixed_step(access) is not None for access in kernel.accesses):
@@ -221,6 +223,7 @@ def emit_elementwise(frame: Frame) -> str:
     with frame.scope():
         body.settle()
         for_each_row(body, list(range(last)), last, row, used)
+    additions.finish()
     return frame.function("kernel")
 
 
@@ -242,7 +245,14 @@ def put(body: Body, target: Store, env: dict[int, AnyValue], point: Point, past:
             return
         offsets = body.value(target.offset, env, point.lanes)
         assert isinstance(offsets, Value)
-        scatter(frame, base, point, value, along_lanes(frame, target.access, offsets, point), mask, target.op)
+        places = along_lanes(frame, target.access, offsets, point)
+        whole = mask is None and point.active is None and point.lanes > 1
+        if whole and body.additions is not None and target.op == "add" and body.levels.of(target.value) == 0:
+            assert isinstance(value, Value)
+            if value.code[0] in "iu":
+                body.additions.of(target, value).keep(base, places)
+                return
+        scatter(frame, base, point, value, places, mask, target.op)
     elif target.packed:
         assert target.mask is not None
         assert mask is not None

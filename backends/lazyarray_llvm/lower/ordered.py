@@ -133,6 +133,74 @@ def scatter(
             frame.when(wanted, write)
 
 
+class Kept:
+    """Places in memory that one integer is to be added at, kept until there are many: in which order does not show.
+
+    Additions in between the instructions of vectors wait for one another, and these for them: on a Zen 5 an element of
+    a histogram took 0.79 ns so, and takes 0.39 with places kept (0.16 for the vectors, 0.21 for additions).
+    """
+
+    MOST = 512
+
+    def __init__(self, frame: Frame, value: Value, unit: int) -> None:
+        self.frame, self.value = frame, value
+        self.unit = unit  # places are kept by multiples of it
+        self.places = frame.alloca(f"[{self.MOST} x i64]", "kept", 64)
+        self.count = frame.alloca("i64", "kept.count")
+        with frame.hoisted(frame.entry):
+            frame.b.line(f"store i64 0, ptr {self.count.ref}")
+
+    def keep(self, base: Pointer, offsets: Value) -> None:
+        """A vector of places, all of them meant; as soon as there is no room for another one, all are added at."""
+        frame, b = self.frame, self.frame.b
+        first = b.emit(f"ptrtoint ptr {base.ref} to i64", "i8", 1, "base")
+        places = b.add(b.splat(first, offsets.lanes), offsets)
+        count = b.emit(f"load i64, ptr {self.count.ref}", "i8", 1, "count")
+        b.line(f"store {places}, ptr {frame.offset(self.places, count, 8, 'next').ref}, align 8")
+        more = b.add(count, frame.number(offsets.lanes))
+        b.line(f"store i64 {more.ref}, ptr {self.count.ref}")
+
+        def full() -> list[Register]:
+            self.add()
+            return []
+
+        frame.when(b.compare("sgt", more, frame.number(self.MOST - 64)), full)
+
+    def add(self) -> None:
+        """Adds at all places that are kept."""
+        frame, b = self.frame, self.frame.b
+        count = b.emit(f"load i64, ptr {self.count.ref}", "i8", 1, "count")
+
+        def some(at: Value, _: list[Register]) -> list[Register]:
+            for lane in range(self.unit):
+                cell = frame.offset(self.places, b.add(at, frame.number(lane)), 8, "kept.at")
+                place = frame.pointer(f"load ptr, ptr {cell.ref}, align 8", "place")
+                store_scalar(frame, added(frame, load_scalar(frame, self.value.code, place), self.value), place)
+            return []
+
+        frame.loop(frame.number(0), count, self.unit, [], some, "kept")
+        b.line(f"store i64 0, ptr {self.count.ref}")
+
+
+class Additions:
+    """The places that a function keeps, for each access that it adds at and each value."""
+
+    def __init__(self, frame: Frame, unit: int) -> None:
+        self.frame, self.unit = frame, unit
+        self.kept: dict[tuple[int, int], Kept] = {}
+
+    def of(self, target: Store, value: Value) -> Kept:
+        key = target.access, target.value
+        if key not in self.kept:
+            self.kept[key] = Kept(self.frame, value, self.unit)
+        return self.kept[key]
+
+    def finish(self) -> None:
+        """At the end of the function."""
+        for kept in self.kept.values():
+            kept.add()
+
+
 def _lane(frame: Frame, value: AnyValue, lane: int) -> AnyValue:
     if value.lanes == 1:
         return value
