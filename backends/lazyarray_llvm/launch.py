@@ -18,7 +18,7 @@ from lazyarray.ir.ops import OPS
 from lazyarray.runtime.run import AnyRun  # cimport
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_llvm import engine, threads
-from lazyarray_llvm.lower.geometry import Geometry
+from lazyarray_llvm.lower.geometry import Geometry, point_bytes
 from lazyarray_llvm.lower.kernel import Form
 from lazyarray_llvm.lower.status import LOOP_SHIFT, SOFT_SHIFT, status_of
 from lazyarray_llvm.lower.streaming import LINE
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _ALIGNMENT: Final = 64
 IDLE_BYTES: Final = 1 << 18  # launches that hold more scratch memory are not kept
 IDLE_EXTENTS: Final = 64
+# Launches that move no more find some of it in caches, and begin where the last one ended: a pass over 1 to 2 MiB for
+# each core takes 0.75 to 0.85 of the time then.
+CACHED_BYTES: Final = 8 << 20
 SLICE_WORK: Final = 1 << 28  # elements times work of a launch's first slice: some 5 to 100 ms
 
 
@@ -91,7 +94,8 @@ class Launch:
                 if tasks < phase.tasks // 2:
                     call = functools.partial(pool.run_in_slices, slice_tasks=max(tasks, 1))
                 elif pool.nthreads > 1:
-                    call = pool.run
+                    turning = prod(extents) * point_bytes(program.kernel) <= CACHED_BYTES
+                    call = pool.run_turning if turning else pool.run
             self._steps.append((call, addresses[phase.function], phase.tasks))
 
     def _reserve(self, size: int) -> int:

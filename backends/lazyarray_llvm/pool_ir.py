@@ -24,6 +24,7 @@ __all__ = [
     "SLEEPERS_OFFSET",
     "SPIN_OFFSET",
     "SYSTEM_SYMBOLS",
+    "TURNING",
     "pool_ir",
 ]
 
@@ -36,6 +37,7 @@ REST_OFFSET, SLEEPERS_OFFSET = _EPOCH + 8, _SLEEPERS
 _MUTEX, _CONDITION = 128 * 6, 128 * 7  # the largest known: 64 bytes (macOS), 48 bytes
 # The CPUs that workers may use (1024 bits), the same without one, how many workers there are.
 ALLOWED_OFFSET, _MASK, COUNT_OFFSET = 128 * 8, 128 * 9, _JOB + 64
+TURNING = 1 << 32
 # One record per worker: its section's counter, its number, its pool's address, the CPU that it went to sleep
 # on (else -1), its pthread_t.
 RECORDS_OFFSET, RECORD_BYTES = 128 * 10, 128
@@ -76,6 +78,9 @@ PYTHON_SYMBOLS = [
 # that launches over the same arrays find each section in the cache of the core that had it, and then those
 # left in the others'.
 #
+# Launches that ask for it (`TURNING`, beside the number of workers) take each section from its end every other time:
+# what the last one left in a core's cache is at the end, and a second pass from the beginning would push it out first.
+#
 # Two races are settled by sequentially consistent order: a worker counts itself asleep before it parks on the
 # epoch, and a launch changes the epoch before it looks for sleepers; a worker counts itself done before it
 # looks whether the caller waits, and the caller says that it waits before it reads the count.
@@ -114,6 +119,9 @@ entry:
   %parts = load i64, ptr %partsp, align 8
   %basep = getelementptr i8, ptr %job, i64 72
   %base = load i64, ptr %basep, align 8
+  %turnedp = getelementptr i8, ptr %job, i64 80
+  %turned.word = load i64, ptr %turnedp, align 8
+  %turned = icmp ne i64 %turned.word, 0
   %own = urem i64 %worker, %parts
   br label %section
 section:
@@ -136,7 +144,11 @@ take:
   %got = icmp slt i64 %chunk, %last
   br i1 %got, label %some, label %empty
 some:
-  %ahead = mul i64 %chunk, %grain
+  %ends = add i64 %first, %last
+  %mirror.up = sub i64 %ends, %chunk
+  %mirror = sub i64 %mirror.up, 1
+  %place = select i1 %turned, i64 %mirror, i64 %chunk
+  %ahead = mul i64 %place, %grain
   %begin = add i64 %base, %ahead
   %full = add i64 %begin, %grain
   %over = icmp slt i64 %full, %n
@@ -245,8 +257,10 @@ leave:
   ret ptr null
 }
 
-define i64 @la_run(ptr %pool, ptr %fn, ptr %arg, i64 %n, i64 %grain, i64 %most, i64 %base) nounwind {
+define i64 @la_run(ptr %pool, ptr %fn, ptr %arg, i64 %n, i64 %grain, i64 %shares, i64 %base) nounwind {
 entry:
+  %most = and i64 %shares, 65535
+  %turning = lshr i64 %shares, {turning}
   %lockp = getelementptr i8, ptr %pool, i64 {lock}
   %held = cmpxchg ptr %lockp, i32 0, i32 1 acquire monotonic, align 4
   %mine = extractvalue { i32, i1 } %held, 1
@@ -273,6 +287,13 @@ launch:
   %parts = add i64 %most, 1
   %basep = getelementptr i8, ptr %job, i64 72
   store i64 %base, ptr %basep, align 8
+  %lastp = getelementptr i8, ptr %job, i64 88
+  %turn.last = load i64, ptr %lastp, align 8
+  %turn = xor i64 %turn.last, %turning
+  store i64 %turn, ptr %lastp, align 8
+  %turn.now = and i64 %turn, %turning
+  %turnedp = getelementptr i8, ptr %job, i64 80
+  store i64 %turn.now, ptr %turnedp, align 8
   %count = sub i64 %n, %base
   %n.up = add i64 %count, %grain
   %n.less = sub i64 %n.up, 1
@@ -399,6 +420,7 @@ def pool_ir(parking: str, architecture: str, for_python: bool, spread: bool) -> 
         "allowed": ALLOWED_OFFSET, "mask": _MASK, "mutex": _MUTEX, "condition": _CONDITION,
         "call": FUTEX_CALLS.get(architecture, 0),
         "longer": _LONGER, "nap": _NAP, "monotonic": _MONOTONIC,
+        "turning": TURNING.bit_length() - 1,
         "wait": _FUTEX_WAIT_PRIVATE, "wake": _FUTEX_WAKE_PRIVATE,
     }  # fmt: skip
     parts = [PYTHON_IR] if for_python else []

@@ -33,6 +33,7 @@ from lazyarray_llvm.pool_ir import (
     REST_OFFSET,
     SPIN_OFFSET,
     SYSTEM_SYMBOLS,
+    TURNING,
     pool_ir,
 )
 
@@ -172,11 +173,12 @@ class Pool:
         self._rest: Any = None
         _pools.add(self)
 
-    def run(self, fn_addr: int, arg: int, ntasks: int, grain: int = 0, first: int = 0) -> None:
+    def run(self, fn_addr: int, arg: int, ntasks: int, grain: int = 0, first: int = 0, turning: bool = False) -> None:
         """Call `void fn(arg, begin, end, worker)` on subranges that cover [first, ntasks), each once.
 
         Workers are numbered from 0 (the caller) to nthreads - 1, each number held by one thread at a time
         within this launch. While another Python thread's launch is under way, all of it runs on the caller.
+        `turning`: every other such launch begins at the ends, where the last one left the caches.
         """
         count = ntasks - first
         if count <= 0:
@@ -190,11 +192,15 @@ class Pool:
             self._start()
         if self._entry is not None:
             most = min(self.nthreads, -(-count // grain)) - 1
-            self._entry(self._address, fn_addr, arg, ntasks, grain, most, first)
+            self._entry(self._address, fn_addr, arg, ntasks, grain, most | TURNING if turning else most, first)
         elif self._executor is not None:
             self._run_in_python(fn_addr, arg, ntasks, grain, first)
         else:
             call(fn_addr, arg, first, ntasks)
+
+    def run_turning(self, fn_addr: int, arg: int, ntasks: int) -> None:
+        """`run`, `turning`."""
+        self.run(fn_addr, arg, ntasks, turning=True)
 
     def run_in_slices(self, fn_addr: int, arg: int, ntasks: int, slice_tasks: int) -> None:
         """The same in slices: Python runs the handlers of signals between them, which may raise (Ctrl-C).

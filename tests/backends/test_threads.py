@@ -103,6 +103,32 @@ def test_every_index_runs_exactly_once(pool: Pool) -> None:
         assert array[-1] == 0
 
 
+# @order writes into a[1 + begin] how many ranges came before: a[0] counts them.
+ORDER = """
+define void @order(ptr %a, i64 %begin, i64 %end, i64 %worker) nounwind {
+  %n = atomicrmw add ptr %a, i64 1 monotonic
+  %after = getelementptr i64, ptr %a, i64 1
+  %p = getelementptr i64, ptr %after, i64 %begin
+  store i64 %n, ptr %p
+  ret void
+}
+"""
+
+
+def test_every_other_turning_launch_takes_sections_from_their_ends(parking: str) -> None:
+    pool = Pool(2, parking)
+    order = engine.compile_ir(ORDER, "order").address("order")
+    forwards = []
+    for turning in (True, False, True, True, False, True):
+        array = np.zeros(1 + 400, "i8")
+        pool.run(order, array.ctypes.data, 400, 1, turning=turning)
+        assert sorted(array[1:]) == list(range(400))
+        section = array[1:201]  # two threads may take neighbours the other way round
+        forwards.append(np.corrcoef(np.arange(200), section)[0, 1] > 0)
+    pool.close()
+    assert forwards == ([True] * 6 if parking == "python" else [False, True, True, False, True, True])
+
+
 @pytest.mark.parametrize("grain", [1, 3, 1000, 10**6])
 def test_a_given_grain_is_kept(pool: Pool, grain: int) -> None:
     array = np.zeros(5000, "i8")

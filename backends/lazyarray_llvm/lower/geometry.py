@@ -11,6 +11,7 @@ from lazyarray_llvm.lower.facts import PARTIAL_BYTES, VALUE_BYTES, carries, cros
 from lazyarray_llvm.lower.layout import layout
 from lazyarray_llvm.reduce_kinds import BUFFER_ELEMENTS
 
+_LEAST_ELEMENTS, _BLOCK_BYTES = 2048, 1 << 18
 _BLOCK_ELEMENTS = 1 << 14  # elements of one task of a streaming kernel
 # Block of the last axis where some access walks it with a large stride: lines of the tile stay in cache even where a
 # power of two as stride maps them to one set (4096 x 4096 float64: 16 ms, 45 ms with 256; 3000 x 3000: 8 and 7 ms).
@@ -83,8 +84,9 @@ def cut_elementwise(kernel: Kernel, extents: tuple[int, ...], work: int) -> Geom
     elif serial:
         block, run = length, rows
     else:
-        block = size_of_task(length, _BLOCK_ELEMENTS, _ALIGNED, rows)
-        run = size_of_task(rows, max(1, _BLOCK_ELEMENTS // max(1, length)))
+        most = min(_BLOCK_ELEMENTS, max(_LEAST_ELEMENTS, _BLOCK_BYTES // point_bytes(kernel)))
+        block = size_of_task(length, most, _ALIGNED, rows)
+        run = size_of_task(rows, max(1, most // max(1, length)))
     blocks = -(-length // block) if block else 0
     tasks = -(-rows // run) * blocks if run else 0
     return Geometry(rows, run, blocks, block, (Phase(0, tasks, not serial),) if total else ())
