@@ -22,11 +22,12 @@ from lazyarray.frontend.rebase import Warnings
 from lazyarray.frontend.recipes import ANY as ANY_OPERAND
 from lazyarray.frontend.recipes import PRODUCTS, PURE, Recipes
 from lazyarray.frontend.record import COMPILED
-from lazyarray.frontend.regions import window
+from lazyarray.frontend.regions import short_product, window
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import REFUSED, small_call  # cimport
 from lazyarray.frontend.vectors import asking, begin, serving  # cimport
 from lazyarray.ir.node import finish_waiting
+from lazyarray.runtime.backend import rest_for
 from lazyarray.runtime.device import in_use
 from lazyarray.runtime.ledger import ledger
 
@@ -472,6 +473,10 @@ def compiled_pair(name: str, source: Function, lazy: Function) -> Function:
                 result = source(x, y)
                 return plain(result) if type(result) is np.ndarray else result
             del x, y
+            short = short_product(*args)
+            if short is not None:
+                rest_for(*short)
+                return adopt(source(*short))
         if is_ufunc and not both and any([overrides_ufuncs(arg) for arg in args]):
             return ask_ufunc(ufunc.UFUNCS[name], "__call__", args, kwargs)
         return general(*args, **kwargs)

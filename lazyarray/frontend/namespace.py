@@ -10,6 +10,7 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend import (
+    at_once,
     conversion,
     creation,
     histograms,
@@ -61,6 +62,8 @@ RECORDED: Final[dict[str, Callable[..., Any]]] = {
     **selection.FUNCTIONS,
     **histograms.FUNCTIONS,
 }
+# What is tried ahead of recording, with the arguments as they are.
+_AHEAD: Final = {**reductions.AHEAD, **at_once.AHEAD}
 # When NumPy's function makes the new array at once.
 GUARDS: Final = {
     **dict.fromkeys(("zeros", "empty", "ones", "full"), SIZED),
@@ -128,7 +131,7 @@ def _of_dtypes(name: str) -> Callable[..., Any]:
         except Uncompiled:
             return run_numpy(source, args, kwargs)
 
-    return describe(call, source, name)
+    return unbound(describe(call, source, name), source, AS_IS)
 
 
 BY_DTYPE: Final = frozenset("result_type can_cast min_scalar_type common_type iscomplexobj isrealobj".split())
@@ -264,7 +267,7 @@ def _make(name: str, source: Any) -> tuple[Any, str]:
     if name in RECORDED:
         if name in PAIRS:
             return compiled_pair(name, source, RECORDED[name]), recorded
-        return compiled(name, source, RECORDED[name], ahead=reductions.AHEAD.get(name)), recorded
+        return compiled(name, source, RECORDED[name], ahead=_AHEAD.get(name)), recorded
     made = _NEW.get(name)
     if made is not None:
         own = describe(placed(made, name) if name in PLACED else made, source, name)
@@ -283,7 +286,8 @@ def _make(name: str, source: Any) -> tuple[Any, str]:
     if name in GROWING:
         return growing(name, source), ways.REBASED
     if name in REBASED or name in REBASED_ALWAYS:
-        return compiled(name, source, rebased(source), at_once=name in REBASED), ways.REBASED
+        ahead = at_once.ahead_of(source) if name in at_once.REBASED else None
+        return compiled(name, source, rebased(source), at_once=name in REBASED, ahead=ahead), ways.REBASED
     if name in BY_DTYPE:
         return _of_dtypes(name), ways.ABOUT
     return unbound(passing(name, source, name in PURE), source, ANY), ways.NUMPY
@@ -334,7 +338,8 @@ def wrap_member(name: str, value: Any) -> Any:
     if name in GROWING:
         return tell(growing(name, value), value, ways.REBASED)
     if name in REBASED_MEMBERS:
-        own = compiled(name, value, rebased(value), at_once=not name.startswith("lib.scimath."))
+        ahead = at_once.ahead_of(value) if name in at_once.REBASED else None
+        own = compiled(name, value, rebased(value), at_once=not name.startswith("lib.scimath."), ahead=ahead)
         return tell(own, value, ways.REBASED)
     package = name.partition(".")[0]
     if package == "fft":
@@ -423,7 +428,7 @@ def _install_methods() -> None:
         selection.METHODS,
     ):
         for name, lazy in table.items():
-            METHODS[name] = compiled_method(name, getattr(np.ndarray, name), lazy, reductions.AHEAD.get(name))
+            METHODS[name] = compiled_method(name, getattr(np.ndarray, name), lazy, _AHEAD.get(name))
     METHODS["reshape"] = manipulation.reshape
     METHODS["matmul"] = UFUNCS["matmul"]._product = compiled_pair("matmul", np.matmul, linalg.matmul)
     METHODS["dot"] = compiled_pair("ndarray.dot", np.ndarray.dot, linalg.dot)
@@ -473,8 +478,8 @@ QUICK: Final = frozenset(
 
 SERVED: Final = frozenset(
     """
-    argpartition argsort astype choose clip compress conj conjugate copy diagonal fill flatten nonzero partition put
-    searchsorted sort trace transpose view
+    argpartition argsort astype byteswap choose clip compress conj conjugate copy diagonal fill flatten nonzero
+    partition put searchsorted sort trace transpose view
     """.split()
 )
 

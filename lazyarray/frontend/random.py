@@ -8,12 +8,15 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.frontend import draws
-from lazyarray.frontend.array import ndarray
+from lazyarray.frontend.array import ndarray, plain
 from lazyarray.frontend.dispatch import adopt, describe, export, same
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.frontend.small import INERT  # cimport
 from lazyarray.frontend.ways import NUMPY, tell, with_way
 
+# Methods that call others of the same generator.
+_CALLING_OTHERS: Final = frozenset({"choice", "multivariate_normal", "permutation", "permuted"})
 _DRAWN: Final[dict[str, Callable[..., Any]]] = {"random": draws.random, "uniform": draws.uniform}
 
 
@@ -22,20 +25,26 @@ def _method(base: type, name: str) -> Callable[..., Any]:
     if name == "shuffle":
         return _shuffling(source)
     draw = _DRAWN.get(name) if base is np.random.Generator else None
+    calls_others = base is np.random.Generator and name in _CALLING_OTHERS
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if draw is not None:
+        drawn = None
+        if draw is not None and (args or kwargs):
             try:
                 drawn = draw(self, *args, **kwargs)
             except TypeError:
                 drawn = None  # NumPy's error
-            if drawn is not None:
-                return adopt(drawn)
+        if drawn is not None:
+            return adopt(drawn)
+        if INERT.issuperset(map(type, args)) and (not kwargs or INERT.issuperset(map(type, kwargs.values()))):
+            result = source(self, *args, **kwargs)
+            return plain(result) if type(result) is np.ndarray else adopt(result)
+        if calls_others and type(self).__base__ is base:
+            # Of what the method has its own object do, NumPy wants NumPy's results.
+            self = base(self.bit_generator)
         passed = [export(arg) for arg in args]
         named = {key: export(value) for key, value in kwargs.items()}
         result = retried(source, (self, *passed), named)
-        if not args and not kwargs:
-            return adopt(result)
         return same(result, (*args, *kwargs.values()), (*passed, *named.values()))
 
     call.__name__ = name

@@ -291,7 +291,7 @@ def _search(name: str) -> Callable[[Any, Any], Any]:
         if len(args) > 2 or type(args[0]) is not ndarray or (kwargs and not _SEARCHING.issuperset(kwargs)):
             return REFUSED
         axis = args[1] if len(args) == 2 else kwargs.get("axis")
-        node = args[0]._node
+        node = args[0]._node if args[0]._np is None else None
         if node is None or (axis is not None and type(axis) is not int) or not config.eager_below:
             return REFUSED
         data = node.data

@@ -46,7 +46,10 @@ STAYS: Final = 1 << 20  # bytes from which an array on a device is not brought b
 PEEKS: Final = 16  # small reads of an expression after which it is taken to be read piece by piece
 # Multiplications up to which a product in memory is made at once: BLAS takes some 0.5 ms, recording and planning 0.3.
 SHORT_PRODUCT: Final = 1 << 22
-_BY_BLAS: Final = "fdFD"
+# Elements of its result, as a multiple of `eager_below`: beyond, memory that is mapped already is worth the recording.
+SHORT_RESULT: Final = 4
+LONG_ROW: Final = 64  # elements from which a row that is picked is copied as one
+_MULTIPLIED: Final = "fdFDbhilqBHILQ"  # of products that NumPy makes in compiled code
 # Ufuncs whose bits are NumPy's in compiled kernels too.
 QUIET: Final = frozenset([name for name, op in OPS.items() if op.ufunc is not None and not op.transcendental])
 PIECES: Final = "read piece by piece"
@@ -127,7 +130,7 @@ def short_product(x: Any, y: Any) -> tuple[Array, Array] | None:
         a = None if _is_remote(x) else memory_at(x)
     if b is None and a is not None:
         b = None if _is_remote(y) else memory_at(y)
-    if a is None or b is None or a.dtype.char not in _BY_BLAS or a.dtype is not b.dtype:
+    if a is None or b is None or a.dtype.char not in _MULTIPLIED or a.dtype is not b.dtype:
         return None
     length = a.shape[-1] if a.ndim else 1
     if not length:
@@ -138,7 +141,7 @@ def short_product(x: Any, y: Any) -> tuple[Array, Array] | None:
 
 def is_short(rows: int, length: int, columns: int) -> bool:
     """True for a product that takes less time than recording it, where both operands are in memory."""
-    return rows * columns < config.eager_below and rows * length * columns <= SHORT_PRODUCT
+    return rows * columns < SHORT_RESULT * config.eager_below and rows * length * columns <= SHORT_PRODUCT
 
 
 def reflected(function: np.ufunc, method: str, number: Any, array: Any) -> Any:
@@ -275,30 +278,51 @@ def _put_in_memory(array: Any, key: Any, new: Any, limit: int, own: bool) -> boo
 
 
 def picked(key: Any, whole: Array) -> Any:
-    """An advanced key as NumPy takes it, where it is small index arrays (or a mask of a small array) and nothing else.
+    """An advanced key as NumPy takes it, of small index arrays (or a mask of a small array), integers and slices.
 
     None where what it picks may be large, or where the key is of another kind.
     """
     limit = config.eager_below
     if type(key) is tuple:
-        if len(key) != whole.ndim:
-            return None
-        found: list[Any] = []
-        shape = None
-        for item in key:
-            if type(item) is not int:
-                item = _index(item)
-                if item is None or item.dtype.kind == "b" or item.shape != (shape or item.shape):
-                    return None
-                shape = item.shape
-            found.append(item)
-        return tuple(found)
+        return _picked_by_axis(key, whole, limit)
     index = _index(key)
     if index is None or not whole.ndim:
         return None
     if index.dtype.kind == "b":
         return index if whole.size < limit else None
-    return index if index.size * (whole.size // (whole.shape[0] or 1)) < limit else None
+    row: int = whole.size // (whole.shape[0] or 1)
+    # NumPy copies whole rows as fast as memory allows.
+    return index if index.size * row < (SHORT_RESULT * limit if row >= LONG_ROW else limit) else None
+
+
+def _picked_by_axis(key: tuple[Any, ...], whole: Array, limit: int) -> Any:
+    """`picked` for a key with an item for each of the first axes; the index arrays among them have one shape."""
+    if len(key) > whole.ndim:
+        return None
+    found: list[Any] = []
+    shape = None
+    size = 1
+    axis = 0
+    for item in key:
+        kind = type(item)
+        if kind is slice:
+            try:
+                size *= len(range(*item.indices(whole.shape[axis])))
+            except TypeError:
+                return None
+        elif kind is not int:
+            item = _index(item)
+            if item is None or item.dtype.kind == "b" or item.shape != (shape or item.shape):
+                return None
+            if shape is None:
+                shape = item.shape
+                size *= item.size
+        found.append(item)
+        axis += 1
+    while axis < whole.ndim:
+        size *= whole.shape[axis]
+        axis += 1
+    return tuple(found) if size < limit else None
 
 
 def _index(item: Any) -> Any:

@@ -17,6 +17,7 @@ from lazyarray.frontend.overrides import SOURCES, ask_other_functions, ask_other
 from lazyarray.frontend.quick import BINARY, UNARY, Fields, limits, wrapped, write_into  # cimport
 from lazyarray.frontend.record import COMPILED, NUMBERS
 from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.frontend.small import small_items  # cimport
 from lazyarray.frontend.subclass import Views
 from lazyarray.frontend.vectors import begin  # cimport
 from lazyarray.ir.index_map import MOST_AXES
@@ -97,7 +98,9 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
         if self._op is not None and len(options) == 1 and len(args) == self.nin and type(args[0]) is ndarray:
             target = out[0] if type(out) is tuple and len(out) == 1 else out
             other, form = (args[1], BINARY) if self.nin == 2 else (None, UNARY)
-            if type(target) is ndarray and write_into(self._op, target, args[0], other, form, 2, 0):
+            if type(target) is ndarray and (
+                self._write_small(target, args) or write_into(self._op, target, args[0], other, form, 2, 0)
+            ):
                 return target
         if out is ...:
             # Arrays even where scalars are usual.
@@ -109,6 +112,21 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
         if self._np.signature is not None:
             return _call_core(self, args, options)
         return call(self, args, options)
+
+    def _write_small(self, target: Fields, args: tuple[Any, ...]) -> bool:
+        """The call on small memory into small memory; False where others serve it, and nothing has happened.
+
+        For ufuncs whose bits are not NumPy's: the others are served before.
+        """
+        out = target._np
+        passed = small_items(args) if self._transcendental and out is not None and out.size < limits.eager else None
+        if passed is None or out.dtype not in COMPILED:
+            return False
+        for item in passed:
+            if type(item) is _nparray and item.dtype not in COMPILED:
+                return False
+        (eager(self.__name__) or self._np)(*passed, out=out)
+        return True
 
     @property
     def nargs(self) -> int:
@@ -179,6 +197,11 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
         out: Any = None,
         **unknown: Any,
     ) -> Any:
+        if type(array) is ndarray and type(axis) is int and dtype is None and out is None and not (more or unknown):
+            data = array._np
+            if data is not None and data.size < config.eager_below:
+                return wrap(self.numpy_method("accumulate", (data.dtype,))(data, axis))
+            del data
         from lazyarray.frontend import reduce_methods
 
         if more or unknown or array is MISSING:
@@ -196,6 +219,10 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
         out: Any = None,
         **unknown: Any,
     ) -> Any:
+        if type(array) is ndarray and type(axis) is int and dtype is None and out is None and not (more or unknown):
+            passed = small_items((array, indices))
+            if passed is not None:
+                return wrap(self.numpy_method("reduceat", (passed[0].dtype,))(*passed, axis))
         from lazyarray.frontend import reduce_methods
         from lazyarray.frontend.segments import shared_out
 
@@ -241,6 +268,10 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
         return getattr(self._np, name)
 
     def at(self, *args: Any) -> None:
+        passed = None if self._transcendental else small_items(args)
+        if passed is not None:
+            self._np.at(*passed)
+            return
         a, b = (args[0], args[-1]) if len(args) > 1 else (None, None)
         if overrides(a) or overrides(b):
             ask_ufunc(self, "at", args, {})

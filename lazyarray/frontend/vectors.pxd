@@ -8,7 +8,7 @@ from lazyarray.frontend.small cimport INERT, REFUSED, small_items
 from lazyarray.ir.node cimport finish_waiting
 from lazyarray.native.direct cimport direct_of, run_direct, takes_dtype
 from lazyarray.native.loops cimport call_source, run_binary
-from lazyarray.native.primitives cimport holds_numbers, size_of_memory
+from lazyarray.native.primitives cimport holds_numbers, same_shape, size_of_memory
 
 cdef enum:  # of `callables.py`
     ANY = 0
@@ -232,6 +232,20 @@ cdef inline PyObject *small_vector(
     return found
 
 
+# Whether the items of a list or tuple are small arrays of numbers of one shape and dtype, which NumPy stacks.
+cdef inline bint stacks(items):
+    cdef object first = None, data
+    for item in items:
+        data = (<Fields>item)._np if Py_TYPE(<PyObject *>item) == <PyTypeObject *>known.array else None
+        if data is None or not holds_numbers(data):
+            return False
+        if first is None:
+            first = data
+        elif first.dtype is not data.dtype or not same_shape(first, data):
+            return False
+    return first is not None
+
+
 # Whether the arguments are those that the guard asks for; their own kinds are `small_vector`'s to look at.
 cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names) except -1:
     cdef object item
@@ -249,7 +263,9 @@ cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names)
     if guard == CONVERTS:
         if given != 1:
             return False
-        return type(item) is known.array or (lazyarray_listed(Py_TYPE(args[0])) and small_items(item) is item)
+        return type(item) is known.array or (
+            lazyarray_listed(Py_TYPE(args[0])) and (small_items(item) is item or stacks(item))
+        )
     for place in range(given):
         if not lazyarray_number(args[place]):
             return False

@@ -92,7 +92,9 @@ MODULES: Final = (
     "lazyarray.frontend.transforms",
     "lazyarray.frontend.segments",
     "lazyarray.frontend.products",
+    "lazyarray.frontend.at_once",
     "lazyarray.frontend.draws",
+    "lazyarray.frontend.random",
 )
 LOOPS: Final = "lazyarray_llvm.ready"  # what compiles the loops of transcendental functions
 INPUTS: Final = "inputs.txt"  # beside the index, a line for each module: its name, what its library was made of

@@ -115,3 +115,36 @@ def test_numpy_draws_only_where_there_is_no_c() -> None:
     in_c = type(draws.random).__name__ == "cython_function_or_method"
     assert (draws.random(pair()[0], LEAST) is not None) == in_c
     assert draws.random(pair()[0], LEAST - 1) is None
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda np, rng: rng.random(),
+        lambda np, rng: rng.random(5),
+        lambda np, rng: rng.normal(2.0, 3.0, size=(2, 3)),
+        lambda np, rng: rng.integers(0, np.array([5, 9, 30])),
+        lambda np, rng: rng.choice(np.arange(20), 7),
+        lambda np, rng: rng.choice(np.arange(20.0), (2, 3), replace=False),
+        lambda np, rng: rng.choice(["a", "b"], 4, p=np.array([0.25, 0.75])),
+        lambda np, rng: rng.permutation(np.arange(9)),
+        lambda np, rng: rng.permutation(9),
+        lambda np, rng: rng.permuted(np.arange(12).reshape(3, 4), axis=1),
+        lambda np, rng: rng.multivariate_normal(np.zeros(2), np.eye(2), 3),
+    ],
+)
+def test_methods_go_on_where_others_stopped(draw: Any) -> None:
+    ours, theirs = pair(11)
+    for _ in range(2):
+        got, want = draw(np, ours), draw(numpy, theirs)
+        assert type(got) is (np.ndarray if isinstance(want, numpy.ndarray) else type(want))
+        numpy.testing.assert_array_equal(numpy.asarray(got), want)
+    assert ours.random() == theirs.random()
+
+
+def test_a_generator_that_a_program_derives_has_its_own_methods_called() -> None:
+    class Loaded(np.random.Generator):  # type: ignore[misc, name-defined]
+        def integers(self, *args: Any, **options: Any) -> Any:
+            return numpy.zeros(options.get("size") or args[2], int)
+
+    assert list(Loaded(np.random.PCG64(1)).choice(np.arange(5) + 3, 4)) == [3, 3, 3, 3]

@@ -1,0 +1,184 @@
+"""Owns calls that NumPy makes of large values in memory at once, since recording them would take longer.
+
+What NumPy's Python code does by a copy or a product or two gains nothing from being recorded where its operands are
+there already: each of its steps becomes a node, a plan and a launch, and nothing fuses. Expressions that are still
+pending are recorded all the same. Results share no memory with operands, and have the bits of what would be recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.config import config
+from lazyarray.frontend.array import ndarray, plain
+from lazyarray.frontend.dispatch import adopt
+from lazyarray.frontend.regions import SHORT_PRODUCT, memory_at, picked
+from lazyarray.frontend.small import INERT, REFUSED  # cimport
+from lazyarray.runtime.backend import rest
+from lazyarray.runtime.device import stays_home
+
+Array = np.ndarray[Any, Any]
+# Operands of so many times `eager_below` elements, all together: beyond, what is recorded runs on all cores, into
+# memory that is mapped already, and gains more than it costs (`python -m benchmarks.single_calls`).
+MOST: Final = 4
+CALLED: Final = 16  # the same for what is recorded as a call of NumPy's: that runs on one core, into its own memory
+LEAD: Final = 1 << 12  # truth values that are looked at before all are
+_BOOL: Final = np.dtype(bool)
+# NumPy's functions in Python that copy pieces into new memory, or make a product.
+REBASED: Final = frozenset("append block corrcoef cov delete insert tensordot linalg.tensordot".split())
+
+
+class _Elsewhere(Exception):
+    """An operand that is pending, on a device, or of a kind that others look at."""
+
+
+def _seen(item: Any, sizes: list[int]) -> Any:
+    """An argument as NumPy takes it, to be read now and not kept; the numbers of elements of its arrays are added."""
+    kind = type(item)
+    if kind is ndarray:
+        data: Array | None = item._np
+        if data is None:
+            data = memory_at(item)
+        # In another order what is recorded may add in another one, too.
+        if data is None or not data.flags.c_contiguous:
+            raise _Elsewhere
+        sizes.append(data.size)
+        return data
+    if kind in INERT:
+        return item
+    if kind is list or kind is tuple:
+        return kind([_seen(part, sizes) for part in item])
+    raise _Elsewhere
+
+
+def _in_memory(
+    args: tuple[Any, ...], kwargs: dict[str, Any], most: int = MOST
+) -> tuple[list[Any], dict[str, Any]] | None:
+    """The arguments of a call as NumPy takes them; None where some are not in memory, or have too many elements."""
+    if not config.eager_below or not stays_home():
+        return None
+    sizes: list[int] = []
+    try:
+        passed = [_seen(arg, sizes) for arg in args]
+        named = {name: _seen(arg, sizes) for name, arg in kwargs.items()}
+    except _Elsewhere:
+        return None
+    return (passed, named) if sum(sizes) < most * config.eager_below else None
+
+
+def ahead_of(source: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    """What is asked before NumPy's `source` is recorded: its result, or REFUSED. It returns new memory alone."""
+
+    def call(args: Any, kwargs: Any) -> Any:
+        found = _in_memory(args, kwargs)
+        if found is None:
+            return REFUSED
+        rest()
+        return adopt(source(*found[0], **found[1]))
+
+    return call
+
+
+def einsum(args: Any, kwargs: Any) -> Any:
+    """The same for `numpy.einsum`, but for what gives a view: one operand, all of whose labels stay."""
+    if type(args[0]) is not str or not kwargs.keys() <= {"optimize"}:
+        return REFUSED
+    labels, arrow, kept = args[0].partition("->")
+    if len(args) == 2 and (set(labels.strip()) <= set(kept) if arrow else len(set(labels)) == len(labels)):
+        return REFUSED
+    found = _in_memory(args, kwargs, CALLED)
+    if found is None or not _is_short(labels.split(","), found[0][1:]):
+        return REFUSED
+    rest()
+    return adopt(np.einsum(*found[0], **found[1]))
+
+
+def _is_short(terms: list[str], arrays: list[Any]) -> bool:
+    """True if an einsum visits no more places than a short product; not of labels with `...`, or that do not fit."""
+    extents: dict[str, int] = {}
+    for term, array in zip(terms, arrays, strict=False):
+        term = term.strip()
+        if type(array) is not np.ndarray or len(term) != array.ndim or "." in term:
+            return False
+        for label, extent in zip(term, array.shape, strict=True):
+            extents[label] = max(extents.get(label, 1), extent)
+    places = 1
+    for extent in extents.values():
+        places *= extent
+    return len(terms) == len(arrays) and places <= SHORT_PRODUCT
+
+
+def take(args: Any, kwargs: Any) -> Any:
+    """The same for `take` of an array in memory at small arrays of places."""
+    if len(args) == 2 and kwargs.keys() <= {"axis"}:
+        axis = kwargs.get("axis")
+    elif len(args) == 3 and not kwargs:
+        axis = args[2]
+    else:
+        return REFUSED
+    array = args[0]
+    if type(array) is not ndarray or not config.eager_below or not stays_home():
+        return REFUSED
+    whole: Any = array._np
+    if whole is None:
+        whole = memory_at(array)
+    if whole is None or not (axis is None or type(axis) is int):
+        return REFUSED
+    if axis is None and whole.ndim == 1:
+        axis = 0
+    if axis is None or not 0 <= axis < whole.ndim:
+        return REFUSED
+    key = picked((slice(None),) * axis + (args[1],) if axis else args[1], whole)
+    index = key[axis] if type(key) is tuple else key
+    if type(index) is not np.ndarray or index.dtype.kind not in "iu":
+        return REFUSED
+    try:
+        found = whole.take(index, axis)
+    except IndexError:
+        return REFUSED  # said elsewhere
+    return plain(found) if type(found) is np.ndarray else found
+
+
+def _mask(args: Any, kwargs: Any) -> Any:
+    """The truth values that a reduction of all of them is asked of, as memory; None where it is another reduction."""
+    if len(args) != 1 or kwargs or type(args[0]) is not ndarray or not config.eager_below or not stays_home():
+        return None
+    data = args[0]._np
+    if data is None:
+        data = memory_at(args[0])
+    return data if data is not None and data.dtype is _BOOL and data.flags.c_contiguous else None
+
+
+def _truth(name: str) -> Callable[[Any, Any], Any]:
+    """The same for `any` and `all` of a mask: NumPy stops where the answer is known, mostly at the beginning."""
+    decide: Any = getattr(np.ndarray, name)
+    decided = name == "any"
+
+    def call(args: Any, kwargs: Any) -> Any:
+        data = _mask(args, kwargs)
+        if data is None:
+            return REFUSED
+        if data.size < MOST * config.eager_below:
+            return decide(data)
+        found = decide(data.reshape(-1)[:LEAD])
+        return found if bool(found) == decided else REFUSED
+
+    return call
+
+
+def count_nonzero(args: Any, kwargs: Any) -> Any:
+    """The same for a mask."""
+    data = _mask(args, kwargs)
+    return REFUSED if data is None or data.size >= MOST * config.eager_below else np.count_nonzero(data)
+
+
+AHEAD: Final = {
+    "all": _truth("all"),
+    "any": _truth("any"),
+    "count_nonzero": count_nonzero,
+    "einsum": einsum,
+    "take": take,
+}
