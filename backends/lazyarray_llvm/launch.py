@@ -84,19 +84,22 @@ class Launch:
         self._doubles = memoryview(self._block).cast("B").cast("d")
         self._first, self._raised, self._stream = first, raised, signature.slots["stream"]
         self._ran = signature.slots["ran"]
-        self._steps: list[tuple[Callable[..., None] | None, int, int]] = []
+        self._steps: list[tuple[Callable[..., None] | None, int, int, int, int]] = []
         addresses = program.addresses(form_of(geometry, watched))
         work = work_of(program.kernel)
         for phase in geometry.phases:
             call: Callable[..., None] | None = None
+            grain = shares = 0
             if phase.parallel and phase.tasks > 1:
                 tasks = phase.tasks * SLICE_WORK // (prod(extents) * work)
                 if tasks < phase.tasks // 2:
                     call = functools.partial(pool.run_in_slices, slice_tasks=max(tasks, 1))
                 elif pool.nthreads > 1:
+                    call = pool.run
                     turning = prod(extents) * point_bytes(program.kernel) <= CACHED_BYTES
-                    call = pool.run_turning if turning else pool.run
-            self._steps.append((call, addresses[phase.function], phase.tasks))
+                    grain = pool.grain_of(phase.tasks)
+                    shares = pool.shares_of(phase.tasks, grain, turning)
+            self._steps.append((call, addresses[phase.function], phase.tasks, grain, shares))
 
     def _reserve(self, size: int) -> int:
         """Memory for this launch alone, aligned; nobody clears it."""
@@ -155,9 +158,12 @@ class Launch:
     def run(self) -> int:
         """Run the program once: the word of errors that its functions left."""
         arguments = self._arguments
-        for call, address, tasks in self._steps:
+        pool = self.pool
+        for call, address, tasks, grain, shares in self._steps:
             if call is None:
                 (threads.kept_caller or threads.caller())(address, arguments, 0, tasks)
+            elif shares and pool.entry is not None:
+                pool.entry(pool.address, address, arguments, tasks, grain, shares, 0)
             else:
                 call(address, arguments, tasks)
         return self.seen()

@@ -165,9 +165,9 @@ class Pool:
         self._parking = parking
         self._lock = threading.Lock()
         self._memory: Any = None
-        self._address = 0
+        self.address = 0
         self._threads: list[int] = []
-        self._entry: Any = None
+        self.entry: Any = None  # what runs a launch in workers that are there, given `address` and all that `run` finds
         self._executor: ThreadPoolExecutor | None = None
         self._started = False
         self._rest: Any = None
@@ -184,23 +184,27 @@ class Pool:
         if count <= 0:
             return
         if grain <= 0:
-            grain = count // (self.nthreads * _GRAINS_PER_WORKER) or 1
+            grain = self.grain_of(count)
         if self.nthreads == 1 or count <= grain:
             call(fn_addr, arg, first, ntasks)
             return
         if not self._started:
             self._start()
-        if self._entry is not None:
-            most = min(self.nthreads, -(-count // grain)) - 1
-            self._entry(self._address, fn_addr, arg, ntasks, grain, most | TURNING if turning else most, first)
+        if self.entry is not None:
+            self.entry(self.address, fn_addr, arg, ntasks, grain, self.shares_of(count, grain, turning), first)
         elif self._executor is not None:
             self._run_in_python(fn_addr, arg, ntasks, grain, first)
         else:
             call(fn_addr, arg, first, ntasks)
 
-    def run_turning(self, fn_addr: int, arg: int, ntasks: int) -> None:
-        """`run`, `turning`."""
-        self.run(fn_addr, arg, ntasks, turning=True)
+    def grain_of(self, count: int) -> int:
+        """How many of so many tasks one worker takes at once."""
+        return count // (self.nthreads * _GRAINS_PER_WORKER) or 1
+
+    def shares_of(self, count: int, grain: int, turning: bool) -> int:
+        """What `entry` is told of workers: how many may take part beside the caller, and whether the launch turns."""
+        most = min(self.nthreads, -(-count // grain)) - 1
+        return most | TURNING if turning else most
 
     def run_in_slices(self, fn_addr: int, arg: int, ntasks: int, slice_tasks: int) -> None:
         """The same in slices: Python runs the handlers of signals between them, which may raise (Ctrl-C).
@@ -270,11 +274,11 @@ class Pool:
             ctypes.c_int64.from_address(address + COUNT_OFFSET).value = len(self._threads)
         # Parked workers hold this memory: it must outlive the pool object.
         _worker_memory.append(memory)
-        self._memory, self._address = memory, address
+        self._memory, self.address = memory, address
         if not self._threads:
             return False
         self._rest = ctypes.c_int32.from_address(address + REST_OFFSET)
-        self._entry = native.run
+        self.entry = native.run
         return True
 
     def _run_in_python(self, fn_addr: int, arg: int, ntasks: int, grain: int, first: int) -> None:
@@ -306,9 +310,9 @@ class Pool:
     def close(self) -> None:
         """End the workers; the pool starts new ones if it is used again. No launch may be under way."""
         with self._lock:
-            if self._entry is not None:
+            if self.entry is not None:
                 native = _native(self._parking if self._parking is not None else _default_parking())
-                native.stop(self._address)
+                native.stop(self.address)
                 join = ctypes.CDLL(None).pthread_join
                 join.argtypes = [ctypes.c_size_t, ctypes.c_void_p]
                 for thread in self._threads:
@@ -319,8 +323,8 @@ class Pool:
             self._forget()
 
     def _forget(self) -> None:
-        self._memory, self._address, self._threads = None, 0, []
-        self._entry = self._executor = self._rest = None
+        self._memory, self.address, self._threads = None, 0, []
+        self.entry = self._executor = self._rest = None
         self._started = False
 
     def _after_fork(self) -> None:
