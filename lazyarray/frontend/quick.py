@@ -406,7 +406,8 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
     if a is None and self._node is None:
         a = known.window(self)
     if a is not None:
-        if size_of_memory(a) >= limits.eager:
+        large = size_of_memory(a) >= limits.eager
+        if large and (self._np is None or holds_in_c_order(a)):
             a = None
             return op.slow(self)
         if size_of_memory(a) >= limits.middle and self._np is not None:
@@ -415,6 +416,9 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
             if found is not None:
                 return found
             a = self._np
+        if large:
+            a = None
+            return op.slow(self)
         compute = op.compute
         if op.own is not None:
             compute = _own_of(op, a, None)
@@ -466,12 +470,22 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
                 n * m >= limit // (_ROW_COST + 1) and not same_shape(a, b) and broadcast_cost(a.shape, b.shape) >= limit
             )
         ):
+            gaps = plainly and not (holds_in_c_order(a) and holds_in_c_order(b))
             a = b = None
+            if gaps and n >= limits.middle:
+                found = join(op, self, other, BINARY, plain + 1, compiled)
+                if found is not None:
+                    return found
             return _record_binary(op, self, other, plain + 1, compiled)
     elif n < limit and (kind is float or kind is int or kind in _NUMBERS):
         b = other
     else:
+        gaps = plainly and n >= limit and not holds_in_c_order(a)
         a = None
+        if gaps and n >= limits.middle:
+            found = join(op, self, other, BINARY, plain + 1, compiled)
+            if found is not None:
+                return found
         return op.slow(self, other)
     if plainly and n >= limits.middle:
         a = b = None
@@ -558,13 +572,17 @@ def reflected(op: Op, self: Fields, other: Any) -> Any:
     if a is None and self._node is None:
         a = known.window(self)
     if a is not None:
-        if (kind is float or kind is int or kind is complex) and size_of_memory(a) < limits.eager:
+        large = size_of_memory(a) >= limits.eager
+        if (kind is float or kind is int or kind is complex) and not (large and holds_in_c_order(a)):
             if size_of_memory(a) >= limits.middle and self._np is not None:
                 a = None
                 found = join(op, self, other, REFLECTED, 2, 0)
                 if found is not None:
                     return found
                 a = self._np
+            if large:
+                a = None
+                return op.reflected(self, other)
             found = run_binary(op.compute, other, a)
             return wrapped(found) if type(found) is _nparray else found
         a = None
@@ -627,6 +645,13 @@ def in_place(op: Op, self: Fields, other: Any) -> Any:
                     return self
             elif kind is float or kind is int:
                 run_into(op.compute, a, other)
+                return self
+        elif kind is known.array and not holds_in_c_order(a):
+            second = other
+            value: Node | None = second._node if second._np is None else None
+            if value is not None and value.data is not None:
+                # Into memory with gaps NumPy writes what is there by itself; recorded, it would be copied first.
+                run_into(op.compute, a, value.data)
                 return self
         a = None
         return op.in_place(self, other)

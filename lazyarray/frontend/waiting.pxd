@@ -10,6 +10,7 @@ from lazyarray.runtime.floating cimport Last
 
 cdef class Run:
     cdef public list leaves, nodes
+    cdef public dict windows
     cdef public unsigned long thread
 
 cdef Run _run

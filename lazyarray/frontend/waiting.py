@@ -16,6 +16,7 @@ import numpy as np
 from lazyarray.frontend.loops import COMPILED, MEMO_LIMIT, NUMBERS
 from lazyarray.frontend.quick import tell
 from lazyarray.frontend.spans import ARRAY, LAST, MASK, SPANS, learn, lower
+from lazyarray.frontend.windows import window_of
 from lazyarray.ir.index_map import IndexMap, is_identity
 from lazyarray.ir.node import WAITING
 from lazyarray.native.primitives import part_of, present, referent, site_here, span_here  # cimport
@@ -59,11 +60,12 @@ class Run:
     in it of the one that takes it.
     """
 
-    __slots__ = ("leaves", "nodes", "thread")
+    __slots__ = ("leaves", "nodes", "thread", "windows")
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
         self.leaves: list[Any] = []
+        self.windows: dict[Any, Any] = {}  # over memory of arrays with gaps, by its owner's id and a dtype
         self.thread = 0
 
 
@@ -179,7 +181,9 @@ def _operand(array: Fields, site: Any) -> Node | None:
         return pending
     whole = whole_of(data)
     if whole is None:
-        return None
+        whole = _window_of(data)
+        if whole is None:
+            return None
     leaf: Node | None = None
     for entry in _run.leaves:
         node: Node = referent(entry)
@@ -207,6 +211,17 @@ def _operand(array: Fields, site: Any) -> Node | None:
     if type(key) is Key:
         return new_node(key, (leaf,), site)
     return None if key is None else leaf
+
+
+def _window_of(data: Any) -> Any:
+    """The one window of this run over the memory that an array with gaps lies in; None where there is none."""
+    token = (id(data.base), data.dtype.char)
+    found = _run.windows.get(token)
+    if found is None or part_of(data, found) is None:
+        found = window_of(data)
+        if found is not None:
+            _run.windows[token] = found
+    return found
 
 
 def _key_of_part(spec: Spec, part: Any) -> Any:
@@ -302,6 +317,7 @@ def _end(array: Fields, site: Any, expected: int) -> None:
         _waiting.open = True
     else:
         _run.leaves.clear()
+        _run.windows.clear()
 
 
 def close() -> None:
@@ -314,6 +330,7 @@ def close() -> None:
             nodes.append(node)
     _run.nodes.clear()
     _run.leaves.clear()
+    _run.windows.clear()
     if nodes:
         boundary.evaluate(nodes, boundary.JOINED)
 

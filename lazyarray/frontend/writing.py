@@ -19,8 +19,10 @@ from lazyarray.frontend.record import (
     update_,
     view_,
 )
-from lazyarray.ir.index_map import identity, is_identity, transpose
+from lazyarray.frontend.windows import window_of
+from lazyarray.ir.index_map import IndexMap, identity, is_identity, transpose
 from lazyarray.ir.node import Node, Shape, leaf
+from lazyarray.native.primitives import part_of  # cimport
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.ledger import ledger
 
@@ -140,7 +142,12 @@ def as_it_lies(values: Any, perm: tuple[int, ...] | None = None) -> Node | None:
     if perm is not None and len(perm) == data.ndim:
         data = data.transpose(perm)
     flags = data.flags
-    return leaf(data) if flags.c_contiguous and flags.aligned and flags.writeable else None
+    if not flags.aligned or not flags.writeable:
+        return None
+    if flags.c_contiguous:
+        return leaf(data)
+    window = window_of(data)
+    return None if window is None else view_(leaf(window), IndexMap(*part_of(data, window)))
 
 
 def product_operand_as_it_lies(values: Any) -> Node | None:
