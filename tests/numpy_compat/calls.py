@@ -23,6 +23,8 @@ Call = Callable[[Any, Any], Any]  # of the module that is tried, and its operand
 
 LARGE: Final = 80  # squared, more than `eager_below`
 SMALL: Final = 4
+# So small that what NumPy does of larger operands in memory at once (`frontend/at_once.py`) is recorded, too.
+RECORDED_FROM: Final = 256
 
 
 def _operands(side: int) -> dict[str, Callable[[], Any]]:
@@ -205,7 +207,7 @@ CALLS: Final[dict[str, Call]] = {
     "column_stack": lambda m, o: m.column_stack([o.x, o.y]),
     "row_stack": lambda m, o: m.row_stack([o.x, o.y]),
     "swapaxes": lambda m, o: m.swapaxes(o.x, 0, 1),
-    "take": lambda m, o: m.take(o.x, o.index, axis=0),
+    "take": lambda m, o: m.take(o.x, o.k, axis=0),
     "take_along_axis": lambda m, o: m.take_along_axis(o.x, o.i, axis=1),
     "tensordot": lambda m, o: m.tensordot(o.x, o.y, 1),
     "tile": lambda m, o: m.tile(o.x, (2, 2)),
@@ -308,7 +310,7 @@ def run(path: str, name: str) -> Any:
 def recorded(call: Callable[[Any], Any], side: int = LARGE) -> Any:
     """What ran, the result evaluated."""
     operands = Operands(lazyarray, side)
-    limit = lazyarray.config.eager_below if side == LARGE else 0
+    limit = RECORDED_FROM if side == LARGE else 0
     with warnings.catch_warnings(), lazyarray.config.set(eager_below=limit):
         warnings.simplefilter("ignore")
         with lazyarray.record_runs() as runs:
@@ -349,7 +351,7 @@ METHODS: Final[dict[str, Callable[[Any], Any]]] = {
     "setflags": lambda o: o.x.setflags(write=True),
     "sort": lambda o: written(o.x, lambda x: x.sort()),
     "swapaxes": lambda o: o.x.swapaxes(0, 1),
-    "take": lambda o: o.x.take(o.index, axis=0),
+    "take": lambda o: o.x.take(o.k, axis=0),
     "to_device": lambda o: o.x.to_device("cpu"),
     "tofile": lambda o: o.x.tofile(devnull),
     "view": lambda o: o.x.view("i8"),
