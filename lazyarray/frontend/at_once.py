@@ -120,7 +120,8 @@ def take(args: Any, kwargs: Any) -> Any:
     else:
         return REFUSED
     array = args[0]
-    if type(array) is not ndarray or not config.eager_below or not stays_home():
+    # A tuple of places is an array of them here, and a key of several axes for `picked`.
+    if type(array) is not ndarray or type(args[1]) is tuple or not config.eager_below or not stays_home():
         return REFUSED
     whole: Any = array._np
     if whole is None:

@@ -460,7 +460,13 @@ def _put_masked(array: ndarray, key: Any, parsed: Advanced, operand: Any, new: A
         to_numpy(array)[memory_key(key)] = read_only(from_node(operand))  # nothing to write, or NumPy's error
         return
     wide = _over(mask, parsed)
-    packed = expand_(wide, broadcast_(operand, shape), parsed.view.shape)
+    values = broadcast_(operand, shape)
+    if parsed.position != first:
+        # An integer apart from the mask: values have the masked axis first, where the view has it later.
+        moved = [axis for axis in range(len(shape)) if axis != parsed.position]
+        moved.insert(first, parsed.position)
+        values = view_(values, index_map.transpose(index_map.identity(shape), tuple(moved)))
+    packed = expand_(wide, values, parsed.view.shape)
     put_region(array, parsed.view, packed, broadcast_(wide, parsed.view.shape))
 
 

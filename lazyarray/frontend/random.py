@@ -36,12 +36,12 @@ def _method(base: type, name: str) -> Callable[..., Any]:
                 drawn = None  # NumPy's error
         if drawn is not None:
             return adopt(drawn)
-        if INERT.issuperset(map(type, args)) and (not kwargs or INERT.issuperset(map(type, kwargs.values()))):
-            result = source(self, *args, **kwargs)
-            return plain(result) if type(result) is np.ndarray else adopt(result)
         if calls_others and type(self).__base__ is base:
             # Of what the method has its own object do, NumPy wants NumPy's results.
             self = base(self.bit_generator)
+        if INERT.issuperset(map(type, args)) and (not kwargs or INERT.issuperset(map(type, kwargs.values()))):
+            result = source(self, *args, **kwargs)
+            return plain(result) if type(result) is np.ndarray else adopt(result)
         passed = [export(arg) for arg in args]
         named = {key: export(value) for key, value in kwargs.items()}
         result = retried(source, (self, *passed), named)

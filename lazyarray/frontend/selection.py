@@ -137,7 +137,7 @@ def _indices(indices: Any) -> ndarray:
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
     x = operand(a)
     index = _indices(indices)
-    if out is not None or mode not in ("raise", "wrap", "clip"):
+    if out is not None or mode not in ("raise", "wrap", "clip") or isinstance(axis, bool):
         raise Uncompiled
     if axis is None:
         x, axis = ravel(x), 0

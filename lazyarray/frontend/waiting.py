@@ -50,6 +50,7 @@ _parts: dict[Any, Any] = {}
 # By code and place of spans' last operators: how often they ran, and the most that was handed on.
 _handed_on: dict[tuple[int, int], Any] = {}
 _NEVER: Final = object()  # to be counted again
+_WINDOWS: Final = 64  # of one run that are known
 _RUNS: Final = 3  # in the first one, code is looked through on the way
 
 
@@ -65,7 +66,8 @@ class Run:
     def __init__(self) -> None:
         self.nodes: list[Any] = []
         self.leaves: list[Any] = []
-        self.windows: dict[Any, Any] = {}  # over memory of arrays with gaps, by its owner's id and a dtype
+        # Over memory of arrays with gaps, by its owner's id and a dtype: weak references, what is recorded holds them.
+        self.windows: dict[Any, Any] = {}
         self.thread = 0
 
 
@@ -215,12 +217,15 @@ def _operand(array: Fields, site: Any) -> Node | None:
 
 def _window_of(data: Any) -> Any:
     """The one window of this run over the memory that an array with gaps lies in; None where there is none."""
-    token = (id(data.base), data.dtype.char)
-    found = _run.windows.get(token)
+    token = (id(data.base), data.dtype.str)
+    entry = _run.windows.get(token)
+    found = None if entry is None else referent(entry)
     if found is None or part_of(data, found) is None:
         found = window_of(data)
         if found is not None:
-            _run.windows[token] = found
+            if len(_run.windows) >= _WINDOWS:
+                _run.windows.clear()
+            _run.windows[token] = weak(found)
     return found
 
 

@@ -23,7 +23,8 @@ def window_of(data: Array) -> Array | None:
     if type(base) is not np.ndarray or not base.flags.c_contiguous or base.dtype.hasobject:
         return None
     size = data.itemsize
-    if not size or base.nbytes % size or address_of(base) % data.dtype.alignment or not data.flags.aligned:
+    if not size or address_of(base) % data.dtype.alignment or not data.flags.aligned:
         return None
-    window: Array = base.reshape(-1).view(data.dtype)
+    # By way of bytes: elements may be of another size than records are a multiple of.
+    window: Array = base.reshape(-1).view(np.uint8)[: base.nbytes // size * size].view(data.dtype)
     return None if part_of(data, window) is None else window

@@ -205,3 +205,28 @@ def test_keys_that_select_nothing_and_those_beyond_all_indices(key: Callable[[An
 
     agree(read, eager_below)
     agree(write, eager_below)
+
+
+@pytest.mark.parametrize("limit", [0, 4096])
+@pytest.mark.parametrize(
+    "key",
+    [
+        lambda m: (0, ..., m),
+        lambda m: (0, slice(None), slice(None), m),
+        lambda m: (slice(None), 1, slice(None), m),
+        lambda m: (slice(None), slice(None), 0, m),
+        lambda m: (m[:2], slice(None), 3),
+    ],
+)
+def test_a_mask_apart_from_an_integer_is_written_as_it_is_read(key: Any, limit: int) -> None:
+    data = numpy.arange(2 * 30 * 4 * 300.0).reshape(2, 30, 4, 300)
+    place = key(numpy.arange(300) % 3 == 0)
+    x = lazyarray.array(data) * 1.0
+    with lazyarray.config.set(eager_below=limit):
+        w = x[place]
+        numpy.testing.assert_array_equal(numpy.asarray(w), data[place])
+        x[place] = w + 1
+        x[place] = lazyarray.array(-data[place][..., :1])
+        data[place] += 1
+        data[place] = 1 - data[place][..., :1]
+        numpy.testing.assert_array_equal(numpy.asarray(x), data)

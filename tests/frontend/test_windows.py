@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -151,6 +152,47 @@ def test_records_that_are_packed_are_numpys_as_ever(fields: Any) -> None:
         want = theirs["v"] * 2.0 + theirs["n"] - theirs["u"]
         got = ours["v"] * 2.0 + ours["n"] - ours["u"]
         numpy.testing.assert_array_equal(numpy.asarray(got), want)
+
+
+def test_records_of_which_an_element_is_no_divisor_are_read_where_they_lie() -> None:
+    for fields in ([("a", "c16"), ("b", "f8")], [("a", "f8"), ("b", "f4"), ("c", "f4"), ("d", "f8"), ("e", "c16")]):
+        theirs = numpy.zeros((SIDE, SIDE), fields)
+        theirs["a"] = numpy.random.default_rng(1).random((SIDE, SIDE))
+        ours = lazyarray.array(theirs)
+        for _ in range(4):
+            want = theirs["a"] * 2.0 - theirs["a"] + 1.0
+            numpy.testing.assert_array_equal(numpy.asarray(ours["a"] * 2.0 - ours["a"] + 1.0), want)
+        ours["a"] -= lazyarray.evaluate(lazyarray.ones((SIDE, SIDE)) * 0.5)
+        numpy.testing.assert_array_equal(numpy.asarray(ours["a"]), theirs["a"] - 0.5)
+
+
+def test_fields_of_another_byte_order_are_none_of_this_one() -> None:
+    theirs = numpy.zeros((SIDE, SIDE), [("a", ">f8"), ("b", "<f8")])
+    theirs["a"], theirs["b"] = 3.0, 2.0
+    ours = lazyarray.asarray(theirs.copy())
+
+    def body(x: Any, y: Any) -> Any:
+        return (x + y) * (x - y) + x
+
+    for _ in range(6):
+        assert numpy.asarray(body(ours["b"], ours["b"]))[0, 0] == 2.0
+        assert numpy.asarray(body(ours["b"], ours["a"]))[0, 0] == -3.0
+
+
+def test_what_did_not_wait_after_all_is_let_go() -> None:
+    def body(x: Any, y: Any) -> Any:
+        return (x * y + 1) * (x - y)
+
+    def once(other: Any) -> Any:
+        made = numpy.zeros(SIDE * SIDE, [("a", "f8"), ("b", "f8")])
+        field = lazyarray.asarray(made)["a"]
+        numpy.asarray(body(field, lazyarray.asarray(made["b"] if other is None else other)))
+        return weakref.ref(made)
+
+    wide = numpy.ones((2, SIDE * SIDE))
+    for turn in range(20):
+        once(wide if turn % 3 == 2 else None)
+    assert once(wide)() is None
 
 
 def test_what_refuses_writes_says_so() -> None:
