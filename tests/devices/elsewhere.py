@@ -52,6 +52,12 @@ ELSEWHERE: Final = {
     "tests/frontend/test_memory_of_others.py::test_matrices_are_read_where_they_lie[a vector": (
         "short products of what is on a device are the device's"
     ),
+    "tests/frontend/test_memory_of_others.py::test_matrices_are_read_where_they_lie[product": (
+        "short products of what is on a device are the device's"
+    ),
+    "tests/frontend/test_at_once.py::test_calls_on_memory_are_numpys_and_nothing_is_evaluated": _THERE,
+    "tests/frontend/test_at_once.py::test_a_truth_that_shows_at_the_beginning": _THERE,
+    "tests/frontend/test_windows.py::test_an_expression_is_one_kernel_and_copies_nothing": _AT_ONCE,
     "tests/frontend/test_mixtures.py::test_mixtures_agree_with_numpy[large-foreign-recorded]": _BITS,  # of next to 0
     "tests/frontend/test_histograms.py::test_a_histogram_is_one_pass": "the device's library counts",
     "tests/frontend/test_lending.py::test_walking_through_an_array_evaluates_nothing": _THERE,
