@@ -57,6 +57,9 @@ ELSEWHERE: Final = {
     ),
     "tests/frontend/test_at_once.py::test_calls_on_memory_are_numpys_and_nothing_is_evaluated": _THERE,
     "tests/frontend/test_at_once.py::test_a_truth_that_shows_at_the_beginning": _THERE,
+    "tests/frontend/test_no_copies.py::test_a_view_of_what_is_computed_costs_nothing": _THERE,
+    "tests/frontend/test_waiting.py::test_operators_of_numbers_count_for_nothing": _AT_ONCE,
+    "tests/runtime/test_heirs.py": _POOL,
     "tests/frontend/test_windows.py::test_an_expression_is_one_kernel_and_copies_nothing": _AT_ONCE,
     "tests/frontend/test_mixtures.py::test_mixtures_agree_with_numpy[large-foreign-recorded]": _BITS,  # of next to 0
     "tests/frontend/test_histograms.py::test_a_histogram_is_one_pass": "the device's library counts",
