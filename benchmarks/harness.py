@@ -5,7 +5,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +33,22 @@ def time_call(call: Callable[[], object]) -> tuple[float, object]:
     start = time.perf_counter()
     result = call()
     return time.perf_counter() - start, result
+
+
+def looped(line: str, names: Mapping[str, Any]) -> Callable[[int], float]:
+    """A function that runs the line so many times and returns the seconds; `names`: what the line refers to."""
+    source = (
+        f"def run(count, clock, {', '.join(names)}):\n"
+        f"    turns = range(count)\n"
+        f"    start = clock()\n"
+        f"    for _ in turns:\n"
+        f"        {line}\n"
+        f"    return clock() - start\n"
+    )
+    space: dict[str, Any] = {}
+    exec(source, space)
+    run = space["run"]
+    return lambda count: run(count, time.perf_counter, **names)
 
 
 def count_rounds(first_seconds: float) -> int:

@@ -10,9 +10,7 @@ import functools
 import json
 import math
 import sys
-import time
 import warnings
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -151,30 +149,16 @@ def names_for(np: Any, size: int) -> dict[str, Any]:
     return {"np": np, "n": size, "rng": np.random.default_rng(5), **named}
 
 
-def looped(line: str, names: dict[str, Any]) -> Callable[[int], float]:
-    """A function that runs the line so many times, evaluates it each time, and returns the seconds.
-
-    NumPy's side calls `lazyarray.evaluate` too, which lets through what is no array of lazyarray's.
-    """
+def evaluated(line: str) -> str:
+    """The line with what it gives evaluated; NumPy's side asks for that too, and is let through."""
     statement, _, result = line.partition(" -> ")
-    work = f"{statement}; done({result})" if result else f"done({line})"
-    source = (
-        f"def run(count, clock, done, {', '.join(names)}):\n"
-        f"    turns = range(count)\n"
-        f"    start = clock()\n"
-        f"    for _ in turns:\n"
-        f"        {work}\n"
-        f"    return clock() - start\n"
-    )
-    space: dict[str, Any] = {}
-    exec(source, space)
-    run = space["run"]
-    return lambda count: run(count, time.perf_counter, lazyarray.evaluate, **names)
+    return f"{statement}; done({result})" if result else f"done({line})"
 
 
 def measure(line: str, size: int) -> Figure:
     """The least time of a call on either side."""
-    sides = [looped(line, names_for(np, size)) for np in (numpy, lazyarray)]
+    work, done = evaluated(line), {"done": lazyarray.evaluate}
+    sides = [harness.looped(work, names_for(np, size) | done) for np in (numpy, lazyarray)]
     for side in sides:
         side(WARM_CALLS)
     guess = max(side(1) for side in sides)

@@ -8,8 +8,6 @@ import argparse
 import json
 import math
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -82,25 +80,9 @@ def names_for(np: Any, size: int) -> dict[str, Any]:
     }
 
 
-def looped(line: str, names: dict[str, Any]) -> Callable[[int], float]:
-    """A function that runs the line so many times and returns the seconds."""
-    source = (
-        f"def run(count, clock, {', '.join(names)}):\n"
-        f"    turns = range(count)\n"
-        f"    start = clock()\n"
-        f"    for _ in turns:\n"
-        f"        {line}\n"
-        f"    return clock() - start\n"
-    )
-    space: dict[str, Any] = {}
-    exec(source, space)
-    run = space["run"]
-    return lambda count: run(count, time.perf_counter, **names)
-
-
 def measure(line: str, size: int, turns: int) -> Figure:
     """The least time of a call on either side."""
-    sides = [looped(line, names_for(np, size)) for np in (numpy, lazyarray)]
+    sides = [harness.looped(line, names_for(np, size)) for np in (numpy, lazyarray)]
     least = [math.inf, math.inf]
     for side in sides:
         side(CALLS // 10)
