@@ -1,5 +1,6 @@
 """Owns timing and comparing: two sides in one process on the same data, turn by turn, medians."""
 
+import json
 import math
 import os
 import platform
@@ -8,6 +9,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,6 +51,20 @@ def looped(line: str, names: Mapping[str, Any]) -> Callable[[int], float]:
     exec(source, space)
     run = space["run"]
     return lambda count: run(count, time.perf_counter, **names)
+
+
+def least_in_turn(sides: Sequence[Callable[[int], float]], calls: int, turns: int) -> list[float]:
+    """The least seconds of so many calls of each side of `looped`, the sides turn by turn: other work only adds."""
+    least = [math.inf for _ in sides]
+    for _ in range(turns):
+        for place, side in enumerate(sides):
+            least[place] = min(least[place], side(calls))
+    return least
+
+
+def save_figures(path: Path, figures: Sequence[Mapping[str, Any]]) -> None:
+    """Writes figures, with what they depend on, as JSON."""
+    path.write_text(json.dumps({"machine": describe_machine(), "figures": figures}, indent=1))
 
 
 def count_rounds(first_seconds: float) -> int:

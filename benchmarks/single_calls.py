@@ -7,7 +7,6 @@ lines that take longer than NumPy's; no line of what a program does should be fa
 
 import argparse
 import functools
-import json
 import math
 import sys
 import warnings
@@ -167,10 +166,7 @@ def measure(line: str, size: int) -> Figure:
     guess = max(min(side(1) for _ in range(3)) for side in sides)
     calls = max(1, int(TURN_SECONDS / guess))
     turns = max(MIN_TURNS, min(MAX_TURNS, int(LINE_SECONDS / (calls * guess))))
-    least = [math.inf, math.inf]
-    for _ in range(turns):
-        for place, side in enumerate(sides):
-            least[place] = min(least[place], side(calls))
+    least = harness.least_in_turn(sides, calls, turns)
     return Figure(line, size, *(1e6 * seconds / calls for seconds in least))
 
 
@@ -197,8 +193,7 @@ def main() -> int:
         mean = harness.find_mean(ratios)
         print(f"{size} elements: geometric mean {mean:.2f}x; {behind} of {len(ratios)} below {LIMIT}x")
     if options.json:
-        figures = [{**asdict(f), "ratio": f.ratio} for f in found]
-        options.json.write_text(json.dumps({"machine": harness.describe_machine(), "figures": figures}, indent=1))
+        harness.save_figures(options.json, [{**asdict(f), "ratio": f.ratio} for f in found])
     return 0
 
 

@@ -5,8 +5,6 @@ is the least of all turns: whatever else the machine does only adds. The aim is 
 """
 
 import argparse
-import json
-import math
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -83,12 +81,9 @@ def names_for(np: Any, size: int) -> dict[str, Any]:
 def measure(line: str, size: int, turns: int) -> Figure:
     """The least time of a call on either side."""
     sides = [harness.looped(line, names_for(np, size)) for np in (numpy, lazyarray)]
-    least = [math.inf, math.inf]
     for side in sides:
         side(CALLS // 10)
-    for _ in range(turns):
-        for place, side in enumerate(sides):
-            least[place] = min(least[place], side(CALLS))
+    least = harness.least_in_turn(sides, CALLS, turns)
     return Figure(line, size, *(1e9 * seconds / CALLS for seconds in least))
 
 
@@ -106,8 +101,7 @@ def main() -> int:
     beyond = sum(f.ratio > LIMIT for f in found)
     print(f"\ngeometric mean {mean:.2f}; {beyond} of {len(found)} beyond {LIMIT}")
     if options.json:
-        figures = [{**asdict(f), "ratio": f.ratio} for f in found]
-        options.json.write_text(json.dumps({"machine": harness.describe_machine(), "figures": figures}, indent=1))
+        harness.save_figures(options.json, [{**asdict(f), "ratio": f.ratio} for f in found])
     return 0
 
 

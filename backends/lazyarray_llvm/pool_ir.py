@@ -37,7 +37,7 @@ REST_OFFSET, SLEEPERS_OFFSET = _EPOCH + 8, _SLEEPERS
 _MUTEX, _CONDITION = 128 * 6, 128 * 7  # the largest known: 64 bytes (macOS), 48 bytes
 # The CPUs that workers may use (1024 bits), the same without one, how many workers there are.
 ALLOWED_OFFSET, _MASK, COUNT_OFFSET = 128 * 8, 128 * 9, _JOB + 64
-TURNING = 1 << 32
+TURNING = 1 << 32  # a bit beside the number of workers, which has 16
 # One record per worker: its section's counter, its number, its pool's address, the CPU that it went to sleep
 # on (else -1), its pthread_t.
 RECORDS_OFFSET, RECORD_BYTES = 128 * 10, 128

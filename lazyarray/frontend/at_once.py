@@ -15,7 +15,7 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend.array import ndarray, plain
 from lazyarray.frontend.dispatch import adopt
-from lazyarray.frontend.regions import SHORT_PRODUCT, memory_at, picked
+from lazyarray.frontend.regions import SHORT_PRODUCT, at_hand, picked, source_of
 from lazyarray.frontend.small import INERT, REFUSED  # cimport
 from lazyarray.runtime.backend import rest
 from lazyarray.runtime.device import stays_home
@@ -39,9 +39,7 @@ def _seen(item: Any, sizes: list[int]) -> Any:
     """An argument as NumPy takes it, to be read now and not kept; the numbers of elements of its arrays are added."""
     kind = type(item)
     if kind is ndarray:
-        data: Array | None = item._np
-        if data is None:
-            data = memory_at(item)
+        data: Array | None = source_of(item)
         # In another order what is recorded may add in another one, too.
         if data is None or not data.flags.c_contiguous:
             raise _Elsewhere
@@ -69,8 +67,13 @@ def _in_memory(
     return (passed, named) if sum(sizes) < most * config.eager_below else None
 
 
-def ahead_of(source: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    """What is asked before NumPy's `source` is recorded: its result, or REFUSED. It returns new memory alone."""
+def ahead_of(name: str, source: Callable[..., Any]) -> Callable[[Any, Any], Any] | None:
+    """What is asked before NumPy's `source` is recorded: its result, or REFUSED; None for functions not in `REBASED`.
+
+    These return new memory alone.
+    """
+    if name not in REBASED:
+        return None
 
     def call(args: Any, kwargs: Any) -> Any:
         found = _in_memory(args, kwargs)
@@ -121,11 +124,9 @@ def take(args: Any, kwargs: Any) -> Any:
         return REFUSED
     array = args[0]
     # A tuple of places is an array of them here, and a key of several axes for `picked`.
-    if type(array) is not ndarray or type(args[1]) is tuple or not config.eager_below or not stays_home():
+    if type(array) is not ndarray or type(args[1]) is tuple:
         return REFUSED
-    whole: Any = array._np
-    if whole is None:
-        whole = memory_at(array)
+    whole = at_hand(array)
     if whole is None or not (axis is None or type(axis) is int):
         return REFUSED
     if axis is None and whole.ndim == 1:
@@ -145,11 +146,9 @@ def take(args: Any, kwargs: Any) -> Any:
 
 def _mask(args: Any, kwargs: Any) -> Any:
     """The truth values that a reduction of all of them is asked of, as memory; None where it is another reduction."""
-    if len(args) != 1 or kwargs or type(args[0]) is not ndarray or not config.eager_below or not stays_home():
+    if len(args) != 1 or kwargs or type(args[0]) is not ndarray:
         return None
-    data = args[0]._np
-    if data is None:
-        data = memory_at(args[0])
+    data = at_hand(args[0])
     return data if data is not None and data.dtype is _BOOL and data.flags.c_contiguous else None
 
 

@@ -7,20 +7,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyarray.config import config
 from lazyarray.frontend import products
 from lazyarray.frontend.array import assign, from_node, ndarray, scalar_from_node, value, wrap
 from lazyarray.frontend.dispatch import Uncompiled, adopt
 from lazyarray.frontend.rebase import rebase
 from lazyarray.frontend.record import WEAK, broadcast_shape, call_, dummy, map_
 from lazyarray.frontend.reductions import NO_VALUE, operand, reduce
-from lazyarray.frontend.regions import memory_at, short_product
+from lazyarray.frontend.regions import at_hand, short_product
 from lazyarray.frontend.views import view_by
 from lazyarray.frontend.writing import product_operand_as_it_lies
 from lazyarray.ir.node import Library, Shape
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.backend import rest_for
-from lazyarray.runtime.device import stays_home
 
 DType = np.dtype[Any]
 
@@ -127,8 +125,8 @@ def matmul(a: Any, b: Any, /, out: Any = None, **options: Any) -> Any:
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
     """NumPy's own code; a norm that is a product of all of an array with itself at once, where the value is there."""
-    if axis is None and type(x) is ndarray and stays_home() and config.eager_below:
-        data = x._np if x._np is not None else memory_at(x)
+    if axis is None and type(x) is ndarray:
+        data = at_hand(x)
         if data is not None and (ord is None or (ord == 2 and data.ndim == 1) or (ord == "fro" and data.ndim == 2)):
             rest_for(data)
             return adopt(np.linalg.norm(data, ord, None, keepdims))

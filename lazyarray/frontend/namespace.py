@@ -286,7 +286,7 @@ def _make(name: str, source: Any) -> tuple[Any, str]:
     if name in GROWING:
         return growing(name, source), ways.REBASED
     if name in REBASED or name in REBASED_ALWAYS:
-        ahead = at_once.ahead_of(source) if name in at_once.REBASED else None
+        ahead = at_once.ahead_of(name, source)
         return compiled(name, source, rebased(source), at_once=name in REBASED, ahead=ahead), ways.REBASED
     if name in BY_DTYPE:
         return _of_dtypes(name), ways.ABOUT
@@ -338,7 +338,7 @@ def wrap_member(name: str, value: Any) -> Any:
     if name in GROWING:
         return tell(growing(name, value), value, ways.REBASED)
     if name in REBASED_MEMBERS:
-        ahead = at_once.ahead_of(value) if name in at_once.REBASED else None
+        ahead = at_once.ahead_of(name, value)
         own = compiled(name, value, rebased(value), at_once=not name.startswith("lib.scimath."), ahead=ahead)
         return tell(own, value, ways.REBASED)
     package = name.partition(".")[0]

@@ -470,9 +470,9 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
                 n * m >= limit // (_ROW_COST + 1) and not same_shape(a, b) and broadcast_cost(a.shape, b.shape) >= limit
             )
         ):
-            gaps = plainly and not (holds_in_c_order(a) and holds_in_c_order(b))
+            gaps = plainly and n >= limits.middle and not (holds_in_c_order(a) and holds_in_c_order(b))
             a = b = None
-            if gaps and n >= limits.middle:
+            if gaps:
                 found = join(op, self, other, BINARY, plain + 1, compiled)
                 if found is not None:
                     return found
@@ -480,9 +480,9 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
     elif n < limit and (kind is float or kind is int or kind in _NUMBERS):
         b = other
     else:
-        gaps = plainly and n >= limit and not holds_in_c_order(a)
+        gaps = plainly and n >= limit and n >= limits.middle and not holds_in_c_order(a)
         a = None
-        if gaps and n >= limits.middle:
+        if gaps:
             found = join(op, self, other, BINARY, plain + 1, compiled)
             if found is not None:
                 return found

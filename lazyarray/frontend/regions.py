@@ -113,6 +113,14 @@ def memory_at(array: Any) -> Array | None:
     return data if part is None else data.real if part == "real" else data.imag
 
 
+def at_hand(array: Any) -> Array | None:
+    """All of an array as memory, where calls on memory run at once; to be looked at now and not kept."""
+    if not config.eager_below or not stays_home():
+        return None
+    data: Array | None = array._np
+    return memory_at(array) if data is None else data
+
+
 def _is_remote(array: Any) -> bool:
     node = array._base.node if array._node is None else array._node
     return node is not None and node.remote is not None

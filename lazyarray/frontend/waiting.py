@@ -216,11 +216,14 @@ def _operand(array: Fields, site: Any) -> Node | None:
 
 
 def _window_of(data: Any) -> Any:
-    """The one window of this run over the memory that an array with gaps lies in; None where there is none."""
+    """The one window of this run over the memory that an array with gaps lies in; None where there is none.
+
+    `_key_of_part` says of each array whether it lies at whole elements of it.
+    """
     token = (id(data.base), data.dtype.str)
     entry = _run.windows.get(token)
     found = None if entry is None else referent(entry)
-    if found is None or part_of(data, found) is None:
+    if found is None:
         found = window_of(data)
         if found is not None:
             if len(_run.windows) >= _WINDOWS:
