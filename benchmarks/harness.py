@@ -37,6 +37,11 @@ def time_call(call: Callable[[], object]) -> tuple[float, object]:
     return time.perf_counter() - start, result
 
 
+def split_lines(rows: str) -> list[str]:
+    """The lines to measure: those of one row stand apart by a bar that a blank is on either side of."""
+    return [line.strip() for row in rows.strip().splitlines() for line in row.split(" | ")]
+
+
 def looped(line: str, names: Mapping[str, Any]) -> Callable[[int], float]:
     """A function that runs the line so many times and returns the seconds; `names`: what the line refers to."""
     source = (

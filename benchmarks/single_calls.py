@@ -96,7 +96,6 @@ a.size | a.T | a.nbytes | a.flags | a.base | a.strides | a.ctypes | len(list(a[:
 np.ndim(a) | np.shape(a) | np.rad2deg(a) | np.real(z) + 0.0 | np.iscomplexobj(z) | np.result_type(a, f)
 np.can_cast('f4', 'f8') | np.finfo(float).eps | np.lib.stride_tricks.sliding_window_view(a, 3).sum(axis=1)
 """
-"""Lines of one row stand apart by a bar that a blank is on either side of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +111,6 @@ class Figure:
     def ratio(self) -> float:
         """How many times as fast as NumPy."""
         return self.numpy / self.lazyarray
-
-
-def lines() -> list[str]:
-    return [line.strip() for row in LINES.strip().splitlines() for line in row.split(" | ")]
 
 
 @functools.cache
@@ -182,7 +177,7 @@ def main() -> int:
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for size in sizes:
-            found += [measure(line, size) for line in lines() if options.only in line]
+            found += [measure(line, size) for line in harness.split_lines(LINES) if options.only in line]
     shown = sorted((f for f in found if options.all or f.ratio < LIMIT), key=lambda f: (f.line, f.size))
     rows = [[f.line, str(f.size), f"{f.numpy:.2f}", f"{f.lazyarray:.2f}", f"{f.ratio:.2f}x"] for f in shown]
     harness.print_table(("line", "elements", "NumPy us", "lazyarray us", "NumPy / lazyarray"), rows)

@@ -55,10 +55,6 @@ class Figure:
         return self.lazyarray / self.numpy
 
 
-def lines() -> list[str]:
-    return [line.strip() for row in LINES.strip().splitlines() for line in row.split("|")]
-
-
 def names_for(np: Any, size: int) -> dict[str, Any]:
     """What a line refers to."""
     a = np.linspace(0.5, 1.5, size)
@@ -94,7 +90,9 @@ def main() -> int:
     parser.add_argument("--only", metavar="TEXT", default="", help="lines that contain this")
     options = parser.parse_args()
     turns = QUICK_TURNS if options.quick else TURNS
-    found = [measure(line, size, turns) for line in lines() if options.only in line for size in SIZES]
+    found = [
+        measure(line, size, turns) for line in harness.split_lines(LINES) if options.only in line for size in SIZES
+    ]
     rows = [[f.line, str(f.size), f"{f.numpy:.0f}", f"{f.lazyarray:.0f}", f"{f.ratio:.2f}"] for f in found]
     harness.print_table(("line", "elements", "NumPy ns", "lazyarray ns", "ratio"), rows)
     mean = harness.find_mean([f.ratio for f in found])

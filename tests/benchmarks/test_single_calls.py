@@ -7,14 +7,17 @@ import numpy
 import pytest
 
 import lazyarray
-from benchmarks import single_calls
+from benchmarks import harness, single_calls
 
 SIZE = 5000
 # Of what these give, neither side's is the other's.
 OWN = ("a.base", "a.ctypes", "a.flags", "np.random.", "np.empty")
 
 
-@pytest.mark.parametrize("line", [line for line in single_calls.lines() if not any(word in line for word in OWN)])
+LINES = [line for line in harness.split_lines(single_calls.LINES) if not any(word in line for word in OWN)]
+
+
+@pytest.mark.parametrize("line", LINES)
 def test_the_line_gives_numpys_results(line: str) -> None:
     results = []
     statement, _, result = line.partition(" -> ")
