@@ -15,6 +15,7 @@ import numpy as np
 
 from lazyarray.errors import BackendError, CompileError
 from lazyarray.runtime.dump import show
+from lazyarray.runtime.run import AnyRun
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_triton import workers
 from lazyarray_triton.cubins import Cubins
@@ -102,8 +103,13 @@ class BoundLauncher:
         self._tuning: Tuning | None = None
         self._tuned_key: Any = None
 
-    def start(self, pointers: list[int], scalars: list[Any], bases: list[int], flags: int = 0) -> None:
-        """Queues one run on the current stream; one that looks for errors if it is given memory for them."""
+    def start(
+        self, pointers: list[int], scalars: list[Any], bases: list[int], flags: int = 0, run: AnyRun | None = None
+    ) -> None:
+        """Queues one run on the current stream; one that looks for errors if it is given memory for them.
+
+        `run`: what is to know whether it was queued, by its `launched`.
+        """
         key, watched, described = self._key(pointers, scalars, bases, flags)
         prepared = self._prepared.get(key)
         if prepared is None:
@@ -117,12 +123,12 @@ class BoundLauncher:
                 )
         if self._tuning is not None and key == self._tuned_key:
             if not self._tuning.queued:
-                self._tuning.launch(pointers, scalars, flags)
+                self._tuning.launch(pointers, scalars, flags, run)
                 return
             prepared = self._end_tuning(self._tuning, prepared)
         if scalars:
             prepared.set_scalars(scalars)
-        prepared.launch(pointers, flags=flags)
+        prepared.launch(pointers, None, flags, run)
 
     def foresee(self, pointers: list[int], scalars: list[Any], bases: list[int], flags: int) -> None:
         """Has what such a run needs compiled until then. The pointers need not be those of memory, only aligned so."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import struct
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
+from lazyarray.runtime.recovery import Queued
+from lazyarray.runtime.run import AnyRun
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_triton import launch, model
 from lazyarray_triton.launcher import FLAGS, Driver, Launcher
@@ -149,10 +152,13 @@ class Prepared:
             for packer, block, place, number, part_of in self._scalars:
                 packer.pack_into(block, place, launch.scalar(codes[number], scalars[number], part_of))
 
-    def launch(self, pointers: Sequence[int], stream: int | None = None, flags: int = 0) -> None:
+    def launch(
+        self, pointers: Sequence[int], stream: int | None = None, flags: int = 0, run: AnyRun | None = None
+    ) -> None:
         """Launches on the current stream, whose address may be given; `pointers` as in a binding.
 
-        `flags`: where the words of errors are, for a launch that was prepared to look for them.
+        `flags`: where the words of errors are, for a launch that was prepared to look for them. `run`: its `launched`
+        is to know whether this launch was queued.
         """
         together = 0
         for k in self._aligned:
@@ -162,6 +168,9 @@ class Prepared:
         if stream is None:
             stream = self._driver.stream()
         launch_kernel = self._launch_kernel
+        if run is not None:
+            run.launched = queued = Queued()
+            launch_kernel = functools.partial(queued.call, launch_kernel)
         if not self._works:
             with self._lock:
                 for pack, block, which, _, fixed, slots in self._steps:

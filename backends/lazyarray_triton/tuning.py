@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lazyarray.runtime.cache import KernelCache
+from lazyarray.runtime.run import AnyRun
 from lazyarray.schedule.kernel import Kernel
 from lazyarray_triton.codes import itemsize
 from lazyarray_triton.cubins import made_by
@@ -61,7 +62,9 @@ class Tuning:
         self._turn = 0
         self._events: list[tuple[Any, Any]] = []
 
-    def launch(self, pointers: Sequence[int], scalars: Sequence[complex], flags: int) -> None:
+    def launch(
+        self, pointers: Sequence[int], scalars: Sequence[complex], flags: int, run: AnyRun | None = None
+    ) -> None:
         """Does one of the program's launches with the next candidate."""
         number, turn = divmod(self._turn, TURNS)
         prepared = self._prepared[number][1]
@@ -69,10 +72,10 @@ class Tuning:
             prepared.set_scalars(scalars)
         self._turn += 1
         if not turn:
-            prepared.launch(pointers, flags=flags)
+            prepared.launch(pointers, None, flags, run)
             return
         before = self._driver.event()
-        prepared.launch(pointers, flags=flags)
+        prepared.launch(pointers, None, flags, run)
         self._events.append((before, self._driver.event()))
 
     @property

@@ -25,6 +25,7 @@ from lazyarray.runtime.pool import allocate
 from lazyarray.runtime.remote import Remote, Seen, no_room
 
 if TYPE_CHECKING:
+    from lazyarray.runtime.run import AnyRun
     from lazyarray.schedule.kernel import Kernel
 
 Array = np.ndarray[Any, Any]
@@ -57,12 +58,15 @@ class DeviceProgram(Protocol):
 class DeviceLauncher(Protocol):
     """A kernel at fixed extents and strides, to be run with any memory."""
 
-    def start(self, pointers: list[int], scalars: list[Any], bases: list[int], flags: int = 0) -> None:
+    def start(
+        self, pointers: list[int], scalars: list[Any], bases: list[int], flags: int = 0, run: AnyRun | None = None
+    ) -> None:
         """Queues one run of the kernel; does not wait for it. Pointers are device addresses.
 
         `bases`: where the memory behind each access begins. `flags`: the address of one int32 word more than `words`
         has, all 0; into the first the bits of errors are set, the last is the program's own. 0 for a run that looks
-        for no errors.
+        for no errors. `run`: what queues a kernel that writes over what it reads. Its `launched` gets a record that can
+        tell, by `ran()`, whether the kernel was queued: a signal handler, or an error, may come before or after.
         """
         ...
 

@@ -19,6 +19,7 @@ from lazyarray.ir.node import spec_of
 from lazyarray.ir.ops import dtype_of
 from lazyarray.runtime.floating import Told
 from lazyarray.runtime.ledger import ledger
+from lazyarray.runtime.recovery import Queued
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
 
 # The build reads such imports by the line.
@@ -137,15 +138,19 @@ class Graphs:
                 if memo is not None:
                     memo["notes"] = notes
             graph.log.note(notes)
-        graph.launch()
-        if memo is not None and self._plain and "tail" not in memo:
-            # A run of the same nodes differs from this one in its memory alone.
-            memo["tail"] = key[len(self._inputs) + len(self._outputs) :]
-            memo["graphs"] = self
         for slot, root in roots.items():
             memory = run.memory[root]
             if memory is not None:
                 run.memory[slot] = memory if root in self._made else Remote(memory.array, run.device)
+        if roots:
+            run.over, run.launched = self._outputs, Queued()
+            run.launched.call(graph.launch)
+        else:
+            graph.launch()
+        if memo is not None and self._plain and "tail" not in memo:
+            # A run of the same nodes differs from this one in its memory alone.
+            memo["tail"] = key[len(self._inputs) + len(self._outputs) :]
+            memo["graphs"] = self
         run.done.update(self._outputs)
         ledger.replayed(self._launches, self._calls, self._reads, self._writes)
         return True

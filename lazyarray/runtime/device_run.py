@@ -158,10 +158,13 @@ class DeviceRun(AnyRun):
     def step(self, step: Any) -> None:
         """Queues one step."""
         if type(step) is KernelStep:
+            if self.taken and not self.taken.keys().isdisjoint(step.writes):
+                self.over, self.launched = step.writes, None
             self.kernel(step)
             self.done.update(step.writes)
             if self.taken:
                 forget_old(self, step.writes)
+                self.over = ()
         else:
             RULES[type(step)](self, step)
             if type(step) is not ClaimStep:
@@ -254,7 +257,11 @@ class DeviceRun(AnyRun):
                 self.device.wait()
                 start, compiling = time.perf_counter(), ledger.compile_seconds
             try:
-                ready.launcher.start(pointers, scalars, bases, self.watched(step, ready) if ready.watching else 0)
+                flags = self.watched(step, ready) if ready.watching else 0
+                if self.over:
+                    ready.launcher.start(pointers, scalars, bases, flags, self)
+                else:
+                    ready.launcher.start(pointers, scalars, bases, flags)
             except CompileError as error:
                 ready.refused = str(error)
             else:

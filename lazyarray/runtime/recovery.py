@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import starmap
 from typing import Any, Final
 
 from lazyarray.ir.node import Node
@@ -17,6 +18,23 @@ class _Uninterrupted(threading.local):
 
 
 uninterrupted: Final = _Uninterrupted()
+
+
+class Queued:
+    """Calls a function of C, and can tell whether it has returned: no handler runs between that and its being noted."""
+
+    __slots__ = ("_returned",)
+
+    def __init__(self) -> None:
+        self._returned: list[Any] = []
+
+    def call(self, function: Callable[..., Any], *args: Any) -> None:
+        """`function(*args)`."""
+        self._returned.extend(starmap(function, (args,)))
+
+    def ran(self) -> bool:
+        """Whether it was called."""
+        return len(self._returned) > 0
 
 
 def forget_old(run: AnyRun, written: Sequence[int]) -> None:

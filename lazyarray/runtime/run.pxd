@@ -1,6 +1,7 @@
 # C's side of `run.py`.
 
 cdef class AnyRun:
+    cdef public bint caught_up
     cdef public object launched, over, plan, uses
     cdef public list sources, memory, raised
     cdef public set done

@@ -13,7 +13,7 @@ from lazyarray.ir.node import Node
 class AnyRun:
     """One evaluation of a plan: a value per slot."""
 
-    __slots__ = ("done", "launched", "memory", "over", "plan", "raised", "sources", "taken", "uses")
+    __slots__ = ("caught_up", "done", "launched", "memory", "over", "plan", "raised", "sources", "taken", "uses")
 
     def __init__(self, plan: Any, sources: list[Any], uses: dict[int, int] | None) -> None:
         self.begin(plan, sources, uses or {})
@@ -29,6 +29,7 @@ class AnyRun:
         self.launched: Any = None  # what a kernel that writes over what it reads was launched by
         self.over: Any = ()  # the slots that it writes
         self.raised: list[tuple[Node, int]] = []  # floating-point errors to be told, as NumPy's bits
+        self.caught_up = False  # an evaluation within this one has settled what was complete
 
     def run(self) -> None:
         """All steps in order. What is asked for is in `memory` afterwards."""

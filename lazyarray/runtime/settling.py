@@ -51,17 +51,17 @@ under_way: Final[list[AnyRun]] = []
 
 
 def catch_up() -> None:
-    """Settles what runs under way have written over values, or beside that.
+    """Settles what runs under way have written.
 
     A signal handler, or a finaliser, that evaluates in the middle of one would compute it of what is no longer there.
     """
     for run in under_way:
-        if run.launched is not None:
-            note_launched(run)
-            for slot in run.done.difference(run.taken.values()):
-                node = made_in(run, slot)
-                if node is not None and is_pending(node):
-                    settle(node, run.memory[slot])
+        run.caught_up = True
+        note_launched(run)
+        for slot in run.done.difference(run.taken.values()):
+            node = made_in(run, slot)
+            if node is not None and is_pending(node):
+                settle(node, run.memory[slot])
 
 
 def hand_out(run: AnyRun, outputs: list[Node], wanted: Wanted, finished: bool) -> None:
@@ -71,11 +71,11 @@ def hand_out(run: AnyRun, outputs: list[Node], wanted: Wanted, finished: bool) -
     if not finished:
         note_launched(run)
     ledger.plan(made, run.sources)
-    if run.launched is not None:
+    if run.caught_up:
         for slot in run.done:
             node = made_in(run, slot)
-            if node is not None and node.data is run.memory[slot]:
-                taken.append(node.data)  # by `catch_up`
+            if node is not None and not is_pending(node):
+                taken.append(run.memory[slot])
     slots = run.plan.outputs
     for place in range(len(outputs)):
         node = outputs[place]

@@ -18,6 +18,7 @@ from lazyarray.errors import CompileError, DeviceMemoryError
 from lazyarray.ir.index_map import IndexMap, apply
 from lazyarray.ir.node import Library
 from lazyarray.runtime import backend, device
+from lazyarray.runtime.run import AnyRun
 from lazyarray.schedule.kernel import Binding, Kernel
 
 Array = np.ndarray[Any, Any]
@@ -56,6 +57,9 @@ class FakeDevice:
         self.calls: list[str] = []
         self.replays: list[int] = []  # of each time a record was queued: how much it holds
         self.recording: list[Callable[[], Any]] | None = None
+        self.meanwhile: dict[
+            str, Callable[[], Any]
+        ] = {}  # "before" or "after" a kernel over its operand is queued: once
 
     def active(self) -> AbstractContextManager[Any]:
         return nullcontext()
@@ -92,6 +96,12 @@ class FakeDevice:
             given[:] = 0
 
         self.do(work)
+
+    def happen(self, when: str, run: AnyRun | None) -> None:
+        """What a signal handler would do about now."""
+        handler = self.meanwhile.pop(when, None) if run is not None and self.recording is None else None
+        if handler is not None:
+            handler()
 
     def do(self, work: Callable[[], Any]) -> None:
         """Runs what is queued, or puts it on record."""
@@ -187,8 +197,9 @@ class FakeDevice:
         pass
 
     def owner(self, address: int) -> FakeArray:
-        for start, array in list(self.live.items()):
-            if start <= address <= start + array.nbytes:
+        for held in self.live.valuerefs():  # a list: arrays come and go meanwhile
+            array = held()
+            if array is not None and self.address(array) <= address <= self.address(array) + array.nbytes:
                 return array
         raise AssertionError(f"{address:#x} is not in the memory of {self.name}")
 
@@ -217,23 +228,30 @@ class FakeLauncher:
 
     def __init__(self, program: FakeProgram, extents: Any, strides: Any, sizes: tuple[int, ...]) -> None:
         self.program, self.extents, self.strides, self.sizes = program, extents, strides, sizes
+        self.here = program.program.launcher(extents, strides)
 
-    def start(self, pointers: list[int], scalars: list[Any], bases: list[int], flags: int = 0) -> None:
+    def start(
+        self, pointers: list[int], scalars: list[Any], bases: list[int], flags: int = 0, run: AnyRun | None = None
+    ) -> None:
+        place, kept = self.program.place, list(bases)
         binding = Binding(self.extents, tuple(pointers), self.strides, tuple(scalars))
-        given = list(bases)
-        self.program.place.do(lambda: self.run(binding, given, flags))
+        over = run if place.recording is None else None
+        place.happen("before", run)
+        place.do(lambda: self.run(binding, kept, flags, over))
+        place.happen("after", run)
 
-    def run(self, binding: Binding, bases: list[int], flags: int) -> None:
+    def run(self, binding: Binding, bases: list[int], flags: int, run: AnyRun | None) -> None:
         program, place = self.program, self.program.place
         if 0 not in binding.extents:
             for pointer, start, size in zip(binding.pointers, bases, self.sizes, strict=True):
                 place.owner(pointer)
                 assert start <= pointer <= start + size
         place.launched.append(program.kernel)
+        pointers, scalars = list(binding.pointers), list(binding.scalars)
         if not flags:
-            program.program.launch(binding)
+            self.here.launch(pointers, scalars, run)
             return
-        found = program.program.watch(binding)
+        found = self.here.watch(pointers, scalars, run)
         array = place.owner(flags)
         first = (flags - place.address(array)) // 4
         for target, word in program.words.items():

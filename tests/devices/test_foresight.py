@@ -29,9 +29,9 @@ def told(monkeypatch: pytest.MonkeyPatch) -> tuple[list[Told], list[Told]]:
 
     start = fake.FakeLauncher.start
 
-    def noted(launcher: Any, pointers: Any, scalars: Any, bases: Any, flags: int = 0) -> None:
+    def noted(launcher: Any, pointers: Any, scalars: Any, bases: Any, flags: int = 0, run: Any = None) -> None:
         started.append(told_of(launcher, pointers, scalars, bases, flags))
-        start(launcher, pointers, scalars, bases, flags)
+        start(launcher, pointers, scalars, bases, flags, run)
 
     monkeypatch.setattr(fake.FakeLauncher, "foresee", foresee, raising=False)
     monkeypatch.setattr(fake.FakeLauncher, "start", noted)

@@ -178,7 +178,7 @@ def test_launches_are_prepared_apart_for_scalars_that_are_one(monkeypatch: pytes
         def set_scalars(self, scalars: Any) -> None:
             pass
 
-        def launch(self, pointers: Any, flags: int = 0) -> None:
+        def launch(self, pointers: Any, *given: Any) -> None:
             pass
 
     monkeypatch.setattr(backend, "Prepared", Fake)
