@@ -521,15 +521,22 @@ class Handle(Fields):
 
     def __matmul__(self, value: Any, /) -> Any:
         """Return self@value."""
-        data = self._np
-        if data is not None and type(value) is known.array:
+        if type(value) is known.array:
+            data = self._np
             given: Fields = value
             other = given._np
-            if other is not None and size_of_memory(data) < limits.eager and size_of_memory(other) < limits.eager:
+            if (
+                data is not None
+                and other is not None
+                and size_of_memory(data) < limits.eager
+                and size_of_memory(other) < limits.eager
+            ):
                 found = run_product(_matmul, data, other)
                 return wrapped(found) if type(found) is _nparray else found
-            other = None
-        data = None
+            data = other = None
+            found = keys.product(self, given)
+            if found is not None:
+                return found
         return keys.matmul(self, value)
 
     def __rmatmul__(self, value: Any, /) -> Any:

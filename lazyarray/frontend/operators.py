@@ -12,7 +12,6 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend import array as core
 from lazyarray.frontend import elementwise as calls
-from lazyarray.frontend import products
 from lazyarray.frontend import ufunc as ufuncs
 from lazyarray.frontend.copies import is_turned, order_of
 from lazyarray.frontend.foreign import retried
@@ -175,10 +174,6 @@ def _in_place_power(self: Any, other: Any) -> Any:
 
 
 def _matmul(self: Any, other: Any) -> Any:
-    if type(other) is ndarray:
-        found = products.multiply(self, other)
-        if found is not None:
-            return found
     return NotImplemented if calls.defers(self, other, False) else ufuncs.matmul(self, other)
 
 

@@ -12,13 +12,18 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend.array import spec_of_array, value
 from lazyarray.frontend.quick import Fields, known, limits, managed, operand_of, record_node, wrapped  # cimport
-from lazyarray.frontend.regions import is_short, short_product
+from lazyarray.frontend.regions import is_short
+from lazyarray.frontend.unusual import serve
 from lazyarray.ir.node import Key, Node, Spec  # cimport
 from lazyarray.native.loops import run_product  # cimport
 from lazyarray.native.primitives import site_outside, size_of_memory  # cimport
 from lazyarray.runtime.along import is_pending
 from lazyarray.runtime.backend import LONG_CALL, rest
 from lazyarray.runtime.device import stays_home
+
+# The build reads such imports by the line.
+# isort: split
+from lazyarray.frontend.regions import short_product  # cimport
 
 _nparray: Final = np.ndarray
 _matmul: Final = np.matmul
@@ -57,6 +62,9 @@ def multiply(x: Fields, y: Fields) -> Any:
     return wrapped(found) if type(found) is _nparray else found
 
 
+serve(product=multiply)
+
+
 def again(x: Fields, y: Fields) -> Any:
     """`x @ y` recorded as a product of such operands was before; None if none was, or these may lie in memory."""
     if not _keys or not stays_home():
@@ -67,7 +75,7 @@ def again(x: Fields, y: Fields) -> Any:
     key, short = found
     if short and not _lies_nowhere(x) and not _lies_nowhere(y):
         return None
-    site = site_outside(1)
+    site = site_outside(0)
     left = _operand(x, site)
     right = None if left is None else _operand(y, site)
     return None if right is None else managed(record_node(key, (left, right), site))

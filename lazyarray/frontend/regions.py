@@ -13,12 +13,13 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
+from lazyarray.frontend.quick import Fields, limits  # cimport
 from lazyarray.frontend.record import IMMEDIATE
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.unusual import serve
 from lazyarray.frontend.updates import CHAIN
 from lazyarray.ir.index_map import IndexMap, apply, identity, size_of
-from lazyarray.ir.node import Node
+from lazyarray.ir.node import Node  # cimport
 from lazyarray.ir.ops import OPS
 from lazyarray.native.direct import show_at  # cimport
 from lazyarray.runtime import evaluate as boundary
@@ -27,6 +28,7 @@ from lazyarray.runtime.buffer import Base, Slot, measure, owns_alone
 from lazyarray.runtime.device import in_use, stays_home
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
+from lazyarray.runtime.root import Root  # cimport
 from lazyarray.runtime.settling import settle
 
 Array = np.ndarray[Any, Any]
@@ -63,7 +65,7 @@ _SIMPLE: Final = frozenset({int, float, bool})
 # ---- seeing
 
 
-def window(array: Any) -> Array | None:
+def window(array: Fields) -> Array | None:
     """A small view of a large base as memory, to be read now and not kept; None where it is recorded.
 
     `array` is SHARED.
@@ -73,9 +75,9 @@ def window(array: Any) -> Array | None:
         return None
     shape = view.shape
     size = shape[0] if len(shape) == 1 else size_of(shape)
-    if size >= config.eager_below:
+    if size >= limits.eager:
         return None
-    base = array._base
+    base: Root = array._base
     node = base.node
     data = base.memory if node is None else node.data
     if data is None:
@@ -95,13 +97,13 @@ def show(view: IndexMap, data: Array) -> Array:
     return found
 
 
-def memory_at(array: Any) -> Array | None:
+def memory_at(array: Fields) -> Array | None:
     """The whole of a managed array as memory, if its values are there; to be looked at now and not kept."""
-    node = array._node
+    node: Node | None = array._node
     if node is not None:
         data: Array | None = node.data
         return data
-    base = array._base
+    base: Root = array._base
     node = base.node
     data = base.memory if node is None else node.data
     if data is None:
@@ -121,17 +123,20 @@ def at_hand(array: Any) -> Array | None:
     return memory_at(array) if data is None else data
 
 
-def _is_remote(array: Any) -> bool:
-    node = array._base.node if array._node is None else array._node
+def _is_remote(array: Fields) -> bool:
+    node: Node | None = array._node
+    if node is None:
+        base: Root = array._base
+        node = base.node
     return node is not None and node.remote is not None
 
 
-def short_product(x: Any, y: Any) -> tuple[Array, Array] | None:
+def short_product(x: Fields, y: Fields) -> tuple[Array, Array] | None:
     """The operands of a product in memory, to be read now and not kept; None where recording costs less than making it.
 
     NumPy calls BLAS on them as an evaluation would.
     """
-    if not config.eager_below or not stays_home():
+    if not limits.eager or not stays_home():
         return None
     a, b = x._np, y._np
     if a is None:

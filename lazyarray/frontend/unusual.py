@@ -22,6 +22,7 @@ class Keys:
         "pick",
         "power",
         "power_in_place",
+        "product",
         "put",
         "put_any",
         "quiet",
