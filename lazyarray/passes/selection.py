@@ -17,9 +17,9 @@ _DEAR = 10  # cost from which an operation should not run on elements that the m
 def select_last(before: Rewritten) -> Rewritten:
     """f(compress(m, a), compress(m, b)) -> compress(m, f(a, b)): one nest reads a, b and m, and packs once.
 
-    Exact: f is elementwise. Only where nobody else needs the selections themselves, and where f is cheap or most
-    elements are selected, since f then runs on all of them.  expand(m, compress(m, a)) -> a: only places under the mask
-    are read of it.
+    Exact: f is elementwise. Only where nobody else needs the selections themselves, or where one of them lies in no
+    memory then, and where f is cheap or most elements are selected, since f then runs on all of them.
+    expand(m, compress(m, a)) -> a: only places under the mask are read of it.
     """
     if all(entry.kind != "compress" for entry in before.expression.entries):
         return before
@@ -72,7 +72,11 @@ def shield(build: Rebuild, mask: int, source: int, quiet: int) -> int:
 
 
 def movable(expression: Expression) -> set[int]:
-    """Maps whose arguments are all selections by one mask that nobody else needs (or numbers)."""
+    """Maps whose arguments are all selections by one mask that nobody else needs (or numbers).
+
+    What others need may be among them beside a map of selections, which is not written then: it is read where it was
+    selected from.
+    """
     entries, outputs = expression
     by: dict[int, tuple[int, Shape]] = {}  # mask and shape of what each selection, or map of selections, selects from
     maps: set[int] = set()
@@ -90,10 +94,27 @@ def movable(expression: Expression) -> set[int]:
                 maps.add(position)
     while True:
         needed = {p for p in by if p in outputs or not all(r in maps for r in readers.get(p, ()))}
-        kept = {p for p in maps if needed.isdisjoint(entries[p].args) and maps.issuperset(inner(entries, p, by))}
+        kept = {p for p in maps if is_movable(entries, p, needed, maps, by)}
         if kept == maps:
             return maps
         maps = kept
+
+
+def is_movable(
+    entries: tuple[Entry, ...], position: int, needed: set[int], maps: set[int], by: dict[int, tuple[int, Shape]]
+) -> bool:
+    """Whether a map of selections moves, when `maps` do and `needed` are written."""
+    moved = inner(entries, position, by)
+    if not maps.issuperset(moved):
+        return False
+    kept = needed.intersection(entries[position].args)
+    return not kept or (len(moved) > 0 and all(selects_memory(entries, p) for p in kept))
+
+
+def selects_memory(entries: tuple[Entry, ...], position: int) -> bool:
+    """True for a selection from a leaf."""
+    entry = entries[position]
+    return entry.kind == "compress" and entries[entry.args[1]].kind == "leaf"
 
 
 def inner(entries: tuple[Entry, ...], position: int, by: dict[int, tuple[int, Shape]]) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy
@@ -232,3 +233,23 @@ def test_positions_and_selections_agree(eager_below: int) -> None:
         return picked, found, np.flatnonzero(x > 5), np.argwhere(m), x[np.nonzero(x > 0)], x[np.where(m)[0]] * 2
 
     agree(program, eager_below)
+
+
+@pytest.mark.parametrize("most", [1e150, 1e160], ids=["quiet", "overflow"])
+def test_what_is_selected_beside_a_selection_that_stays_warns_as_numpy_does(most: float) -> None:
+    def step(np: Any) -> tuple[Any, Any]:
+        z, c = np.array(numpy.linspace(1.0, 1e200, 200_000)), np.array(numpy.linspace(-1e307, 1e307, 200_000))
+        low = z < most
+        z, c = z[low], c[low]
+        return z * z + c, c
+
+    told: list[list[str]] = []
+    found: list[Any] = []
+    for np in (numpy, lazyarray):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found.append([numpy.asarray(part) for part in step(np)])
+        told.append([str(warning.message) for warning in caught])
+    assert told[0] == told[1]
+    for want, got in zip(*found, strict=True):
+        numpy.testing.assert_array_equal(got, want)

@@ -106,3 +106,26 @@ def test_a_selection_that_goes_back_to_its_places_is_an_update(x: Node, mask: No
     plan = planned(update_(x, identity((ROWS, COLUMNS)), expand_(mask, chosen, (ROWS, COLUMNS)), mask))
     (kernel,) = plan.kernels
     assert not kernel.packs
+
+
+def test_what_only_a_selection_in_memory_is_added_to_is_not_written(x: Node, y: Node, mask: Node) -> None:
+    count = int(MASK.sum())
+    kept, left = (compress_(mask, source, (ROWS, COLUMNS), count) for source in (y, x))
+    plan = planned(kept, map_("add", (map_("multiply", (left, left)), kept)))
+    assert [kernel.packs for kernel in plan.kernels] == [True, True]
+    assert sum(len(kernel.written) for kernel in plan.kernels) == 2
+
+
+def test_selections_that_are_written_anyway_are_read_packed(x: Node, y: Node, mask: Node) -> None:
+    count = int(MASK.sum())
+    left, right = (compress_(mask, source, (ROWS, COLUMNS), count) for source in (x, y))
+    plan = planned(left, right, map_("add", (left, right)))
+    assert [kernel.packs for kernel in plan.kernels] == [True, True, False]
+
+
+def test_a_selection_of_what_is_computed_is_computed_once(x: Node, y: Node, mask: Node) -> None:
+    count = int(MASK.sum())
+    kept = compress_(mask, map_("exp", (y,)), (ROWS, COLUMNS), count)
+    left = compress_(mask, x, (ROWS, COLUMNS), count)
+    plan = planned(kept, map_("add", (map_("multiply", (left, left)), kept)))
+    assert sum(i.op == "exp" for k in plan.kernels for s in k.stages for i in s.body) == 1
