@@ -429,11 +429,12 @@ class _Window:
 def part_of(array: ndarray, part: str) -> Any:
     """`real` or `imag`: a view where NumPy gives one."""
     take_over(array)
-    if part == "real" and array.dtype.kind != "c":
-        return array  # as NumPy: the array itself
     data = array._np
     if data is not None:
-        return plain(data.real if part == "real" else data.imag)
+        found: Array = data.real if part == "real" else data.imag
+        return array if found is data else plain(found)  # of objects, what `real` is depends on NumPy's version
+    if part == "real" and array.dtype.kind != "c":
+        return array  # as NumPy: the array itself
     dtype = array.dtype
     if dtype.kind == "c":
         if array._node is not None:
