@@ -1,7 +1,8 @@
 # C's side of `callables.py`.
 cimport cython
 
-from lazyarray.frontend.quick cimport Known, Limits, Op, binary, known, limits, unary, wrapped
+from lazyarray.frontend.quick cimport Known, Limits, Op, known, limits, wrapped
+from lazyarray.frontend.usual cimport binary, unary
 from lazyarray.frontend.small cimport REFUSED, small_call, small_items
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from types import MethodType
 from typing import Any, Final
 
-from lazyarray.frontend.quick import Op, binary, known, limits, unary, wrapped  # cimport
+from lazyarray.frontend.quick import Op, known, limits, wrapped  # cimport
 from lazyarray.frontend.small import REFUSED, small_call, small_items  # cimport
+from lazyarray.frontend.usual import binary, unary  # cimport
 
 # When NumPy's function serves a call as it is. `vectors.pxd` has the same numbers.
 ANY: Final = 0  # with small arguments

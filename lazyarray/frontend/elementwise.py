@@ -9,9 +9,9 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.foreign import Forwarder, forward
-from lazyarray.frontend.quick import broadcast_cost
 from lazyarray.frontend.record import COMPILED, NUMBER_DTYPES, NUMBERS, WEAK, broadcast_shape, map_, reduce_
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
+from lazyarray.frontend.usual import broadcast_cost
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS

@@ -13,17 +13,19 @@ import numpy as np
 from lazyarray.frontend.lending import lend, overwrite, peek, pick, poke, put_picked  # cimport
 from lazyarray.frontend.loops import IMMEDIATE, memo_of
 from lazyarray.frontend.measures import shape_of
-from lazyarray.frontend.quick import Fields, Op, binary, in_place, known, limits, of_number  # cimport
+from lazyarray.frontend.quick import Fields, Op, known, limits  # cimport
+from lazyarray.frontend.usual import binary, in_place, of_number  # cimport
 from lazyarray.ir.node import WAITING
 from lazyarray.native.primitives import holds_numbers, item_of, put_item, size_of_memory  # cimport
 
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.frontend.measures import elements_of  # cimport
-from lazyarray.frontend.quick import UNARY, join, raised, reflected, unary, wrapped  # cimport
+from lazyarray.frontend.quick import UNARY, wrapped  # cimport
 from lazyarray.frontend.small import REFUSED, small_items  # cimport
 from lazyarray.frontend.unusual import keys  # cimport
 from lazyarray.frontend.updates import put_under_mask  # cimport
+from lazyarray.frontend.usual import join, raised, reflected, unary  # cimport
 from lazyarray.ir.node import finish_waiting  # cimport
 from lazyarray.native.direct import pick_at, put_at, read_at, write_at  # cimport
 from lazyarray.native.loops import run_binary, run_product, run_unary  # cimport

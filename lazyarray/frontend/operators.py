@@ -1,4 +1,4 @@
-"""Owns what operators do with unusual operands, and powers and matrix products; usual ones are `quick.py`'s."""
+"""Owns what operators do with unusual operands, and powers and matrix products; usual ones are `usual.py`'s."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from lazyarray.frontend.copies import is_turned, order_of
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.handle import OPERATORS, Handle
 from lazyarray.frontend.overrides import ask_ufunc
-from lazyarray.frontend.quick import Op, tell, unary
+from lazyarray.frontend.quick import Op, tell
 from lazyarray.frontend.record import COMPILED, NUMBERS, memo_of, note_errors, view_key
 from lazyarray.frontend.regions import claim, show, take_all, wake, window
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.scalar_power import shortcut_power, warned
 from lazyarray.frontend.unusual import serve
+from lazyarray.frontend.usual import unary
 from lazyarray.ir.installed import POWER_READS_SCALARS
 from lazyarray.ir.ops import OPS
 

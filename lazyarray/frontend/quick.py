@@ -1,4 +1,4 @@
-"""Owns the short ways: usual operands of operators and ufuncs, served without a detour; an `Op` says who serves others.
+"""Owns what short ways stand on: arrays' fields, an `Op` of usual and unusual operands, and how a node is recorded.
 
 One of the modules that may run compiled (see `lazyarray/native`).
 """
@@ -10,40 +10,28 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.loops import MEMO_LIMIT, NUMBERS
-from lazyarray.frontend.spans import ARRAY, SPANS, learn
+from lazyarray.frontend.loops import MEMO_LIMIT
 from lazyarray.ir import node as node_module
 from lazyarray.ir.index_map import is_identity
 from lazyarray.ir.node import Key, Node, finish_waiting, leaf, next_sequence, spec_of  # cimport
-from lazyarray.native.loops import run_binary, run_into, run_unary  # cimport
-from lazyarray.native.primitives import bytes_of_memory, copy_of, create, holds_in_c_order, same_shape  # cimport
+from lazyarray.native.primitives import copy_of, create, holds_in_c_order  # cimport
 
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.frontend.loops import Ranged  # cimport
-from lazyarray.native.primitives import present, site_here, size_of_memory, span_here, weak  # cimport
+from lazyarray.native.primitives import present, size_of_memory, weak  # cimport
 from lazyarray.native.recycled import quicken, quicken_below, quicken_flat, recent, recycle, reused  # cimport
 from lazyarray.runtime import budget
-from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.floating import LAST, STATE
 
 _nparray: Final = np.ndarray
-_NUMBERS: Final = NUMBERS
 _DOUBLE: Final = np.dtype(float)
 FLOAT64: Final = np.float64
-_ZERO: Final = np.float64(0.0)
-_SHORT_POWERS: Final = frozenset({-1, 0, 0.5, 1, 2})
-_ROW_COST: Final = 16
 # Operators of one expression are joined from this part of `eager_below` on: the look for it costs 2 % of one there.
 _MIDDLE: Final = 8
-# So many bytes for each of `eager_below` elements they hand each other then: from there on a kernel takes less time
-# (`python -m benchmarks.break_even`).
-_HANDED: Final = 6 * ARRAY
 _last: Final = LAST
 _state: Final = STATE
 _tape: Final = node_module.TAPE
-_waiting: Final = node_module.WAITING
-_spans: Final = SPANS
 _TAPE_LIMIT: Final = budget.TAPE_LIMIT
 
 
@@ -274,33 +262,6 @@ def turned(array: Fields) -> Node | None:
     return node if found else None
 
 
-def _record_turned(op: Op, self: Fields, other: Any, form: int, site: Any) -> Any:
-    """An operator on an array that is `turned`, whose result NumPy turns alike; None where that takes thought."""
-    own = turned(self)
-    if own is None or op.reads_exponents:
-        return None
-    kind = type(other)
-    args: Any = (own, other)
-    if form == UNARY:
-        found = find_key(op, own.key.spec, None)
-        args = (own,)
-    elif kind is known.array:
-        second: Fields = other
-        right = turned(second)
-        if right is None or second._map != self._map or right.key.spec.shape != own.key.spec.shape:
-            return None
-        found = find_key(op, own.key.spec, right.key.spec)
-        args = (own, right)
-    elif kind is not float and not (kind is int and -128 <= other <= 127) and (kind is int or kind not in _NUMBERS):
-        return None
-    elif form == REFLECTED:
-        found = in_range(find_key(op, kind, own.key.spec), other)
-        args = (other, own)
-    else:
-        found = in_range(find_key(op, own.key.spec, kind), other)
-    return known.turn(record_node(found, args, site), self._map) if type(found) is Key else None
-
-
 def operand_of(array: Fields, site: Any) -> Node | None:
     """An array's value where it takes no thought: `node_of`, or a copy of small memory in C order."""
     data = array._np
@@ -341,7 +302,7 @@ def in_range(key: Any, number: Any) -> Any:
     return key
 
 
-def _own_of(op: Op, a: Any, b: Any) -> Any:
+def own_of(op: Op, a: Any, b: Any) -> Any:
     """The ufunc that has compiled kernels' bits for the operands; `b`: None for one operand, or an array or number."""
     if a.dtype is not _DOUBLE or not (
         b is None or type(b) is float or type(b) is int or (type(b) is _nparray and b.dtype is _DOUBLE)
@@ -357,381 +318,3 @@ def _own_of(op: Op, a: Any, b: Any) -> Any:
         op.swift = found
         _swift.append(op)
     return found
-
-
-# ---- operators
-
-
-def broadcast_cost(a: Any, b: Any) -> int:
-    """What NumPy's walk over two shapes that fit costs, in elements of one that goes straight on.
-
-    A row is what its inner loop takes at once: the last axes along which both operands move, or one of them. Each row
-    but the first costs 4 to 9 ns beside 0.25 ns for an element in a cache (Zen 4, NumPy 2.4).
-    """
-    if len(a) < len(b):
-        a, b = b, a
-    size = rows = 1
-    way = 0
-    straight = True
-    lead = len(a) - len(b)
-    for place in range(len(a) - 1, -1, -1):
-        extent = a[place]
-        other = b[place - lead] if place >= lead else 1
-        if extent == other:
-            if extent == 1:
-                continue
-            here = 1
-        elif other == 1:
-            here = 2
-        else:
-            extent = other
-            here = 3
-        straight = straight and (way == 0 or way == here)
-        way = here
-        size *= extent
-        if not straight:
-            rows *= extent
-    return size + _ROW_COST * (rows - 1)
-
-
-def of_float(op: Op, number: Any) -> Any:
-    """`op` of a float, Python's or NumPy's."""
-    compute = op.compute if op.own is None else _own_of(op, _ZERO, None)
-    return compute(number)
-
-
-def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
-    """`op` over one array; the user's line is `plain` frames above the caller, `compiled` of them Python's always."""
-    a = self._np
-    if a is None and self._node is None:
-        a = known.window(self)
-    if a is not None:
-        large = size_of_memory(a) >= limits.eager
-        if large and (self._np is None or holds_in_c_order(a)):
-            a = None
-            return op.slow(self)
-        if size_of_memory(a) >= limits.middle and self._np is not None:
-            a = None
-            found = join(op, self, None, UNARY, plain + 1, compiled)
-            if found is not None:
-                return found
-            a = self._np
-        if large:
-            a = None
-            return op.slow(self)
-        compute = op.compute
-        if op.own is not None:
-            compute = _own_of(op, a, None)
-        found = run_unary(compute, a)
-        return wrapped(found) if type(found) is _nparray else found
-    if _waiting.open:
-        found = known.go_on(op, self, None, UNARY, plain + 1, compiled)
-        if found is not None:
-            return found
-    site = site_here(plain + 1, compiled)
-    value = node_of(self, site)
-    if value is None:
-        found = _record_turned(op, self, None, UNARY, site)
-        return op.slow(self) if found is None else found
-    found = find_key(op, value.key.spec, None)
-    if type(found) is Key:
-        key: Key = found
-        if key.spec.shape:
-            return managed(record_node(key, (value,), site))
-    return op.slow(self)
-
-
-def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
-    """`op` over an array and anything."""
-    a = self._np
-    if a is None and self._node is None:
-        a = known.window(self)
-    if a is None:
-        return _record_binary(op, self, other, plain + 1, compiled)
-    plainly = self._np is not None  # not by a window, which ends here
-    kind = type(other)
-    limit = limits.eager
-    n = size_of_memory(a)
-    if kind is known.array:
-        right: Fields = other
-        b = right._np
-        if b is None:
-            plainly = False
-            b = known.window(other) if right._node is None else None
-            if b is None:
-                a = None
-                return _record_binary(op, self, other, plain + 1, compiled)
-        m = size_of_memory(b)
-        if (
-            n >= limit
-            or m >= limit
-            # Less than a seventeenth: no walk over so few elements costs the limit.
-            or (
-                n * m >= limit // (_ROW_COST + 1) and not same_shape(a, b) and broadcast_cost(a.shape, b.shape) >= limit
-            )
-        ):
-            gaps = plainly and n >= limits.middle and not (holds_in_c_order(a) and holds_in_c_order(b))
-            a = b = None
-            if gaps:
-                found = join(op, self, other, BINARY, plain + 1, compiled)
-                if found is not None:
-                    return found
-            return _record_binary(op, self, other, plain + 1, compiled)
-    elif n < limit and (kind is float or kind is int or kind in _NUMBERS):
-        b = other
-    else:
-        gaps = plainly and n >= limit and n >= limits.middle and not holds_in_c_order(a)
-        a = None
-        if gaps:
-            found = join(op, self, other, BINARY, plain + 1, compiled)
-            if found is not None:
-                return found
-        return op.slow(self, other)
-    if plainly and n >= limits.middle:
-        a = b = None
-        found = join(op, self, other, BINARY, plain + 1, compiled)
-        if found is not None:
-            return found
-        a = self._np
-        b = other
-        if kind is known.array:
-            right = other
-            b = right._np
-    if op.own is None:
-        try:
-            found = run_binary(op.compute, a, b)
-        except TypeError:
-            # No loop: NumPy's `==` and `!=` have an answer for records and for types that do not compare.
-            a = b = None
-            return op.slow(self, other)
-    else:
-        found = run_binary(_own_of(op, a, b), a, b)
-    return wrapped(found) if type(found) is _nparray else found
-
-
-def join(op: Op, self: Fields, other: Any, form: int, plain: int, compiled: int) -> Any:
-    """An operator on memory of middle size that waits for the last one of its span (`waiting.py`), or None.
-
-    It waits where the span's operators hand each other so much that computing it in one kernel takes less time. The
-    operands are plain, and the caller refers to no memory: what others refer to cannot wait.
-    """
-    span = span_here(plain + 1, compiled, _spans, learn)
-    if span > 1 and not span & 1 and (span >> 1) * bytes_of_memory(self._np) >= _HANDED * limits.eager:
-        return known.start(op, self, other, form, plain + 1, compiled)
-    return None
-
-
-def _record_binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
-    if _waiting.open:
-        found = known.go_on(op, self, other, BINARY, plain + 1, compiled)
-        if found is not None:
-            return found
-    left = None if self._np is not None else self._node
-    site = site_here(plain + 1, compiled)
-    if left is None or left.data is not None:
-        left = operand_of(self, site)
-        if left is None:
-            found = _record_turned(op, self, other, BINARY, site)
-            return op.slow(self, other) if found is None else found
-    kind = type(other)
-    if kind is known.array:
-        second: Fields = other
-        right = None if second._np is not None else second._node
-        if right is None or right.data is not None:
-            right = operand_of(second, site)
-            if right is None:
-                return op.slow(self, other)
-        found = find_key(op, left.key.spec, right.key.spec)
-        args: Any = (left, right)
-    elif kind is float:
-        found = in_range(find_key(op, left.key.spec, float), other)
-        args = (left, other)
-    elif kind is int and -128 <= other <= 127:
-        found = in_range(find_key(op, left.key.spec, int), other)
-        args = (left, other)
-    elif kind is known.scalar:
-        right = other._node
-        found = find_key(op, left.key.spec, right.key.spec)
-        args = (left, right)
-    elif kind is not int and kind in _NUMBERS:
-        found = in_range(find_key(op, left.key.spec, kind), other)
-        args = (left, other)
-    else:
-        return op.slow(self, other)
-    if type(found) is Key:
-        key: Key = found
-        if key.spec.shape and not (op.reads_exponents and left.key.spec.dtype.kind in "biu"):
-            return managed(record_node(key, args, site))
-    return op.slow(self, other)
-
-
-def reflected(op: Op, self: Fields, other: Any) -> Any:
-    """`op` over a number and an array."""
-    a = self._np
-    kind = type(other)
-    if a is None and self._node is None:
-        a = known.window(self)
-    if a is not None:
-        large = size_of_memory(a) >= limits.eager
-        if (kind is float or kind is int or kind is complex) and not (large and holds_in_c_order(a)):
-            if size_of_memory(a) >= limits.middle and self._np is not None:
-                a = None
-                found = join(op, self, other, REFLECTED, 2, 0)
-                if found is not None:
-                    return found
-                a = self._np
-            if large:
-                a = None
-                return op.reflected(self, other)
-            found = run_binary(op.compute, other, a)
-            return wrapped(found) if type(found) is _nparray else found
-        a = None
-    elif _waiting.open and (found := known.go_on(op, self, other, REFLECTED, 2, 0)) is not None:
-        return found
-    elif kind is float or kind is complex or (kind is int and -128 <= other <= 127):
-        found = _record_reflected(op, self, other)
-        if found is not None:
-            return found
-    return op.reflected(self, other)
-
-
-def raised(op: Op, base: Any, exponent: Any) -> Any:
-    """Small memory of float64 to the power of a number, by the ufunc with compiled kernels' bits; else None.
-
-    None also for exponents for which `**` may run another ufunc than `power` (`scalar_power.py`).
-    """
-    if base.dtype is not _DOUBLE or exponent in _SHORT_POWERS:
-        return None
-    found = _own_of(op, base, 0.0)(base, exponent)
-    return wrapped(found) if type(found) is _nparray else found
-
-
-def of_number(op: Op, self: Fields, number: Any) -> Any:
-    """`op` over a number of NumPy's and an array that is recorded; None where that takes thought."""
-    if self._np is not None or op.reads_exponents or (self._node is None and known.window(self) is not None):
-        return None
-    if _waiting.open and (found := known.go_on(op, self, number, REFLECTED, 2, 0)) is not None:
-        return found
-    return _record_reflected(op, self, number)
-
-
-def _record_reflected(op: Op, self: Fields, number: Any) -> Any:
-    """Records `op` over a number and an array; None where that takes thought."""
-    site = site_here(3, 0)
-    right = node_of(self, site)
-    if right is None:
-        return _record_turned(op, self, number, REFLECTED, site)
-    found = in_range(find_key(op, type(number), right.key.spec), number)
-    if type(found) is Key:
-        key: Key = found
-        if key.spec.shape:
-            return managed(record_node(key, (number, right), site))
-    return None
-
-
-def in_place(op: Op, self: Fields, other: Any) -> Any:
-    """The augmented assignment of `op`."""
-    finish_waiting()
-    a = self._np
-    kind = type(other)
-    if a is not None:
-        limit = limits.eager
-        if size_of_memory(a) < limit:
-            if kind is known.array:
-                second: Fields = other
-                b = second._np
-                if b is not None and size_of_memory(b) < limit:
-                    run_into(op.compute, a, b)
-                    return self
-            elif kind is float or kind is int:
-                run_into(op.compute, a, other)
-                return self
-        elif kind is known.array and not holds_in_c_order(a):
-            second = other
-            value: Node | None = second._node if second._np is None else None
-            if value is not None and value.data is not None:
-                # Into memory with gaps NumPy writes what is there by itself; recorded, it would be copied first.
-                run_into(op.compute, a, value.data)
-                return self
-        a = None
-        return op.in_place(self, other)
-    base = None
-    region = None
-    if self._node is None:
-        region = self._map
-        if region is not None or self._fixed:
-            if known.write_now(op.compute, self, other):
-                return self
-            if self._fixed or self._part is not None:
-                return op.in_place(self, other)
-        base = self._base
-    site = site_here(2, 0)
-    left = node_of(self, site)
-    if left is not None:
-        key = None
-        right: Any = other
-        if kind is known.array:
-            second = other
-            right = operand_of(second, site)
-            key = None if right is None else op.known.get((left.key.spec, right.key.spec))
-        elif kind is float:
-            key = in_range(op.known.get((left.key.spec, float)), other)
-        # `get`: what is new goes the general way, whose errors speak of the output. One spec object stands for each
-        # shape and dtype, so here the result fits its place exactly.
-        if type(key) is Key and key.spec is left.key.spec:
-            node = record_node(key, (left, right), site)
-            if base is None:
-                self._node = node
-                return self
-            if region is None or left is base.node:
-                base.node = node
-                return self
-            # Other threads may write other parts meanwhile.
-            with boundary.lock:
-                root = base.node
-                if root is not None:
-                    base.node = record_node(known.update_key(base.spec, region), (root, node), site)
-                    return self
-    return op.in_place(self, other)
-
-
-def write_into(op: Op, out: Fields, self: Fields, other: Any, form: int, plain: int, compiled: int) -> bool:
-    """`op` into all of a large array (`out=`), whose shape and dtype the result has; False where that takes thought."""
-    if out._np is not None or op.reads_exponents:
-        return False
-    finish_waiting()
-    base = None
-    value: Node | None = out._node
-    if value is None:
-        if out._map is not None or out._fixed or out._part is not None:
-            return False
-        base = out._base
-        value = base.node
-        if value is None:
-            return False
-    site = site_here(plain + 1, compiled)
-    left = operand_of(self, site)
-    if left is None:
-        return False
-    kind = type(other)
-    key: Any = None
-    args: Any = (left, other)
-    # `get`: as for `in_place`.
-    if form == UNARY:
-        key = op.known.get((left.key.spec,))
-        args = (left,)
-    elif kind is known.array:
-        right = operand_of(other, site)
-        if right is not None:
-            key = op.known.get((left.key.spec, right.key.spec))
-            args = (left, right)
-    elif kind is float or (kind is int and -128 <= other <= 127):
-        key = in_range(op.known.get((left.key.spec, kind)), other)
-    if type(key) is not Key or key.spec is not value.key.spec:
-        return False
-    node = record_node(key, args, site)
-    if base is None:
-        out._node = node
-    else:
-        base.node = node
-    return True

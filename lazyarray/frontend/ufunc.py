@@ -14,11 +14,12 @@ from lazyarray.frontend.elementwise import call_numpy, eager, elementwise, expor
 from lazyarray.frontend.keywords import call
 from lazyarray.frontend.naming import Named, name_as_in_c
 from lazyarray.frontend.overrides import SOURCES, ask_other_functions, ask_others, ask_ufunc, numpys_answer
-from lazyarray.frontend.quick import BINARY, UNARY, Fields, limits, wrapped, write_into  # cimport
+from lazyarray.frontend.quick import BINARY, UNARY, Fields, limits, wrapped  # cimport
 from lazyarray.frontend.record import COMPILED, NUMBERS
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import small_items  # cimport
 from lazyarray.frontend.subclass import Views
+from lazyarray.frontend.usual import write_into  # cimport
 from lazyarray.frontend.vectors import begin  # cimport
 from lazyarray.ir.index_map import MOST_AXES
 from lazyarray.ir.ops import OPS, SPLIT

@@ -3,7 +3,8 @@
 from cpython.object cimport PyObject, PyTypeObject
 
 from lazyarray.frontend.callables cimport Builtin, Served, UfuncCall
-from lazyarray.frontend.quick cimport FLOAT64, Fields, Known, Limits, Op, binary, known, limits, of_float, unary, wrapped
+from lazyarray.frontend.quick cimport FLOAT64, Fields, Known, Limits, Op, known, limits, wrapped
+from lazyarray.frontend.usual cimport binary, of_float, unary
 from lazyarray.frontend.small cimport INERT, REFUSED, small_items
 from lazyarray.ir.node cimport finish_waiting
 from lazyarray.native.direct cimport direct_of, run_direct, takes_dtype

@@ -1,7 +1,7 @@
 """Owns operators that wait for the last of their expression: those on plain arrays of middle size, computed as one.
 
 Arrays below `config.eager_below` are NumPy's memory, and each operator on them runs at once. Those of one span
-(`spans.py`) need not: nobody sees what they hand each other. Where that is much (`quick.join`), they are recorded, over
+(`spans.py`) need not: nobody sees what they hand each other. Where that is much (`usual.join`), they are recorded, over
 the operands' own memory, and evaluated at the last one, whose result is plain again. Code that runs in between (a
 property, a `__getitem__`) may write that memory: before anything is written, given out or recorded by others, what
 waits is computed (`close`). One of the modules that may run compiled (see `lazyarray/native`).

@@ -25,6 +25,7 @@ MODULES: Final = (
     "lazyarray.ir.node",
     "lazyarray.runtime.root",
     "lazyarray.frontend.quick",
+    "lazyarray.frontend.usual",
     "lazyarray.frontend.lending",
     "lazyarray.frontend.waiting",
     "lazyarray.frontend.small",

@@ -1,0 +1,41 @@
+# C's side of `usual.py`.
+cimport cython
+
+from lazyarray.frontend.quick cimport BINARY, Fields, Known, Limits, Op, REFLECTED, UNARY, find_key, in_range, known, limits, managed, node_of
+from lazyarray.frontend.quick cimport operand_of, own_of, record_node, turned, wrapped
+from lazyarray.ir.node cimport Key, Node, Waiting, finish_waiting
+from lazyarray.native.loops cimport run_binary, run_into, run_unary
+from lazyarray.native.primitives cimport bytes_of_memory, holds_in_c_order, same_shape, site_here, size_of_memory, span_here
+
+cdef type _nparray
+cdef Waiting _waiting
+cdef dict _spans
+cdef Py_ssize_t _ROW_COST, _HANDED
+
+@cython.locals(
+    size=Py_ssize_t, rows=Py_ssize_t, extent=Py_ssize_t, other=Py_ssize_t, place=Py_ssize_t, lead=Py_ssize_t, way=int,
+    here=int, straight=bint,
+)
+cpdef Py_ssize_t broadcast_cost(tuple a, tuple b)
+
+@cython.locals(own=Node, right=Node, second=Fields)
+cdef _record_turned(Op op, Fields self, other, int form, site)
+cpdef of_float(Op op, number)
+@cython.locals(value=Node, key=Key, large=bint)
+cpdef unary(Op op, Fields self, int plain, int compiled)
+@cython.locals(limit=Py_ssize_t, n=Py_ssize_t, m=Py_ssize_t, right=Fields, plainly=bint, gaps=bint)
+cpdef binary(Op op, Fields self, other, int plain, int compiled)
+@cython.locals(span=int)
+cpdef join(Op op, Fields self, other, int form, int plain, int compiled)
+@cython.locals(left=Node, right=Node, second=Fields, key=Key)
+cdef _record_binary(Op op, Fields self, other, int plain, int compiled)
+@cython.locals(large=bint)
+cpdef reflected(Op op, Fields self, other)
+cpdef raised(Op op, base, exponent)
+cpdef of_number(Op op, Fields self, number)
+@cython.locals(right=Node, key=Key)
+cdef _record_reflected(Op op, Fields self, number)
+@cython.locals(limit=Py_ssize_t, left=Node, node=Node, second=Fields, value=Node)
+cpdef in_place(Op op, Fields self, other)
+@cython.locals(value=Node, left=Node, right=Node, node=Node)
+cpdef bint write_into(Op op, Fields out, Fields self, other, int form, int plain, int compiled) except -1
