@@ -169,7 +169,7 @@ class Prepared:
             stream = self._driver.stream()
         launch_kernel = self._launch_kernel
         if run is not None:
-            run.launched = queued = Queued()
+            run.launched = queued = Queued(len(self._steps))
             launch_kernel = functools.partial(queued.call, launch_kernel)
         if not self._works:
             with self._lock:

@@ -21,11 +21,12 @@ uninterrupted: Final = _Uninterrupted()
 
 
 class Queued:
-    """Calls a function of C, and can tell whether it has returned: no handler runs between that and its being noted."""
+    """Calls functions of C, and can tell whether so many returned: no handler runs between that and its being noted."""
 
-    __slots__ = ("_returned",)
+    __slots__ = ("_calls", "_returned")
 
-    def __init__(self) -> None:
+    def __init__(self, calls: int = 1) -> None:
+        self._calls = calls
         self._returned: list[Any] = []
 
     def call(self, function: Callable[..., Any], *args: Any) -> None:
@@ -33,8 +34,8 @@ class Queued:
         self._returned.extend(starmap(function, (args,)))
 
     def ran(self) -> bool:
-        """Whether it was called."""
-        return len(self._returned) > 0
+        """Whether all were called."""
+        return len(self._returned) >= self._calls
 
 
 def forget_old(run: AnyRun, written: Sequence[int]) -> None:

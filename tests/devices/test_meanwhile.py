@@ -121,3 +121,12 @@ def test_a_handler_sees_a_call_done_and_noted_or_neither() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
     assert all(found)
+
+
+def test_a_launch_of_several_functions_is_noted_with_the_last() -> None:
+    queued, called = Queued(2), list[int]()
+    for number in range(2):
+        assert not queued.ran()
+        queued.call(called.append, number)
+    assert queued.ran()
+    assert called == [0, 1]
