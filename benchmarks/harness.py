@@ -133,7 +133,7 @@ def count_cores() -> int:
 
 
 def describe_machine() -> dict[str, str]:
-    """What the figures depend on, as text."""
+    """What the figures depend on, as text; what the environment has NumPy's OpenBLAS do, too."""
     model = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
@@ -146,6 +146,7 @@ def describe_machine() -> dict[str, str]:
         "cores": str(count_cores()),
         "python": platform.python_version(),
         "numpy": np.__version__,
+        **{name: value for name, value in sorted(os.environ.items()) if name.startswith("OPENBLAS_")},
     }
 
 

@@ -132,8 +132,8 @@ def load(name: str) -> Any:
 
 
 def list_versions() -> dict[str, str]:
-    """The versions of the peers that are here, and what the environment has NumPy's OpenBLAS do."""
-    versions = {name: value for name, value in sorted(os.environ.items()) if name.startswith("OPENBLAS_")}
+    """The versions of the peers that are here."""
+    versions = {}
     for package in PACKAGES.values():
         try:
             versions[package] = str(load(package).__version__)
