@@ -33,7 +33,7 @@ from lazyarray.runtime.device_graphs import take_graph
 from lazyarray.runtime.dump import saves_launches
 from lazyarray.runtime.floating import Told, modes_of
 from lazyarray.runtime.ledger import ledger
-from lazyarray.runtime.recovery import forget_old
+from lazyarray.runtime.recovery import forget_old, writes_over
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.moments import join_moments
@@ -158,8 +158,8 @@ class DeviceRun(AnyRun):
     def step(self, step: Any) -> None:
         """Queues one step."""
         if type(step) is KernelStep:
-            if self.taken and not self.taken.keys().isdisjoint(step.writes):
-                self.over, self.launched = step.writes, None
+            if self.taken:
+                writes_over(self, step.writes)
             self.kernel(step)
             self.done.update(step.writes)
             if self.taken:
@@ -258,10 +258,7 @@ class DeviceRun(AnyRun):
                 start, compiling = time.perf_counter(), ledger.compile_seconds
             try:
                 flags = self.watched(step, ready) if ready.watching else 0
-                if self.over:
-                    ready.launcher.start(pointers, scalars, bases, flags, self)
-                else:
-                    ready.launcher.start(pointers, scalars, bases, flags)
+                ready.launcher.start(pointers, scalars, bases, flags, self if self.over else None)
             except CompileError as error:
                 ready.refused = str(error)
             else:

@@ -20,7 +20,7 @@ from lazyarray.runtime.dump import saves_launches
 from lazyarray.runtime.floating import modes_of, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import is_lease, reserve
-from lazyarray.runtime.recovery import forget_old, uninterrupted
+from lazyarray.runtime.recovery import forget_old, uninterrupted, writes_over
 from lazyarray.runtime.run import AnyRun  # cimport
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.heirs import heirs_of
@@ -204,9 +204,8 @@ class Run(AnyRun):
     def kernel(self, place: int, step: KernelStep) -> None:
         if self.layout.heirs and place == len(self.layout.steps) - 1:
             self.inherit()
-        if self.taken and not self.taken.keys().isdisjoint(step.writes):
+        if self.taken and writes_over(self, step.writes):
             uninterrupted.depth += 1
-            self.over, self.launched = step.writes, None
             try:
                 self.launch(place, step)
                 self.over = ()

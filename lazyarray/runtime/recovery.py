@@ -38,6 +38,14 @@ class Queued:
         return len(self._returned) >= self._calls
 
 
+def writes_over(run: AnyRun, writes: Sequence[int]) -> bool:
+    """Whether a kernel about to be launched writes over values, which is noted then."""
+    if run.taken.keys().isdisjoint(writes):
+        return False
+    run.over, run.launched = writes, None
+    return True
+
+
 def forget_old(run: AnyRun, written: Sequence[int]) -> None:
     """Slots were written: those whose memory they took over have no values any more."""
     for slot in written:

@@ -57,9 +57,8 @@ class FakeDevice:
         self.calls: list[str] = []
         self.replays: list[int] = []  # of each time a record was queued: how much it holds
         self.recording: list[Callable[[], Any]] | None = None
-        self.meanwhile: dict[
-            str, Callable[[], Any]
-        ] = {}  # "before" or "after" a kernel over its operand is queued: once
+        # By "before" or "after" the next kernel over its operand is queued: what a signal handler does then.
+        self.meanwhile: dict[str, Callable[[], Any]] = {}
 
     def active(self) -> AbstractContextManager[Any]:
         return nullcontext()
@@ -98,8 +97,8 @@ class FakeDevice:
         self.do(work)
 
     def happen(self, when: str, run: AnyRun | None) -> None:
-        """What a signal handler would do about now."""
-        handler = self.meanwhile.pop(when, None) if run is not None and self.recording is None else None
+        """Runs the handler, if this is the moment of a kernel over its operand."""
+        handler = self.meanwhile.pop(when, None) if run is not None else None
         if handler is not None:
             handler()
 
@@ -236,9 +235,9 @@ class FakeLauncher:
         place, kept = self.program.place, list(bases)
         binding = Binding(self.extents, tuple(pointers), self.strides, tuple(scalars))
         over = run if place.recording is None else None
-        place.happen("before", run)
+        place.happen("before", over)
         place.do(lambda: self.run(binding, kept, flags, over))
-        place.happen("after", run)
+        place.happen("after", over)
 
     def run(self, binding: Binding, bases: list[int], flags: int, run: AnyRun | None) -> None:
         program, place = self.program, self.program.place
