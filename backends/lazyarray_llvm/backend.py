@@ -15,6 +15,7 @@ import numpy as np
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime.ledger import ledger
 from lazyarray_llvm import engine
+from lazyarray_llvm.workers import chosen
 
 if TYPE_CHECKING:
     from lazyarray.schedule.bands import Bands
@@ -101,7 +102,7 @@ class Backend:
     def rest(self) -> None:
         """Idle workers leave their cores to a library's threads."""
         # Only a pool that was asked for has any. Some calls are hardly longer than it takes to ask for it once more.
-        pool = getattr(sys.modules.get("lazyarray_llvm.threads"), "configured", None)
+        pool = chosen.pool
         if pool is not None:
             pool.rest()
 

@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lazyarray.ir.ops import OPS
-from lazyarray.runtime.run import AnyRun  # cimport
+from lazyarray.native.launches import run_alone  # cimport
+from lazyarray.runtime.run import AnyLauncher, AnyRun  # cimport
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_llvm import engine, threads
 from lazyarray_llvm.lower.geometry import Geometry, point_bytes
 from lazyarray_llvm.lower.kernel import Form
 from lazyarray_llvm.lower.status import LOOP_SHIFT, SOFT_SHIFT, status_of
 from lazyarray_llvm.lower.streaming import LINE
+from lazyarray_llvm.workers import chosen
 
 if TYPE_CHECKING:
     from lazyarray_llvm.program import Program
@@ -32,6 +34,8 @@ IDLE_EXTENTS: Final = 64
 # Launches that move no more find some of it in caches, and begin where the last one ended: a pass over 1 to 2 MiB for
 # each core takes 0.75 to 0.85 of the time then.
 CACHED_BYTES: Final = 8 << 20
+_call: Final = threads.call
+_chosen: Final = chosen  # in C
 SLICE_WORK: Final = 1 << 28  # elements times work of a launch's first slice: some 5 to 100 ms
 
 
@@ -42,12 +46,25 @@ def form_of(geometry: Geometry, watched: bool = False) -> Form:
     return "split" if geometry.split else "whole"
 
 
+class Step:
+    """One function of a launch. `call`: what runs it, where that is not one thread alone."""
+
+    __slots__ = ("call", "function", "grain", "shares", "tasks")
+
+    def __init__(self, call: Callable[..., None] | None, function: int, tasks: int, grain: int, shares: int) -> None:
+        self.call = call
+        self.function = function
+        self.tasks = tasks
+        self.grain = grain
+        self.shares = shares  # what `Workers.share` is told; 0: `call` is the only way
+
+
 class Launch:
     """A program bound to extents and memory, ready to run any number of times; `pointers` may be rewritten between."""
 
     __slots__ = (
-        "_arguments", "_block", "_doubles", "_first", "_keeps", "_raised", "_ran", "_signature", "_slots", "_steps",
-        "_stream",
+        "_arguments", "_block", "_doubles", "_first", "_keeps", "_masks", "_numbers", "_plain_numbers", "_raised",
+        "_ran", "_signature", "_slots", "_steps", "_stream", "_workers",
         "flags", "pointers", "pool", "reserved",
     )  # fmt: skip
 
@@ -84,7 +101,9 @@ class Launch:
         self._doubles = memoryview(self._block).cast("B").cast("d")
         self._first, self._raised, self._stream = first, raised, signature.slots["stream"]
         self._ran = signature.slots["ran"]
-        self._steps: list[tuple[Callable[..., None] | None, int, int, int, int]] = []
+        self._plain_numbers, self._numbers, self._masks = signature.simple, signature.scalar_slot, signature.masks
+        self._workers = pool.workers
+        self._steps: list[Step] = []
         addresses = program.addresses(form_of(geometry, watched))
         work = work_of(program.kernel)
         for phase in geometry.phases:
@@ -99,7 +118,7 @@ class Launch:
                     turning = prod(extents) * point_bytes(program.kernel) <= CACHED_BYTES
                     grain = pool.grain_of(phase.tasks)
                     shares = pool.shares_of(phase.tasks, grain, turning)
-            self._steps.append((call, addresses[phase.function], phase.tasks, grain, shares))
+            self._steps.append(Step(call, addresses[phase.function], phase.tasks, grain, shares))
 
     def _reserve(self, size: int) -> int:
         """Memory for this launch alone, aligned; nobody clears it."""
@@ -122,15 +141,14 @@ class Launch:
         for pointer in pointers:
             slots[at] = pointer
             at += 1
-        signature = self._signature
         if not scalars:
             return
-        if not signature.simple:
-            signature.pack_scalars(self._block, scalars)
+        if not self._plain_numbers:
+            self._signature.pack_scalars(self._block, scalars)
             return
-        at = signature.scalar_slot
+        at = self._numbers
         doubles = self._doubles
-        masks = signature.masks
+        masks = self._masks
         place = 0
         for scalar in scalars:
             mask = masks[place]
@@ -158,14 +176,13 @@ class Launch:
     def run(self) -> int:
         """Run the program once: the word of errors that its functions left."""
         arguments = self._arguments
-        pool = self.pool
-        for call, address, tasks, grain, shares in self._steps:
-            if call is None:
-                (threads.kept_caller or threads.caller())(address, arguments, 0, tasks)
-            elif shares and pool.entry is not None:
-                pool.entry(pool.address, address, arguments, tasks, grain, shares, 0)
+        for step in self._steps:
+            if step.call is None:
+                run_alone(_call, step.function, arguments, 0, step.tasks)
+            elif step.shares and self._workers.entry:
+                self._workers.share(step.function, arguments, step.tasks, step.grain, step.shares, 0)
             else:
-                call(address, arguments, tasks)
+                step.call(step.function, arguments, step.tasks)
         return self.seen()
 
     def seen(self) -> int:
@@ -185,10 +202,10 @@ class Launch:
 
     def entry(self) -> tuple[int, int]:
         """The address of the first function, and of its argument block."""
-        return self._steps[0][1], self._arguments
+        return self._steps[0].function, self._arguments
 
 
-class Launcher:
+class Launcher(AnyLauncher):
     """A program at fixed extents and strides; its launches are kept to be run again."""
 
     __slots__ = ("_extents", "_idle", "_past", "_program", "_strides", "_told", "_watching")
@@ -231,7 +248,7 @@ class Launcher:
         """A launch bound to memory, out of `idle` or new."""
         # Taking from and adding to a list are single steps of the interpreter: no two threads get one launch.
         ready: Launch | None = idle.pop() if idle else None
-        if ready is None or ready.pool is not (threads.configured or threads.get_pool()):
+        if ready is None or ready.pool is not (_chosen.pool or threads.get_pool()):
             ready = self._program.new_launch(self._extents, watched=watched)
             ready.bind(self.binding(pointers, scalars))
         else:

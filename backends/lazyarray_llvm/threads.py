@@ -36,6 +36,7 @@ from lazyarray_llvm.pool_ir import (
     TURNING,
     pool_ir,
 )
+from lazyarray_llvm.workers import Workers, chosen
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -78,7 +79,7 @@ def _builtin(name: str, address: int) -> Callable[..., None]:
 class _Native:
     """The compiled pool functions of one way of parking."""
 
-    __slots__ = ("call", "prepare", "run", "spins", "stop", "worker")
+    __slots__ = ("call", "entry", "prepare", "run", "spins", "stop", "worker")
 
     def __init__(self, parking: str) -> None:
         for_python = sys.implementation.name == "cpython"
@@ -94,7 +95,8 @@ class _Native:
             self.call = _builtin("call", module.address("la_python_call"))
         if parking == "python":
             return
-        self.run: Callable[..., Any] = _RUN(module.address("la_run"))
+        self.entry = module.address("la_run")
+        self.run: Callable[..., Any] = _RUN(self.entry)
         if for_python:
             self.run = _builtin("run", module.address("la_python_run"))
         self.stop = _WAKE(module.address("la_stop"))
@@ -165,9 +167,8 @@ class Pool:
         self._parking = parking
         self._lock = threading.Lock()
         self._memory: Any = None
-        self.address = 0
+        self.workers = Workers()
         self._threads: list[int] = []
-        self.entry: Any = None  # what runs a launch in workers that are there, given `address` and all that `run` finds
         self._executor: ThreadPoolExecutor | None = None
         self._started = False
         self._rest: Any = None
@@ -190,8 +191,8 @@ class Pool:
             return
         if not self._started:
             self._start()
-        if self.entry is not None:
-            self.entry(self.address, fn_addr, arg, ntasks, grain, self.shares_of(count, grain, turning), first)
+        if self.workers.entry:
+            self.workers.share(fn_addr, arg, ntasks, grain, self.shares_of(count, grain, turning), first)
         elif self._executor is not None:
             self._run_in_python(fn_addr, arg, ntasks, grain, first)
         else:
@@ -202,7 +203,7 @@ class Pool:
         return count // (self.nthreads * _GRAINS_PER_WORKER) or 1
 
     def shares_of(self, count: int, grain: int, turning: bool) -> int:
-        """What `entry` is told of workers: how many may take part beside the caller, and whether the launch turns."""
+        """What `Workers.share` is told: how many may take part beside the caller, and whether the launch turns."""
         most = min(self.nthreads, -(-count // grain)) - 1
         return most | TURNING if turning else most
 
@@ -274,11 +275,12 @@ class Pool:
             ctypes.c_int64.from_address(address + COUNT_OFFSET).value = len(self._threads)
         # Parked workers hold this memory: it must outlive the pool object.
         _worker_memory.append(memory)
-        self._memory, self.address = memory, address
+        self._memory = memory
         if not self._threads:
             return False
         self._rest = ctypes.c_int32.from_address(address + REST_OFFSET)
-        self.entry = native.run
+        workers = self.workers
+        workers.address, workers.run, workers.entry = address, native.run, native.entry
         return True
 
     def _run_in_python(self, fn_addr: int, arg: int, ntasks: int, grain: int, first: int) -> None:
@@ -310,9 +312,9 @@ class Pool:
     def close(self) -> None:
         """End the workers; the pool starts new ones if it is used again. No launch may be under way."""
         with self._lock:
-            if self.entry is not None:
+            if self.workers.entry:
                 native = _native(self._parking if self._parking is not None else _default_parking())
-                native.stop(self.address)
+                native.stop(self.workers.address)
                 join = ctypes.CDLL(None).pthread_join
                 join.argtypes = [ctypes.c_size_t, ctypes.c_void_p]
                 for thread in self._threads:
@@ -323,8 +325,9 @@ class Pool:
             self._forget()
 
     def _forget(self) -> None:
-        self._memory, self.address, self._threads = None, 0, []
-        self.entry = self._executor = self._rest = None
+        self._memory, self._threads = None, []
+        self.workers.forget()
+        self._executor = self._rest = None
         self._started = False
 
     def _after_fork(self) -> None:
@@ -336,7 +339,6 @@ class Pool:
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 _worker_memory: list[Any] = outlive([])
 _by_size: dict[int, Pool] = {}
-configured: Pool | None = None  # the last that `get_pool` was asked for without a size, since settings changed
 _prototypes: dict[int, Callable[[int, int, int, int], None]] = {}
 kept_caller: Callable[[int, int, int, int], None] | None = None  # what `caller` has found
 
@@ -387,20 +389,18 @@ def _default_size() -> int:
 
 def get_pool(nthreads: int | None = None) -> Pool:
     """The process's pool of a size; when left out, of the configured size or one thread per usable CPU."""
-    global configured
     wanted = nthreads if nthreads is not None else config.num_threads or _default_size()
     pool = _by_size.get(wanted)
     if pool is None:
         with _native_lock:
             pool = _by_size.setdefault(wanted, Pool(wanted))
     if nthreads is None and wanted == (config.num_threads or _default_size()):
-        configured = pool
+        chosen.pool = pool
     return pool
 
 
 def _forget_configured() -> None:
-    global configured
-    configured = None
+    chosen.pool = None
 
 
 config.followers.append(_forget_configured)

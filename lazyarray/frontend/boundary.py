@@ -37,7 +37,9 @@ def collect_nodes(items: Any, nodes: list[Any]) -> None:
         if type(item) is ndarray:
             array: Fields = item
             if array._np is None:
-                node = holder(item)
+                node = array._node
+                if node is None:
+                    node = holder(item)
                 if node is not None:
                     nodes.append(node)
         elif type(item) is LazyScalar:

@@ -7,8 +7,10 @@ from lazyarray.native.primitives cimport address_of, holds_in_c_order
 from lazyarray.runtime.evaluate cimport Settings, settings
 from lazyarray.runtime.execute cimport Ready, Run
 from lazyarray.runtime.ledger cimport Ledger
+from lazyarray.runtime.remote cimport Seen
 
 cdef Ledger ledger
+cdef Seen _seen
 
 cdef class Trace:
     cdef public object backend, device, orders, outputs, plan, shape

@@ -32,7 +32,7 @@ from lazyarray.runtime.execute import Ready, Run, layout_of  # cimport
 from lazyarray.runtime.floating import tell
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import reserve
-from lazyarray.runtime.remote import Seen
+from lazyarray.runtime.remote import seen
 from lazyarray.schedule.plan import KernelStep
 
 # The build reads such imports by the line.
@@ -45,6 +45,7 @@ Refuse: TypeAlias = Callable[[str, str], None]
 _STATIC: Final = frozenset({int, float, complex, bool, str, bytes, type(None), type, np.dtype})
 _INEXACT: Final = frozenset({np.dtype(code).type for code in "efdgFDG"})
 _nparray: Final = np.ndarray
+_seen: Final = seen  # in C
 spec_of: Final = node_module.spec_of
 leaf_key: Final = node_module.leaf_key
 
@@ -418,7 +419,7 @@ class Jitted:
         backend = settings.backend
         if backend is None:
             backend = settings.work_out()
-        placed = settings.away or Seen.any
+        placed = settings.away or _seen.any
         last = self._last
         if (
             last is not None

@@ -50,6 +50,7 @@ MODULES: Final = (
     "lazyarray.runtime.device_errors",
     "lazyarray.runtime.device_run",
     "lazyarray.runtime.device_graphs",
+    "lazyarray_llvm.workers",
     "lazyarray_llvm.launch",
     "lazyarray_llvm.banded",
     "lazyarray_triton.backend",

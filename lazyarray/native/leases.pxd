@@ -1,5 +1,6 @@
 # C's side of `leases.py`: the base is a capsule, which holds the block and gives it back.
 from lazyarray.native.loops cimport run_unary
+from lazyarray.runtime.blocks cimport Block
 
 cdef extern from *:
     """
@@ -8,8 +9,10 @@ cdef extern from *:
     static void lazyarray_give_back(PyObject *lease) {
         PyObject *block = (PyObject *)PyCapsule_GetPointer(lease, LAZYARRAY_LEASE), *done;
         PyObject *type, *value, *trace;  /* of an error that is on its way where the array dies */
+        static PyObject *give_back = NULL;
         PyErr_Fetch(&type, &value, &trace);
-        done = PyObject_CallMethod(block, "give_back", NULL);
+        if (!give_back) give_back = PyUnicode_InternFromString("give_back");
+        done = give_back ? PyObject_CallMethodNoArgs(block, give_back) : NULL;
         if (!done) PyErr_WriteUnraisable(block);
         Py_XDECREF(done);
         Py_DECREF(block);
@@ -48,5 +51,5 @@ cdef extern from *:
     bint leased "lazyarray_leased" (object owner)
 
 
-cdef inline object lend(object block, tuple shape, object dtype, object strides):
+cdef inline object lend(Block block, tuple shape, object dtype, object strides):
     return c_lend(block, block.address, shape, dtype, strides)

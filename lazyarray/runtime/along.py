@@ -55,7 +55,8 @@ def unused(nodes: list[Node]) -> list[Node]:
 
 def others(closure: list[Node]) -> list[Node]:
     """Pending nodes outside of a closure, which has just been collected: its nodes bear the last mark."""
-    mark = closure[0].mark
+    node = closure[0]
+    mark = node.mark
     found: list[Node] = []
     for entry in TAPE:
         node = referent(entry)

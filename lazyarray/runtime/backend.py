@@ -16,7 +16,6 @@ from lazyarray.config import config
 from lazyarray.errors import BackendError
 
 if TYPE_CHECKING:
-    from lazyarray.runtime.run import AnyRun
     from lazyarray.schedule.kernel import Binding, Kernel
 
 GROUP: Final = "lazyarray.backends"
@@ -44,22 +43,6 @@ class Program(Protocol):
 
     def watch(self, binding: Binding) -> dict[int, int]:
         """Runs the kernel once, and says exactly which of its values raised what (by value number)."""
-        ...
-
-
-class Launcher(Protocol):
-    """A program at fixed extents and strides. A program that has `launcher(extents, strides)` makes its own."""
-
-    def launch(self, pointers: list[int], scalars: list[Any], run: AnyRun | None = None) -> int:
-        """As `Program.launch`.
-
-        `run`: what launches a kernel that writes over what it reads. Its `launched` gets a record that can tell, by
-        `ran()`, whether the kernel has run: where an error ends the launch it may have, or not.
-        """
-        ...
-
-    def watch(self, pointers: list[int], scalars: list[Any], run: AnyRun | None = None) -> dict[int, int]:
-        """As `Program.watch`; `run` as above."""
         ...
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 from bisect import bisect_left, insort
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -26,7 +26,9 @@ _BYTE: Final = np.dtype(np.uint8)
 
 def size_class(nbytes: int) -> int:
     """Bytes of the block for so many: eight classes to a power of two, so that an eighth at most is waste."""
-    step = 1 << max((nbytes - 1).bit_length() - 4, 12)
+    step = 1 << 12
+    while step << 4 < nbytes:
+        step <<= 1
     return (nbytes + step - 1) & -step
 
 
@@ -35,6 +37,16 @@ def _map(room: int) -> mmap.mmap:
         # Not mmap's default of MAP_SHARED: a forked child must not write into its parent's arrays.
         return mmap.mmap(-1, room, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     return mmap.mmap(-1, room)
+
+
+class Owner:
+    """Who blocks go back to."""
+
+    __slots__ = ()
+
+    def take_back(self, block: Block) -> None:
+        """A block of this owner, whose memory nothing shows any more."""
+        raise NotImplementedError
 
 
 class Block:
@@ -46,7 +58,7 @@ class Block:
 
     __slots__ = ("address", "after", "before", "idle", "memory", "offset", "owner", "region", "size", "start", "warm")
 
-    def __init__(self, owner: Any, memory: mmap.mmap, region: int, start: int, size: int, number: int) -> None:
+    def __init__(self, owner: Owner, memory: mmap.mmap, region: int, start: int, size: int, number: int) -> None:
         self.owner = owner
         self.memory = memory
         self.region = region  # its address
@@ -95,7 +107,7 @@ class Block:
         return True
 
 
-def map_block(owner: Any, size: int, number: int) -> Block:
+def map_block(owner: Owner, size: int, number: int) -> Block:
     """A block that is a mapped region, from 2 MiB on aligned for huge pages.
 
     Raises what `mmap` raises where the system has no such memory.
@@ -134,9 +146,10 @@ class Returned:
         blocks = self._blocks
         for at in range(len(blocks) - 1, -1, -1):
             try:
-                if blocks[at].size != size:
+                block = blocks[at]
+                if block.size != size:
                     continue
-                block = blocks.pop(at)
+                block = blocks.pop() if at == len(blocks) - 1 else blocks.pop(at)
             except IndexError:  # another thread has taken one
                 continue
             if block.size == size:
@@ -154,6 +167,8 @@ class Returned:
 
 class Shelves:
     """Idle blocks, by size and by age. Whoever calls has the pool's lock."""
+
+    __slots__ = ("_by_age", "_by_size", "_sizes", "idle")
 
     def __init__(self) -> None:
         self.idle = 0  # bytes of them that may be in memory

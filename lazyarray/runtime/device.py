@@ -22,7 +22,7 @@ from lazyarray.ir.node import Library, Node
 from lazyarray.runtime.backend import _loaded, entry_point, has_entry_point, load
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
-from lazyarray.runtime.remote import Remote, Seen, no_room
+from lazyarray.runtime.remote import Remote, no_room, seen
 
 if TYPE_CHECKING:
     from lazyarray.runtime.run import AnyRun
@@ -214,7 +214,7 @@ def names_device(name: str) -> bool:
 
 def in_use() -> bool:
     """True when there may be values on devices, or will be."""
-    return Seen.any or config.device != HOST or hasattr(_loaded.get(config.backend), "device_kind")
+    return seen.any or config.device != HOST or hasattr(_loaded.get(config.backend), "device_kind")
 
 
 def stays_home() -> bool:
@@ -238,10 +238,10 @@ def configured() -> Device | None:
     name = config.device
     if name != HOST:
         return open_device(name)
-    if config.backend != Seen.backend:
-        Seen.kind = getattr(load(config.backend), "device_kind", None)
-        Seen.backend = config.backend
-    return None if Seen.kind is None else open_device(Seen.kind)
+    if config.backend != seen.backend:
+        seen.kind = getattr(load(config.backend), "device_kind", None)
+        seen.backend = config.backend
+    return None if seen.kind is None else open_device(seen.kind)
 
 
 def placement(leaves: Iterable[Any]) -> Device | None:
@@ -249,7 +249,7 @@ def placement(leaves: Iterable[Any]) -> Device | None:
 
     None is the host. Values that were made on several devices do not meet unasked, as in the array API.
     """
-    if Seen.any:
+    if seen.any:
         found: Device | None = None
         for node in leaves:
             remote = node.remote if type(node) is Node else None

@@ -5,6 +5,7 @@ from lazyarray.ir.node cimport Key, Node, Pinned
 from lazyarray.runtime.along cimport is_pending
 from lazyarray.runtime.ledger cimport Ledger
 from lazyarray.runtime.recalled cimport Recalled
+from lazyarray.runtime.remote cimport Seen
 from lazyarray.runtime.repeated cimport Repeat
 from lazyarray.runtime.run cimport AnyRun
 from lazyarray.runtime.settling cimport Changes, hand_out, settle
@@ -30,11 +31,12 @@ cdef dict _recalled, _repeats
 cdef Changes _changes
 cdef Settings settings
 cdef Running _running
+cdef Seen _seen
 
 cpdef evaluate(nodes, reason=*, bint alone=*, bint stay=*)
 @cython.locals(absent=list, targets=list, away=list, node=Node)
 cdef evaluate_locked(nodes, reason, bint alone, bint stay)
-@cython.locals(node=Node, known=Repeat, ways=list, nodes=list, made=list)
+@cython.locals(node=Node, first=Node, known=Repeat, ways=list, nodes=list, made=list)
 cdef bint came_before(list targets, reason) except -1
 @cython.locals(known=Recalled, sources=list, before=cython.longlong)
 cdef bint recall(list ways, list targets, reason) except -1
@@ -42,7 +44,7 @@ cdef bint recall(list ways, list targets, reason) except -1
 cdef bint stands_alone(Recalled known, list sources) except -1
 @cython.locals(kept=list, node=Node)
 cpdef prune()
-@cython.locals(outputs=list, sources=list, ways=list, node=Node)
+@cython.locals(outputs=list, sources=list, ways=list, node=Node, first=Node)
 cpdef evaluate_pending(list targets, reason, bint alone=*)
 @cython.locals(node=Node, asked=Py_ssize_t, along=Py_ssize_t, read=Py_ssize_t, closure=list, outside=list, outputs=list, small=list, readers=list, holders=list, sources=list)
 cpdef tuple expression_for(list targets, bint alone, bint unasked=*, list noted=*)

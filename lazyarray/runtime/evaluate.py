@@ -24,7 +24,7 @@ from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.liveness import named_and_dear, reduces, uses_of_ending, writes  # cimport
 from lazyarray.runtime.progress import shown
-from lazyarray.runtime.remote import Seen
+from lazyarray.runtime.remote import seen
 from lazyarray.runtime.run import AnyRun  # cimport
 from lazyarray.runtime.settling import Wanted, catch_up, changes, under_way, where, with_equals
 from lazyarray.runtime.warned import install
@@ -86,6 +86,7 @@ running: Final = Running()
 _running: Final = running  # in C
 _changes: Final = changes  # in C
 _under_way: Final = under_way
+_seen: Final = seen  # in C
 
 
 class Settings:
@@ -160,7 +161,7 @@ def evaluate_locked(nodes: Sequence[Node], reason: str, alone: bool, stay: bool)
     """`evaluate` in the thread that holds the lock."""
     absent = [node for node in (nodes if len(nodes) == 1 else dict.fromkeys(nodes)) if node.data is None]
     targets = [node for node in absent if node.remote is None]
-    if targets and not stay and Seen.any and not shadows:
+    if targets and not stay and _seen.any and not shadows:
         targets = without_parts(targets, reason)
     if targets and (alone or not came_before(targets, reason)):
         try:
@@ -226,7 +227,8 @@ def stands_alone(known: Recalled, sources: list[Any]) -> bool:
 
 def came_before(targets: list[Node], reason: str) -> bool:
     """True if an evaluation on a device was queued as it was before (`runtime/repeated.py`): nothing is left to do."""
-    ways = _repeats.get(targets[0].key)
+    first = targets[0]
+    ways = _repeats.get(first.key)
     if ways is None or ledger.is_attended() or shadows or settings.progress or _changes.nbytes >= HELD_UNSEEN:
         return False
     known: Repeat
@@ -283,8 +285,9 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         if not targets:
             return
         noted: list[Any] | None = None
-        if not alone and settings.home and not (Seen.any or shadows or settings.exact):
-            ways = _recalled.get(targets[0].key)
+        if not alone and settings.home and not (_seen.any or shadows or settings.exact):
+            first = targets[0]
+            ways = _recalled.get(first.key)
             if ways is not None:
                 if recall(ways, targets, reason):
                     return
@@ -299,7 +302,7 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
             break
     ledger.evaluation(reason)
     device = None
-    if (not settings.home or Seen.any) and backend.name != "numpy":
+    if (not settings.home or _seen.any) and backend.name != "numpy":
         device = placement(there(sources))
     if device is not None:
         if shadows:
@@ -426,7 +429,7 @@ def expression_for(
         visits = [node.visits for node in closure]
         kept, uses = named_and_dear(closure, targets)
         noted += [(closure[place].place, visits[place]) for place in range(len(closure))]
-    if settings.home and not Seen.any:
+    if settings.home and not _seen.any:
         uses = uses_of_ending(closure, uses)
     outputs = [*targets, *kept]
     signature, sources = capture(closure, outputs)

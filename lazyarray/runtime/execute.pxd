@@ -4,20 +4,21 @@ cimport cython
 from lazyarray.ir.node cimport Key, Node
 from lazyarray.native.primitives cimport address_of, count, create
 from lazyarray.runtime.ledger cimport Ledger
-from lazyarray.runtime.run cimport AnyRun
+from lazyarray.runtime.run cimport AnyLauncher, AnyRun
 
 cdef Ledger ledger
 
-cdef class BoundLauncher:
+cdef class BoundLauncher(AnyLauncher):
     cdef public object extents, program, strides
 
 cdef class Ready:
-    cdef public object backend, launcher, step, name, ops, loaded, stored
+    cdef public AnyLauncher launcher
+    cdef public object backend, step, name, ops, loaded, stored
     cdef public bint adds, blind, raising, rewrites
     cdef public tuple offsets, origins, read, slots, writes
 
 cdef class Layout:
-    cdef public tuple dtypes, frees, heirs, nbytes, origins, shapes, steps
+    cdef public tuple dtypes, frees, heirs, nbytes, origins, outputs, shapes, steps
     cdef public list readies
     cdef public dict bands
     cdef public bint foreseen
@@ -32,12 +33,14 @@ cdef class Run(AnyRun):
     cpdef run(self)
     cpdef step(self, Py_ssize_t place)
     cpdef source(self, Py_ssize_t slot)
+    @cython.locals(node=Node)
     cpdef array(self, Py_ssize_t slot)
     @cython.locals(layout=Layout, nbytes=Py_ssize_t)
     cpdef make(self, Py_ssize_t slot)
     cpdef kernel(self, Py_ssize_t place, step)
     cpdef inherit(self)
     cdef watching(self)
+    @cython.locals(node=Node)
     cpdef bint ends(self, Py_ssize_t slot) except -1
     cpdef bint is_free(self, Py_ssize_t slot) except -1
     @cython.locals(slot=Py_ssize_t, memory=list, pointers=list, scalars=list, ready=Ready)
@@ -48,9 +51,10 @@ cdef class Run(AnyRun):
     cpdef list pointers(self, Ready ready)
     @cython.locals(scalars=list)
     cpdef list numbers(self, Ready ready)
+    @cython.locals(launcher=AnyLauncher)
     cpdef launch_watched(self, Ready ready, list pointers, list scalars)
     @cython.locals(memory=list, slot=Py_ssize_t, other=Py_ssize_t)
     cpdef bint in_place(self, Ready ready) except -1
 
-@cython.locals(run=Run)
+@cython.locals(run=Run, layout=Layout)
 cpdef Run new_run(plan, list sources, backend, uses)

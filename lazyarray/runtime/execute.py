@@ -14,14 +14,14 @@ from lazyarray.ir.index_map import IndexMap, apply, size_of
 from lazyarray.ir.node import Node  # cimport
 from lazyarray.ir.ops import dtype_of
 from lazyarray.native.primitives import address_of, count, create  # cimport
-from lazyarray.runtime.backend import Backend, Launcher, Program, rest_for
+from lazyarray.runtime.backend import Backend, Program, rest_for
 from lazyarray.runtime.banded import Banded, bands_of, run_in_bands
 from lazyarray.runtime.dump import saves_launches
 from lazyarray.runtime.floating import modes_of, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import is_lease, reserve
 from lazyarray.runtime.recovery import forget_old, uninterrupted, writes_over
-from lazyarray.runtime.run import AnyRun  # cimport
+from lazyarray.runtime.run import AnyLauncher, AnyRun  # cimport
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.heirs import heirs_of
 from lazyarray.schedule.kernel import Binding
@@ -50,7 +50,7 @@ def _count_of_data(holders: list[Any]) -> int:
 ALONE: Final = _count_of_data([np.empty(1)]) - 1
 
 
-class BoundLauncher:
+class BoundLauncher(AnyLauncher):
     """Launches a step's kernel through `Program.launch`, for backends without launchers of their own."""
 
     __slots__ = ("extents", "program", "strides")
@@ -79,7 +79,7 @@ class Ready:
         self.step = step
         self.backend = backend
         make: Any = getattr(program, "launcher", None)
-        self.launcher: Launcher = (make or partial(BoundLauncher, program))(step.extents, step.strides)
+        self.launcher: AnyLauncher = (make or partial(BoundLauncher, program))(step.extents, step.strides)
         self.blind = program.blind
         self.raising, self.rewrites = bool(step.raising), step.rewrites
         self.name, self.ops, self.loaded, self.stored = step.name, step.ops, step.loaded, step.stored
@@ -95,10 +95,22 @@ class Ready:
 class Layout:
     """A plan with all that does not change from run to run."""
 
-    __slots__ = ("bands", "dtypes", "foreseen", "frees", "heirs", "nbytes", "origins", "readies", "shapes", "steps")
+    __slots__ = (
+        "bands",
+        "dtypes",
+        "foreseen",
+        "frees",
+        "heirs",
+        "nbytes",
+        "origins",
+        "outputs",
+        "readies",
+        "shapes",
+        "steps",
+    )
 
     def __init__(self, plan: Plan) -> None:
-        self.steps, self.frees, self.origins = plan.steps, plan.frees, plan.origins
+        self.steps, self.frees, self.origins, self.outputs = plan.steps, plan.frees, plan.origins, plan.outputs
         self.shapes = plan.shapes
         self.dtypes = tuple([dtype_of(code) for code in plan.codes])
         self.nbytes = tuple([plan.nbytes(slot) for slot in range(len(plan.shapes))])
@@ -180,8 +192,12 @@ class Run(AnyRun):
         """The slot's memory, or its input's."""
         found: Array | None = self.memory[slot]
         if found is None:
-            node = self.source(slot)
-            found = node.data if type(node) is Node else np.asarray(node, self.layout.dtypes[slot])
+            source = self.source(slot)
+            if type(source) is Node:
+                node: Node = source
+                found = node.data
+            else:
+                found = np.asarray(source, self.layout.dtypes[slot])
             assert found is not None, slot
             self.memory[slot] = found
         return found
@@ -285,7 +301,10 @@ class Run(AnyRun):
         for origin in ready.origins:
             if type(origin) is int:
                 number = self.sources[origin]
-                scalars.append(number.item() if isinstance(number, _GENERIC) else number)
+                kind = type(number)
+                if kind is not float and kind is not int and isinstance(number, _GENERIC):
+                    number = number.item()
+                scalars.append(number)
             else:
                 scalars.append(origin[0])
         return scalars
@@ -358,13 +377,17 @@ class Run(AnyRun):
         Only of what the evaluation counted the references that end with it. Values that others lent it (arguments of a
         compiled function, operands of a span) are theirs.
         """
-        origin = self.plan.origins[slot]
+        origin = self.layout.origins[slot]
         held = 1 if self.memory[slot] is not None else 0
         if origin is None:
             data = self.memory[slot]
         else:
-            node = self.sources[origin]
-            if type(node) is not Node or node.data is None:
+            source = self.sources[origin]
+            if type(source) is not Node:
+                return False
+            node: Node = source
+            source = None
+            if node.data is None:
                 return False
             if id(node) not in self.uses or count(node) > UNNAMED + self.uses[id(node)]:
                 return False
@@ -436,8 +459,8 @@ class Run(AnyRun):
 def new_run(plan: Plan, sources: list[Any], backend: Backend, uses: dict[int, int]) -> Run:
     """A run of a plan on the host: as `Run(...)`, for speed."""
     run: Run = create(Run)
-    run.begin(plan, sources, uses)
-    run.layout = layout_of(plan)
+    run.layout = layout = layout_of(plan)
+    run.begin(plan, sources, uses, len(layout.shapes), layout.outputs)
     run.backend = backend
     return run
 

@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, Final, Literal, SupportsIndex
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from lazyarray.runtime.blocks import LEAST, Shelves, map_block
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.runtime.blocks import Block, Returned, size_class  # cimport
+from lazyarray.runtime.blocks import Block, Owner, Returned, size_class  # cimport
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -37,6 +37,7 @@ _MAX_IDLE = 1 << 30
 # Bytes that the pool may hold beyond the most that were in use at once. A program whose arrays change their sizes
 # would else gather idle blocks of all of them.
 _SLACK = 16 << 20
+_dtype: Final = np.dtype
 _ORDERS = frozenset("CF")  # NumPy knows others, and words the errors
 _MOST = sys.maxsize >> 1  # bytes: no system has more
 
@@ -61,8 +62,10 @@ def _usable_memory() -> int:
     return total
 
 
-class MemoryPool:
+class MemoryPool(Owner):
     """Blocks that are used again, with at most `max_idle` bytes of them idle (1 GiB or an eighth of the memory)."""
+
+    __slots__ = ("_allocations", "_in_use", "_lock", "_max_idle", "_peak", "_returned", "_reuses", "_shelves")
 
     def __init__(self, max_idle: int | None = None) -> None:
         self._max_idle = max_idle if max_idle is not None else min(_MAX_IDLE, _usable_memory() // 8)
@@ -95,7 +98,7 @@ class MemoryPool:
 
         `strides_perm` lists the axes from the slowest to the fastest in memory; it stands instead of `order`.
         """
-        kind = dtype if type(dtype) is np.dtype else np.dtype(dtype)
+        kind = dtype if isinstance(dtype, _dtype) else _dtype(dtype)
         extents = shape if type(shape) is tuple else _extents(shape)
         itemsize = kind.itemsize
         nbytes = math.prod(extents) * itemsize
@@ -105,22 +108,27 @@ class MemoryPool:
         strides = None if strides_perm is None else _strides(extents, itemsize, strides_perm)
         if nbytes < _POOLED_FROM or kind.hasobject or kind.subdtype is not None or order not in _ORDERS:
             return _plain(extents, kind, order, strides_perm)
-        block = self._take(nbytes)
-        if block is None:
-            return _plain(extents, kind, order, strides_perm)
         if order == "F" and strides is None:
             strides = _strides(extents, itemsize, range(len(extents) - 1, -1, -1))
+        made = self.lend(extents, kind, nbytes, strides) if nbytes <= _MOST else None
+        return _plain(extents, kind, order, strides_perm) if made is None else made
+
+    def lend(
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int, strides: tuple[int, ...] | None
+    ) -> np.ndarray[Any, Any] | None:
+        """An array over a block; None where there is none, or NumPy has no such arrays: it then words the error."""
+        block = self._take(nbytes)
+        if block is None:
+            return None
         try:
-            made: np.ndarray[Any, Any] = lend(block, extents, kind, strides)
+            made: np.ndarray[Any, Any] = lend(block, shape, dtype, strides)
         except Exception:
             self.take_back(block)
-            return _plain(extents, kind, order, strides_perm)  # NumPy words the error
+            return None
         return made
 
     def _take(self, nbytes: int) -> Block | None:
         """A block for a request; None when the system has none (np.empty then words the error)."""
-        if nbytes > _MOST:
-            return None
         size = size_class(nbytes)
         self._allocations += 1
         block = self._returned.take(size)
@@ -259,7 +267,9 @@ def reserve(shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> np.nda
     if nbytes < _POOLED_FROM:
         made: np.ndarray[Any, Any] = empty_of(shape, dtype)
         return made
-    return (_default or default_pool()).allocate(shape, dtype)
+    pool: MemoryPool = _default or default_pool()
+    found = pool.lend(shape, dtype, nbytes, None)
+    return _plain(shape, dtype, "C", None) if found is None else found
 
 
 def is_lease(owner: Any) -> bool:

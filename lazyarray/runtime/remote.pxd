@@ -5,6 +5,12 @@ from lazyarray.ir.node cimport Spec
 from lazyarray.native.primitives cimport create
 
 
+cdef class Seen:
+    cdef public bint any
+    cdef public object backend, kind
+
+cdef Seen _seen
+
 cdef class Remote:
     cdef public object _array, _memory, address, device
     cdef public Spec _spec

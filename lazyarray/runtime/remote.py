@@ -5,7 +5,7 @@ One of the modules that may run compiled (see `lazyarray/native`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from lazyarray.errors import DeviceMemoryError
 
@@ -16,9 +16,18 @@ from lazyarray.native.primitives import create  # cimport
 
 
 class Seen:
-    any = False  # values have been on devices: leaves decide where an evaluation runs
-    backend = ""  # the last backend that was asked for its kind of device
-    kind: str | None = None
+    """What this process has seen of devices."""
+
+    __slots__ = ("any", "backend", "kind")
+
+    def __init__(self) -> None:
+        self.any = False  # values have been there: leaves decide where an evaluation runs
+        self.backend = ""  # the last backend that was asked for its kind of device
+        self.kind: str | None = None
+
+
+seen: Final = Seen()
+_seen: Final = seen  # in C
 
 
 # Results come and go with each evaluation. In C memory is kept of as many:
@@ -39,7 +48,7 @@ class Remote:
         self.device = device
         self.home = home
         self.exported = False
-        Seen.any = True
+        _seen.any = True
 
     @property
     def array(self) -> Any:
@@ -71,8 +80,8 @@ def reserve(device: Any, spec: Spec) -> Remote:
     made.device = device
     made.home = True
     made.exported = False
-    if not Seen.any:
-        Seen.any = True
+    if not _seen.any:
+        _seen.any = True
     return made
 
 

@@ -1,11 +1,16 @@
 # C's side of `run.py`.
 
+cdef class AnyLauncher:
+    cpdef launch(self, list pointers, list scalars, AnyRun run=*)
+    cpdef watch(self, list pointers, list scalars, AnyRun run=*)
+
 cdef class AnyRun:
     cdef public bint caught_up
     cdef public object launched, over, plan, uses
     cdef public list sources, memory, raised
     cdef public set done
     cdef public dict taken
+    cdef public tuple outputs
 
-    cpdef begin(self, plan, list sources, uses)
+    cpdef begin(self, plan, list sources, uses, Py_ssize_t slots, tuple outputs)
     cpdef run(self)

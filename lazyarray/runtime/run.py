@@ -1,4 +1,4 @@
-"""Owns `AnyRun`: what a run of a plan holds, on the host or on a device, reached without a look-up.
+"""Owns `AnyRun`: what a run of a plan holds, on the host or on a device, and `AnyLauncher`, reached without a look-up.
 
 One of the modules that may run compiled (see `lazyarray/native`).
 """
@@ -10,20 +10,51 @@ from typing import Any
 from lazyarray.ir.node import Node
 
 
+class AnyLauncher:
+    """A program at fixed extents and strides. A program that has `launcher(extents, strides)` makes its own."""
+
+    __slots__ = ()
+
+    def launch(self, pointers: list[int], scalars: list[Any], run: AnyRun | None = None) -> int:
+        """As `Program.launch`.
+
+        `run`: what launches a kernel that writes over what it reads. Its `launched` gets a record that can tell, by
+        `ran()`, whether the kernel has run: where an error ends the launch it may have, or not.
+        """
+        raise NotImplementedError
+
+    def watch(self, pointers: list[int], scalars: list[Any], run: AnyRun | None = None) -> dict[int, int]:
+        """As `Program.watch`; `run` as above."""
+        raise NotImplementedError
+
+
 class AnyRun:
     """One evaluation of a plan: a value per slot."""
 
-    __slots__ = ("caught_up", "done", "launched", "memory", "over", "plan", "raised", "sources", "taken", "uses")
+    __slots__ = (
+        "caught_up",
+        "done",
+        "launched",
+        "memory",
+        "outputs",
+        "over",
+        "plan",
+        "raised",
+        "sources",
+        "taken",
+        "uses",
+    )
 
     def __init__(self, plan: Any, sources: list[Any], uses: dict[int, int] | None) -> None:
-        self.begin(plan, sources, uses or {})
+        self.begin(plan, sources, uses or {}, len(plan.shapes), plan.outputs)
 
-    def begin(self, plan: Any, sources: list[Any], uses: dict[int, int]) -> None:
-        """Nothing has run."""
+    def begin(self, plan: Any, sources: list[Any], uses: dict[int, int], slots: int, outputs: tuple[int, ...]) -> None:
+        """Nothing has run. The plan has so many slots, of which `outputs` are asked for."""
         self.plan = plan
+        self.outputs = outputs
         self.sources = sources
         self.uses = uses  # by id of a value written over: references to it that end now
-        self.memory: list[Any] = [None] * len(plan.shapes)
+        self.memory: list[Any] = [None] * slots
         self.done: set[int] = set()  # slots whose values are complete and not written over
         self.taken: dict[int, int] = {}  # by slot to be written in place of another: that other one
         self.launched: Any = None  # what a kernel that writes over what it reads was launched by

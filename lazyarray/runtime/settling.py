@@ -76,7 +76,7 @@ def hand_out(run: AnyRun, outputs: list[Node], wanted: Wanted, finished: bool) -
             node = made_in(run, slot)
             if node is not None and not is_pending(node):
                 taken.append(run.memory[slot])
-    slots = run.plan.outputs
+    slots = run.outputs
     for place in range(len(outputs)):
         node = outputs[place]
         slot = slots[place]

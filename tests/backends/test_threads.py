@@ -249,7 +249,7 @@ def test_workers_park_at_once_for_who_needs_their_cores(parking: str, monkeypatc
     pool.rest()  # nobody is there yet
     pool.start()
     try:
-        sleeping = ctypes.c_int32.from_address(pool.address + SLEEPERS_OFFSET)
+        sleeping = ctypes.c_int32.from_address(pool.workers.address + SLEEPERS_OFFSET)
         a = np.zeros(64, np.int64)
         for _ in range(3):
             pool.run(address("bump"), a.ctypes.data, 64, grain=1)

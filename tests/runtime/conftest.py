@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lazyarray.runtime import pool
-from lazyarray.runtime.remote import Seen
+from lazyarray.runtime.remote import seen
 
 
 @pytest.fixture
@@ -13,5 +13,5 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> pool.MemoryPool:
     """A pool that nothing was taken from yet."""
     made = pool.MemoryPool()
     monkeypatch.setattr(pool, "_default", made)
-    monkeypatch.setattr(Seen, "any", False)  # other tests' devices
+    monkeypatch.setattr(seen, "any", False)  # other tests' devices
     return made

@@ -15,7 +15,7 @@ import pytest
 import lazyarray as np
 from lazyarray.runtime import banded, evaluate, execute, recalled
 from lazyarray.runtime.backend import current
-from lazyarray.runtime.remote import Seen
+from lazyarray.runtime.remote import seen
 from lazyarray.schedule import bands
 
 threads = pytest.importorskip("lazyarray_llvm.threads")
@@ -27,7 +27,7 @@ SHAPE = (60, 7)
 @pytest.fixture(autouse=True)
 def small_bands(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Bands of one row each, in whatever plan has two kernels."""
-    monkeypatch.setattr(Seen, "any", False)
+    monkeypatch.setattr(seen, "any", False)
     with np.config.set(eager_below=0, device="cpu", num_threads=2):
         if not hasattr(current(), "banded"):
             pytest.skip("this backend has no bands")

@@ -8,14 +8,14 @@ import pytest
 
 import lazyarray as np
 from lazyarray.runtime import liveness, recalled
-from lazyarray.runtime.remote import Seen
+from lazyarray.runtime.remote import seen
 
 COUNT = 1 << 15  # elements of 256 KiB, from which values are large (`runtime/liveness.py`)
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(Seen, "any", False)
+    monkeypatch.setattr(seen, "any", False)
     liveness.needed_again.clear()
     with np.config.set(eager_below=0, device="cpu"):
         recalled.forget()

@@ -91,7 +91,7 @@ def test_an_error_leaves_all_that_was_recorded_of_a_value_without_a_name(
     want = np.linspace(0.0, 1.0, COUNT)
     want = want[want > 0.25]
     y, x = selected(la.evaluate(la.linspace(0.0, 1.0, COUNT)))
-    allocate, left = pool.MemoryPool.allocate, [granted]
+    allocate, left = execute.reserve, [granted]
 
     def allocate_so_often(*args: Any) -> Any:
         left[0] -= 1
@@ -100,7 +100,7 @@ def test_an_error_leaves_all_that_was_recorded_of_a_value_without_a_name(
         return allocate(*args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(pool.MemoryPool, "allocate", allocate_so_often)
+        patch.setattr(execute, "reserve", allocate_so_often)
         if granted < 2:
             with pytest.raises(MemoryError):
                 la.evaluate(y)
@@ -127,7 +127,7 @@ def test_what_plans_compute_otherwise_than_it_was_recorded_outlives_an_error(
 ) -> None:
     want = program(np, np.linspace(0.1, 2.0, COUNT))
     y = program(la, la.evaluate(la.linspace(0.1, 2.0, COUNT)))
-    allocate, left = pool.MemoryPool.allocate, [granted]
+    allocate, left = execute.reserve, [granted]
 
     def allocate_but_once(*args: Any) -> Any:
         left[0] -= 1
@@ -136,7 +136,7 @@ def test_what_plans_compute_otherwise_than_it_was_recorded_outlives_an_error(
         return allocate(*args)
 
     with monkeypatch.context() as patch, la.config.set(compile_at=1):
-        patch.setattr(pool.MemoryPool, "allocate", allocate_but_once)
+        patch.setattr(execute, "reserve", allocate_but_once)
         la.evaluate(y)  # an evaluation is tried once more, without what was computed along
     np.testing.assert_allclose(np.asarray(y), want, rtol=1e-12)
 

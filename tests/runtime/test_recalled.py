@@ -7,13 +7,13 @@ import numpy
 import pytest
 
 import lazyarray as np
-from lazyarray.runtime import evaluate, recalled
-from lazyarray.runtime.remote import Seen
+from lazyarray.runtime import evaluate, execute, recalled
+from lazyarray.runtime.remote import seen
 
 
 @pytest.fixture(autouse=True)
 def everything_is_recorded(monkeypatch: Any) -> Iterator[None]:
-    monkeypatch.setattr(Seen, "any", False)
+    monkeypatch.setattr(seen, "any", False)
     monkeypatch.setattr(evaluate, "_plans", {}, raising=False)
     with np.config.set(eager_below=0, device="cpu"):
         recalled.forget()
@@ -161,15 +161,13 @@ def test_an_error_leaves_what_comes_again_usable(monkeypatch: Any) -> None:
     x = made(4)
     for _ in range(4):
         assert (x * 2.0 + 3.0).tolist()[0] == 5.0
-    from lazyarray.runtime import pool
 
     def refuse(*args: Any) -> Any:
         raise MemoryError
 
     y = x * 2.0 + 3.0
     with monkeypatch.context() as patch:
-        patch.setattr(pool, "_POOLED_FROM", 0)
-        patch.setattr(pool.MemoryPool, "allocate", refuse)
+        patch.setattr(execute, "reserve", refuse)
         with pytest.raises(MemoryError):
             y.tolist()
     assert y.tolist()[0] == 5.0
