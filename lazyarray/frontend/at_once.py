@@ -13,11 +13,13 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.array import ndarray, plain
+from lazyarray.frontend.array import map_of, ndarray, plain, view_of
 from lazyarray.frontend.dispatch import adopt
+from lazyarray.frontend.loops import MEMO_LIMIT
 from lazyarray.frontend.regions import SHORT_PRODUCT, at_hand, picked, source_of
 from lazyarray.frontend.small import INERT, REFUSED  # cimport
-from lazyarray.runtime.backend import rest
+from lazyarray.ir.index_map import IndexMap, is_contiguous, size_of
+from lazyarray.runtime.backend import rest, rest_for
 from lazyarray.runtime.device import stays_home
 
 Array = np.ndarray[Any, Any]
@@ -25,6 +27,8 @@ Array = np.ndarray[Any, Any]
 # memory that is mapped already, and gains more than it costs (`python -m benchmarks.single_calls`).
 MOST: Final = 4
 CALLED: Final = 16  # the same for what is recorded as a call of NumPy's: that runs on one core, into its own memory
+_BLAS: Final = frozenset(map(np.dtype, "fdFD"))
+_flat: Final[dict[IndexMap, IndexMap]] = {}
 LEAD: Final = 1 << 12  # truth values that are looked at before all are
 _BOOL: Final = np.dtype(bool)
 # NumPy's functions in Python that copy pieces into new memory, or make a product.
@@ -144,6 +148,54 @@ def take(args: Any, kwargs: Any) -> Any:
     return plain(found) if type(found) is np.ndarray else found
 
 
+def _product(name: str) -> Callable[[Any, Any], Any]:
+    """The same for the product of two vectors, which BLAS makes of what lies in memory: nothing fuses with that."""
+    source = getattr(np, name)
+
+    def call(args: Any, kwargs: Any) -> Any:
+        if len(args) != 2 or kwargs or type(args[0]) is not ndarray or type(args[1]) is not ndarray:
+            return REFUSED
+        x, y = at_hand(args[0]), at_hand(args[1])
+        if x is None or y is None or x.dtype is not y.dtype or x.dtype not in _BLAS or not (x.ndim == y.ndim == 1):
+            return REFUSED
+        if x.size + y.size >= CALLED * config.eager_below or x.size != y.size:
+            return REFUSED
+        rest_for(x, y)
+        return source(x, y)
+
+    return call
+
+
+def put(args: Any, kwargs: Any) -> Any:
+    """The same for `put` of one number at places of a vector: `a[places] = number`."""
+    if len(args) != 3 or kwargs or type(args[0]) is not ndarray or type(args[2]) is not float:
+        return REFUSED
+    array, places = args[0], args[1]
+    if type(places) is not ndarray or array.ndim != 1 or array.dtype.kind != "f" or places.dtype.kind not in "iu":
+        return REFUSED
+    try:
+        array[places] = args[2]
+    except IndexError:
+        return REFUSED  # said elsewhere; nothing is written
+    return None
+
+
+def ravel(args: Any, kwargs: Any) -> Any:
+    """The same for the flat view of what lies in C order."""
+    if len(args) != 1 or kwargs or type(args[0]) is not ndarray or args[0]._np is not None:
+        return REFUSED
+    view = map_of(args[0])
+    found = _flat.get(view)
+    if found is None:
+        size = size_of(view.shape)
+        if not size or not is_contiguous(view):
+            return REFUSED
+        if len(_flat) >= MEMO_LIMIT:
+            _flat.clear()
+        found = _flat[view] = IndexMap(view.offset, (size,), (1,))
+    return view_of(args[0], found)
+
+
 def _mask(args: Any, kwargs: Any) -> Any:
     """The truth values that a reduction of all of them is asked of, as memory; None where it is another reduction."""
     if len(args) != 1 or kwargs or type(args[0]) is not ndarray:
@@ -179,6 +231,17 @@ AHEAD: Final = {
     "all": _truth("all"),
     "any": _truth("any"),
     "count_nonzero": count_nonzero,
+    "dot": _product("dot"),
     "einsum": einsum,
+    "inner": _product("inner"),
+    "put": put,
+    "ravel": ravel,
     "take": take,
+    "vdot": _product("vdot"),
 }
+
+
+def decided(name: str, array: Any) -> Any:
+    """`any` or `all` of an array, `name` says which, if that takes no evaluation; else None."""
+    found = AHEAD[name]((array,), {})
+    return None if found is REFUSED else found

@@ -14,20 +14,23 @@ from lazyarray.frontend.dispatch import export, is_compiled, run_numpy
 from lazyarray.frontend.foreign import make_like, serves
 from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.layout import ordered, strides_of
+from lazyarray.frontend.loops import MEMO_LIMIT
 from lazyarray.frontend.manipulation import broadcast_arrays, fill_parts
 from lazyarray.frontend.overrides import is_foreign
-from lazyarray.frontend.quick import limits, wrapped  # cimport
+from lazyarray.frontend.quick import limits, managed, record_node, wrapped  # cimport
 from lazyarray.frontend.rebase import rebase
 from lazyarray.frontend.record import broadcast_, cast_, copy_, empty_, fill_, iota_, map_, update_
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.index_map import IndexMap, size_of
-from lazyarray.ir.node import Node, Shape
+from lazyarray.ir.node import Key, Node, Shape
+from lazyarray.native.primitives import site_outside  # cimport
 
 DType = np.dtype[Any]
 
 _new: Final = Handle.__new__
 HUGE: Final = 1 << 46  # bytes: NumPy says what happens to arrays beyond any memory
 _NUMBERS: Final = frozenset({int, float, complex, bool})
+_KINDS: Final = _NUMBERS | frozenset([np.dtype(code).type for code in "?bhilqBHILQefdFD"])
 
 
 def shape_from(shape: Any) -> Shape | None:
@@ -106,12 +109,20 @@ def _small_size(shape: Any) -> int:
 
 def _constant(name: str, number: int | None) -> Callable[..., Any]:
     function = getattr(np, name)
+    made: dict[Any, tuple[Key, tuple[Any, ...]]] = {}  # by plain shapes and dtypes: what was recorded for them
+    config.followers.append(made.clear)
 
     def create(*args: Any, **options: Any) -> Any:
-        if len(args) == 1 and not options:
-            (extents,) = args
+        token = None
+        if not options and (len(args) == 1 or (len(args) == 2 and type(args[1]) is type and args[1] in _KINDS)):
+            extents = args[0]
             size = extents if type(extents) is int else _small_size(extents)
-            if 0 <= size < limits.eager:
+            if size >= limits.eager:
+                token = args
+                known = made.get(token)
+                if known is not None:
+                    return managed(record_node(known[0], known[1], site_outside(0)))
+            elif size >= 0 and len(args) == 1:
                 return wrapped(function(extents))
         if args and "like" not in options:
             size = _small_size(args[0])
@@ -128,8 +139,15 @@ def _constant(name: str, number: int | None) -> Callable[..., Any]:
             return make_now(name, (shape, dtype), options)
         extents, found = plan
         if number is None:
-            return ordered(lambda shape: empty_(shape, found), extents, order)
-        return ordered(lambda shape: fill_(number, shape, found), extents, order)
+            result = ordered(lambda shape: empty_(shape, found), extents, order)
+        else:
+            result = ordered(lambda shape: fill_(number, shape, found), extents, order)
+        if token is not None:
+            if len(made) >= MEMO_LIMIT:
+                made.clear()
+            node: Any = result._node
+            made[token] = node.key, node.args
+        return result
 
     return create
 

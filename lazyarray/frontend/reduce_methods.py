@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend import reductions
+from lazyarray.frontend import at_once, reductions
 from lazyarray.frontend.array import (
     BUILTIN,
     as_array,
@@ -45,6 +45,7 @@ REDUCED: Final = {
     "bitwise_or": "bor",
     "bitwise_xor": "bxor",
 }
+_TRUTH: Final = {"logical_and": "all", "logical_or": "any"}
 SCANNED: Final = {
     "add": reductions.cumsum,
     "multiply": reductions.cumprod,
@@ -91,6 +92,11 @@ def reduce(function: Any, array: Any, axis: Any, dtype: Any, out: Any, keepdims:
         options["initial"] = initial
     if overrides(array) or overrides(out) or overrides(where):
         return ask_ufunc(function, "reduce", (array,), said(options))
+    truth = _TRUTH.get(function.__name__)
+    if truth is not None and not said(options) and type(array) is ndarray and array.ndim == 1:
+        known = at_once.decided(truth, array)
+        if known is not None:
+            return known
     given = forward(array)
     if type(given) is Forwarder and hasattr(given, "__array_wrap__"):
         return written_through(wrap(function._np.reduce(given, **export(options))), options)
