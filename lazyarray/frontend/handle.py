@@ -525,8 +525,7 @@ class Handle(Fields):
         """Return self@value."""
         if type(value) is known.array:
             data = self._np
-            given: Fields = value
-            other = given._np
+            other = _memory_or(value)
             if (
                 data is not None
                 and other is not None
@@ -536,7 +535,7 @@ class Handle(Fields):
                 found = run_product(_matmul, data, other)
                 return wrapped(found) if type(found) is _nparray else found
             data = other = None
-            found = keys.product(self, given)
+            found = keys.product(self, value)
             if found is not None:
                 return found
         return keys.matmul(self, value)

@@ -49,12 +49,9 @@ def multiply(x: Fields, y: Fields) -> Any:
     if a is not None and size_of_memory(a) < limits.eager:
         b = known.window(y) if y._np is None and y._node is None else y._np
     if b is None or size_of_memory(b) >= limits.eager:
-        found = again(x, y)
-        if found is not None:
-            return found
         short = short_product(x, y)
         if short is None:
-            return None
+            return again(x, y)
         a, b = short
     if size_of_memory(a) + size_of_memory(b) >= _LONG_CALL:
         rest()

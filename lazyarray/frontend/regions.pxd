@@ -4,7 +4,10 @@ cimport cython
 from lazyarray.frontend.quick cimport Fields, Limits, limits
 from lazyarray.ir.node cimport Node
 from lazyarray.native.direct cimport show_at
+from lazyarray.native.primitives cimport size_of_memory
 from lazyarray.runtime.root cimport Root
+
+cdef Py_ssize_t _SHORT_PRODUCT, _SHORT_RESULT
 
 @cython.locals(node=Node, base=Root)
 cpdef window(Fields array)
@@ -13,4 +16,6 @@ cpdef show(view, data)
 cpdef memory_at(Fields array)
 @cython.locals(node=Node, base=Root)
 cdef bint _is_remote(Fields array)
+@cython.locals(shape=tuple, length=Py_ssize_t, rows=Py_ssize_t, columns=Py_ssize_t)
 cpdef short_product(Fields x, Fields y)
+cpdef bint is_short(Py_ssize_t rows, Py_ssize_t length, Py_ssize_t columns) except -1

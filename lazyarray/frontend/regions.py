@@ -22,6 +22,7 @@ from lazyarray.ir.index_map import IndexMap, apply, identity, size_of
 from lazyarray.ir.node import Node  # cimport
 from lazyarray.ir.ops import OPS
 from lazyarray.native.direct import show_at  # cimport
+from lazyarray.native.primitives import size_of_memory  # cimport
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.along import is_pending
 from lazyarray.runtime.buffer import Base, Slot, measure, owns_alone
@@ -50,6 +51,8 @@ PEEKS: Final = 16  # small reads of an expression after which it is taken to be 
 SHORT_PRODUCT: Final = 1 << 22
 # Elements of its result, as a multiple of `eager_below`: beyond, memory that is mapped already is worth the recording.
 SHORT_RESULT: Final = 4
+_SHORT_PRODUCT: Final = SHORT_PRODUCT  # in C
+_SHORT_RESULT: Final = SHORT_RESULT
 LONG_ROW: Final = 64  # elements from which a row that is picked is copied as one
 _MULTIPLIED: Final = "fdFDbhilqBHILQ"  # of products that NumPy makes in compiled code
 # Ufuncs whose bits are NumPy's in compiled kernels too.
@@ -143,18 +146,22 @@ def short_product(x: Fields, y: Fields) -> tuple[Array, Array] | None:
         a = None if _is_remote(x) else memory_at(x)
     if b is None and a is not None:
         b = None if _is_remote(y) else memory_at(y)
-    if a is None or b is None or a.dtype.char not in _MULTIPLIED or a.dtype is not b.dtype:
+    if a is None or b is None:
         return None
-    length = a.shape[-1] if a.ndim else 1
+    dtype = a.dtype
+    if dtype is not b.dtype or dtype.char not in _MULTIPLIED:
+        return None
+    shape: tuple[int, ...] = a.shape
+    length = shape[-1] if shape else 1
     if not length:
         return None
-    rows, columns = a.size // length, b.size // length  # of stacks, more than there are
+    rows, columns = size_of_memory(a) // length, size_of_memory(b) // length  # of stacks, more than there are
     return (a, b) if is_short(rows, length, columns) else None
 
 
 def is_short(rows: int, length: int, columns: int) -> bool:
     """True for a product that takes less time than recording it, where both operands are in memory."""
-    return rows * columns < SHORT_RESULT * config.eager_below and rows * length * columns <= SHORT_PRODUCT
+    return rows * columns < _SHORT_RESULT * limits.eager and rows * length * columns <= _SHORT_PRODUCT
 
 
 def reflected(function: np.ufunc, method: str, number: Any, array: Any) -> Any:
