@@ -31,6 +31,7 @@ _BLAS: Final = frozenset(map(np.dtype, "fdFD"))
 _flat: Final[dict[IndexMap, IndexMap]] = {}
 LEAD: Final = 1 << 12  # truth values that are looked at before all are
 _BOOL: Final = np.dtype(bool)
+_DOUBLE: Final = np.dtype(float)
 # NumPy's functions in Python that copy pieces into new memory, or make a product.
 REBASED: Final = frozenset("append block corrcoef cov delete insert tensordot linalg.tensordot".split())
 
@@ -171,11 +172,11 @@ def put(args: Any, kwargs: Any) -> Any:
     if len(args) != 3 or kwargs or type(args[0]) is not ndarray or type(args[2]) is not float:
         return REFUSED
     array, places = args[0], args[1]
-    if type(places) is not ndarray or array.ndim != 1 or array.dtype.kind != "f" or places.dtype.kind not in "iu":
+    if type(places) is not ndarray or array.ndim != 1 or array.dtype is not _DOUBLE or places.dtype.kind != "i":
         return REFUSED
     try:
         array[places] = args[2]
-    except IndexError:
+    except (IndexError, ValueError):
         return REFUSED  # said elsewhere; nothing is written
     return None
 

@@ -65,6 +65,9 @@ CALLS: dict[str, Callable[..., Any]] = {
     "dot": lambda np, a, m, k, c: np.dot(a, a),
     "dot of integers": lambda np, a, m, k, c: k.dot(k),
     "inner": lambda np, a, m, k, c: np.inner(a, a),
+    "vdot": lambda np, a, m, k, c: np.vdot(a, a),
+    "logical_and.reduce": lambda np, a, m, k, c: np.logical_and.reduce(c),
+    "logical_or.reduce": lambda np, a, m, k, c: np.logical_or.reduce(c),
     "a product as large as its operand": lambda np, a, m, k, c: m @ np.eye(N // ROWS),
 }
 
@@ -121,6 +124,7 @@ def test_einsum_of_one_operand_may_be_a_view() -> None:
         (lambda np, m: np.append(m, m[0], axis=0), "dimension"),
         (lambda np, m: np.einsum("ij,kj", m, m[0]), "operand"),
         (lambda np, m: np.dot(m, m), "not aligned"),
+        (lambda np, m: np.put(m.ravel(), np.array([N]), 1.0), "out of bounds"),
     ],
 )
 def test_errors_are_numpys(call: Callable[[Any, Any], Any], message: str) -> None:
@@ -129,6 +133,52 @@ def test_errors_are_numpys(call: Callable[[Any, Any], Any], message: str) -> Non
     with pytest.raises(type(ours.value)) as theirs:
         call(numpy, operands(numpy)["m"])
     assert str(ours.value) == str(theirs.value)
+
+
+def test_a_number_is_put_at_places_at_once() -> None:
+    places = [5, -1, 5, 700]
+    want, a = operands(numpy)["a"], operands(lazyarray)["a"]
+    numpy.put(want, places, 2.0)
+    with lazyarray.record_runs() as runs:
+        lazyarray.put(a, lazyarray.array(places), 2.0)
+    assert not runs.evaluations
+    numpy.testing.assert_array_equal(numpy.asarray(a), want)
+
+
+def test_what_refuses_a_number_says_what_numpy_says() -> None:
+    fixed = {np: np.broadcast_to(operands(np)["a"], (N,)) for np in (numpy, lazyarray)}
+    with pytest.raises(ValueError, match="read-only") as theirs:
+        numpy.put(fixed[numpy], numpy.array([1]), 2.0)
+    with pytest.raises(ValueError, match="read-only") as ours:
+        lazyarray.put(fixed[lazyarray], lazyarray.array([1]), 2.0)
+    assert str(ours.value) == str(theirs.value)
+
+
+def test_a_flat_view_shows_its_array() -> None:
+    m = operands(lazyarray)["m"]
+    for _ in range(2):
+        m.ravel()[3] += 1.0
+        lazyarray.ravel(m[5:])[0] = -1.0
+    want = operands(numpy)["m"]
+    want[0, 3] += 2.0
+    want[5, 0] = -1.0
+    numpy.testing.assert_array_equal(numpy.asarray(m), want)
+    turned = m.T.ravel()
+    turned[1] = 9.0
+    numpy.testing.assert_array_equal(numpy.asarray(m), want)
+
+
+@pytest.mark.parametrize("shape", [N, (N,), (ROWS, N // ROWS)])
+@pytest.mark.parametrize("dtype", [(), (int,), (numpy.complex64,), (bool,)])
+def test_constants_of_a_shape_that_came_before_are_new(shape: Any, dtype: tuple[Any, ...]) -> None:
+    for name in ("zeros", "ones"):
+        made = [getattr(lazyarray, name)(shape, *dtype) for _ in range(3)]
+        want = getattr(numpy, name)(shape, *dtype)
+        made[1][...] = 0 if name == "ones" else 1
+        for array in (made[0], made[2]):
+            assert array.dtype == want.dtype
+            numpy.testing.assert_array_equal(numpy.asarray(array), want)
+    assert lazyarray.empty(shape, *dtype).shape == want.shape
 
 
 def test_a_truth_that_shows_at_the_beginning_needs_no_look_at_all_of_it() -> None:
