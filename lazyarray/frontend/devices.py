@@ -21,7 +21,6 @@ from lazyarray.ir.node import Node, leaf, leaf_key, spec_of
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.along import is_pending, pending, unused
 from lazyarray.runtime.device import (
-    HOST,
     Device,
     Remote,
     configured,
@@ -34,6 +33,7 @@ from lazyarray.runtime.device import (
     upload,
 )
 from lazyarray.runtime.ledger import ledger
+from lazyarray.runtime.remote import HOST
 
 CHANGES: Final = "the device changes"
 MOVED: Final = "to_device() was called"

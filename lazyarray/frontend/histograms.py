@@ -30,8 +30,9 @@ from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.along import is_pending
-from lazyarray.runtime.device import in_use, stays_home
+from lazyarray.runtime.device import in_use
 from lazyarray.runtime.ledger import ledger
+from lazyarray.runtime.remote import stays_home
 
 _PIECE: Final = 1 << 13  # fewest elements that are counted in a table of their own
 RANGED: Final = "the bins lie between the least and the greatest element"

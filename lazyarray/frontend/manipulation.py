@@ -47,7 +47,7 @@ from lazyarray.frontend.vectors import serving  # cimport
 from lazyarray.frontend.views import derive, view_by
 from lazyarray.ir.index_map import IndexMap, broadcast, c_strides, identity, is_contiguous, transpose
 from lazyarray.ir.node import Node, Shape
-from lazyarray.runtime.device import stays_home
+from lazyarray.runtime.remote import stays_home  # cimport
 
 Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]

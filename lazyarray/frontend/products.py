@@ -19,7 +19,7 @@ from lazyarray.native.loops import run_product  # cimport
 from lazyarray.native.primitives import site_outside, size_of_memory  # cimport
 from lazyarray.runtime.along import is_pending
 from lazyarray.runtime.backend import LONG_CALL, rest
-from lazyarray.runtime.device import stays_home
+from lazyarray.runtime.remote import stays_home  # cimport
 
 # The build reads such imports by the line.
 # isort: split

@@ -30,7 +30,7 @@ from lazyarray.ir.index_map import identity, transpose
 from lazyarray.ir.node import Node, Shape
 from lazyarray.records import NamedTuple
 from lazyarray.runtime.buffer import owns_alone
-from lazyarray.runtime.device import stays_home
+from lazyarray.runtime.remote import stays_home  # cimport
 
 DType = np.dtype[Any]
 _SEARCHED: Final = 8  # bytes for each element below which operands run at once: NumPy searches 50 in a nanosecond

@@ -26,9 +26,10 @@ from lazyarray.native.primitives import size_of_memory  # cimport
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.along import is_pending
 from lazyarray.runtime.buffer import Base, Slot, measure, owns_alone
-from lazyarray.runtime.device import in_use, stays_home
+from lazyarray.runtime.device import in_use
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
+from lazyarray.runtime.remote import stays_home  # cimport
 from lazyarray.runtime.root import Root  # cimport
 from lazyarray.runtime.settling import settle
 

@@ -2,24 +2,32 @@
 cimport cython
 
 from lazyarray.frontend.quick cimport REFLECTED, UNARY, Fields, Key, Known, Limits, Node, Op, find_key, in_range, known, limits, managed, new_node
-from lazyarray.ir.node cimport Spec, Waiting, leaf_key, spec_of
-from lazyarray.native.primitives cimport count, part_of, present, referent, site_here, span_here, thread_here, token_of, weak, whole_of
+from lazyarray.ir.node cimport Spec, Waiting, leaf_key, next_sequence, spec_of
+from lazyarray.native.primitives cimport count, create, is_of, part_of, present, referent, site_here, span_here, thread_here, token_of, weak, whole_of
 from lazyarray.runtime.along cimport is_pending
+from lazyarray.runtime.evaluate cimport evaluate
+from lazyarray.runtime.remote cimport stays_home
 from lazyarray.runtime.floating cimport Last
 
 
 cdef class Run:
     cdef public list leaves, nodes
-    cdef public dict windows
+    cdef public dict takers, windows
+    cdef public set counted
+    cdef public object code
+    cdef public Spec spec
     cdef public unsigned long thread
+
+    cpdef forget(self)
+    @cython.locals(spans=tuple)
+    cpdef turn_to(self, code)
 
 cdef Run _run
 cdef Waiting _waiting
 cdef Last _last
 cdef object _state
 cdef dict _parts, _spans
-cdef dict _handed_on
-cdef object _NEVER
+cdef dict _counted, _handed_on
 cdef int _RUNS
 cdef object ALL, _NEW
 cdef int _ARRAY, _LAST, _MASK
@@ -30,22 +38,26 @@ cpdef start(Op op, Fields self, other, int form, int plain, int compiled)
 @cython.locals(span=int)
 cpdef go_on(Op op, Fields self, other, int form, int plain, int compiled)
 @cython.locals(
-    own=Node, right=Node, node=Node, key=Key, place=int, entries=list, mine=Py_ssize_t, theirs=Py_ssize_t,
-    at=Py_ssize_t, spans=tuple,
+    own=Node, right=Node, node=Node, key=Key, entries=list, mine=Py_ssize_t, theirs=Py_ssize_t,
 )
-cdef _record(Op op, Fields self, other, int form, site, bint going)
+cdef _record(Op op, Fields self, other, int form, tuple site, bint going)
+@cython.locals(made=tuple)
+cdef bint _takes(tuple site, Node node) except -1
+cdef bint _is_own(Fields array) except -1
 @cython.locals(entries=list, at=Py_ssize_t)
 cdef Py_ssize_t _place_of(Node node) except -2
 @cython.locals(leaf=Node, node=Node, spec=Spec)
 cdef Node _operand(Fields array, site)
+@cython.locals(node=Node)
+cdef Node _leaf(Spec spec, whole)
 @cython.locals(outer=Py_ssize_t, step=Py_ssize_t)
 cdef bint _reordered(Node node) except -1
 cdef bint _decides(Node node, shape) except -1
 cdef _key_of_part(Spec spec, part)
 @cython.locals(above=Node, below=Node, left=list, handed=int)
 cdef int _handed(Node node, int most) except -10000
-cdef _count(place, seen, site, int handed, int expected)
-@cython.locals(node=Node)
-cdef _end(Fields array, site, int expected)
-@cython.locals(node=Node, nodes=list, entry=tuple)
+cdef _count(tuple site, int handed, int expected)
+@cython.locals(node=Node, entries=list)
+cdef _end(Fields array, tuple site, int expected)
+@cython.locals(node=Node, nodes=list)
 cpdef close()

@@ -19,21 +19,22 @@ from lazyarray.frontend.spans import ARRAY, LAST, MASK, SPANS, learn, lower
 from lazyarray.frontend.windows import window_of
 from lazyarray.ir.index_map import IndexMap, is_identity
 from lazyarray.ir.node import WAITING
-from lazyarray.native.primitives import part_of, present, referent, site_here, span_here  # cimport
+from lazyarray.native.primitives import is_of, part_of, present, referent, site_here, span_here  # cimport
 
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.frontend.quick import REFLECTED, UNARY, Fields, Op, find_key, in_range, known, limits  # cimport
-from lazyarray.ir.node import Key, Node, Spec, leaf_key, spec_of  # cimport
-from lazyarray.native.primitives import count, thread_here, token_of, weak, whole_of  # cimport
-from lazyarray.runtime import evaluate as boundary
+from lazyarray.ir.node import Key, Node, Spec, leaf_key, next_sequence, spec_of  # cimport
+from lazyarray.native.primitives import count, create, thread_here, token_of, weak, whole_of  # cimport
 from lazyarray.runtime.along import is_pending  # cimport
-from lazyarray.runtime.device import stays_home
+from lazyarray.runtime.evaluate import JOINED
 from lazyarray.runtime.floating import LAST as LAST_STATE
 from lazyarray.runtime.floating import STATE, must_run_now
 
 # isort: split
 from lazyarray.frontend.quick import managed, new_node  # cimport
+from lazyarray.runtime.evaluate import evaluate  # cimport
+from lazyarray.runtime.remote import stays_home  # cimport
 
 _NUMBERS: Final = NUMBERS
 _LAST: Final = LAST
@@ -49,7 +50,8 @@ _NEW: Final = object()
 _parts: dict[Any, Any] = {}
 # By code and place of spans' last operators: how often they ran, and the most that was handed on.
 _handed_on: dict[tuple[int, int], Any] = {}
-_NEVER: Final = object()  # to be counted again
+# By code: places of spans' last operators that are not to be counted again. Of codes that `SPANS` keeps.
+_counted: dict[int, set[int]] = {}
 _WINDOWS: Final = 64  # of one run that are known
 _RUNS: Final = 3  # in the first one, code is looked through on the way
 
@@ -57,11 +59,10 @@ _RUNS: Final = 3  # in the first one, code is looked through on the way
 class Run:
     """The operators that wait and that none of the others has taken, the memory that they read, and their thread.
 
-    Nodes, as weak references: an error on the way leaves nothing behind. With an operator are its code and the places
-    in it of the one that takes it.
+    Nodes, as weak references: an error on the way leaves nothing behind.
     """
 
-    __slots__ = ("leaves", "nodes", "thread", "windows")
+    __slots__ = ("code", "counted", "leaves", "nodes", "spec", "takers", "thread", "windows")
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
@@ -69,6 +70,24 @@ class Run:
         # Over memory of arrays with gaps, by its owner's id and a dtype: weak references, what is recorded holds them.
         self.windows: dict[Any, Any] = {}
         self.thread = 0
+        self.spec: Spec | None = None  # of the memory that was read last
+        self.code: Any = None  # the last code object whose spans ran, its takers, and what was counted in it
+        self.takers: dict[int, Any] = {}
+        self.counted: set[int] = set()
+
+    def forget(self) -> None:
+        """Nothing waits."""
+        self.nodes.clear()
+        self.leaves.clear()
+        if self.windows:
+            self.windows.clear()
+
+    def turn_to(self, code: Any) -> None:
+        """What is asked next is asked of this code object."""
+        spans = _spans.get(id(code))
+        self.code = code
+        self.takers = {} if spans is None else spans[2]
+        self.counted = set() if spans is None else _counted.setdefault(id(code), set())
 
 
 _run: Final = Run()
@@ -80,12 +99,17 @@ def start(op: Op, self: Fields, other: Any, form: int, plain: int, compiled: int
     if (state is not _last.waits and must_run_now(state)) or not stays_home():
         return None
     thread = thread_here()
-    if _waiting.open and thread != _run.thread:
+    if _waiting.open:
+        if thread != _run.thread:
+            return None
+    elif not _is_own(self) or (type(other) is known.array and not _is_own(other)):
         return None
     found = _record(op, self, other, form, site_here(plain + 1, compiled), False)
     if found is not None:
         _run.thread = thread
         _waiting.open = True
+    elif not _waiting.open:
+        _run.forget()
     return found
 
 
@@ -147,32 +171,48 @@ def _record(op: Op, self: Fields, other: Any, form: int, site: Any, going: bool)
         return None
     if right is not None and _reordered(right) and not _decides(own, shape):
         return None
-    code, place, _ = site
     entries = _run.nodes
     mine = _place_of(own)
     theirs = -1 if right is None else _place_of(right)
-    if mine >= 0 and (entries[mine][1] is not code or place not in entries[mine][2]):
+    if (mine >= 0 and not _takes(site, own)) or (theirs >= 0 and not _takes(site, right)):  # type: ignore[arg-type]
         return None
-    if theirs >= 0 and (entries[theirs][1] is not code or place not in entries[theirs][2]):
-        return None
-    if going and mine < 0 and theirs < 0:
-        return None
-    for at in (mine, theirs) if mine > theirs else (theirs, mine):
-        if at >= 0:
-            del entries[at]
+    if mine < 0 and theirs < 0:
+        if going:
+            return None
+        node = new_node(key, args, site)
+        entries.append(weak(node))
+        return managed(node)
     node = new_node(key, args, site)
-    spans = _spans.get(id(code))
-    entries.append((weak(node), code, () if spans is None else spans[2].get(place, ())))
+    entries[mine if mine >= 0 else theirs] = weak(node)
+    if theirs >= 0 and 0 <= mine != theirs:
+        del entries[theirs]
     return managed(node)
+
+
+def _takes(site: Any, node: Node) -> bool:
+    """Whether an operator is the one that gets to see this value, in the code alone."""
+    made: Any = node.site  # of each recorded node
+    if made[0] is not site[0]:
+        return False
+    if made[0] is not _run.code:
+        _run.turn_to(made[0])
+    places = _run.takers.get(made[1])
+    return places is not None and site[1] in places
 
 
 def _place_of(node: Node) -> int:
     """Where it is among what waits; -1 for what does not."""
     entries = _run.nodes
     for at in range(len(entries) - 1, -1, -1):
-        if referent(entries[at][0]) is node:
+        if referent(entries[at]) is node:
             return at
     return -1
+
+
+def _is_own(array: Fields) -> bool:
+    """False for memory that somebody else refers to, which may be written without our being asked. Nothing waits."""
+    data = array._np
+    return data is None or count(data) <= _ALONE or whole_of(data) is not data
 
 
 def _operand(array: Fields, site: Any) -> Node | None:
@@ -191,15 +231,17 @@ def _operand(array: Fields, site: Any) -> Node | None:
         node: Node = referent(entry)
         if node is not None and node.data is whole:
             leaf = node
-    # Memory that somebody else refers to may be written without our being asked.
+    # Others may write what they refer to, as in `_is_own`.
     if whole is data and count(whole) > _ALONE + (leaf is not None):
         return None
     if leaf is None:
-        spec = spec_of(whole.shape, whole.dtype)
-        if spec.leaf is None and whole.dtype not in COMPILED:
-            return None
-        leaf = Node(leaf_key(spec), ())
-        leaf.data = whole
+        spec: Spec | None = _run.spec
+        if spec is None or not is_of(whole, spec.shape, spec.dtype):
+            spec = spec_of(whole.shape, whole.dtype)
+            if spec.leaf is None and whole.dtype not in COMPILED:
+                return None
+            _run.spec = spec
+        leaf = _leaf(spec, whole)
         _run.leaves.append(weak(leaf))
     if whole is data:
         return leaf
@@ -213,6 +255,18 @@ def _operand(array: Fields, site: Any) -> Node | None:
     if type(key) is Key:
         return new_node(key, (leaf,), site)
     return None if key is None else leaf
+
+
+def _leaf(spec: Spec, whole: Any) -> Node:
+    """`ir.node.leaf` of memory that is lent for a moment, and pins nothing; `Node.__init__` written out, for speed."""
+    node: Node = create(Node)
+    node.key = leaf_key(spec)
+    node.args = ()
+    node.data = whole
+    node.remote = node.errors = node.site = node.made = None
+    node.sequence = next_sequence()
+    node.visits = node.mark = 0
+    return node
 
 
 def _window_of(data: Any) -> Any:
@@ -298,34 +352,43 @@ def _handed(node: Node, most: int) -> int:
     return most
 
 
-def _count(place: Any, seen: Any, site: Any, handed: int, expected: int) -> None:
+def _count(site: Any, handed: int, expected: int) -> None:
     """Takes note of what a span hands on; its number is lowered where that is less in each of some runs."""
     if len(_handed_on) >= MEMO_LIMIT:
         _handed_on.clear()
+    place = (id(site[0]), site[1])
+    seen = _handed_on.get(place)
     runs, most = (1, handed) if seen is None else (seen[0] + 1, max(seen[1], handed))
-    _handed_on[place] = (runs, most) if runs < _RUNS and most < expected else _NEVER
-    if runs >= _RUNS and most < expected:
+    if runs < _RUNS and most < expected:
+        _handed_on[place] = (runs, most)
+        return
+    _handed_on.pop(place, None)
+    _run.counted.add(site[1])
+    if most < expected:
         lower(site[0], site[1], most)
 
 
 def _end(array: Fields, site: Any, expected: int) -> None:
     """Computes the last operator of a span, whose array is plain then. Those of spans around it go on waiting."""
-    node = array._node
-    del _run.nodes[-1]
-    place = (id(site[0]), site[1])
-    seen: Any = _handed_on.get(place)
-    if seen is not _NEVER:
-        _count(place, seen, site, _handed(node, expected), expected)
+    node: Node = array._node
+    entries = _run.nodes
+    if len(entries) == 1:
+        entries.clear()
+    else:
+        del entries[_place_of(node)]
+    if site[0] is not _run.code:
+        _run.turn_to(site[0])
+    if site[1] not in _run.counted:
+        _count(site, _handed(node, expected), expected)
     _waiting.open = False
-    boundary.evaluate([node], boundary.JOINED)
+    evaluate([node], JOINED)
     if node.key.spec.size < limits.eager:
         array._np = node.data
         array._node = None
     if _run.nodes:
         _waiting.open = True
     else:
-        _run.leaves.clear()
-        _run.windows.clear()
+        _run.forget()
 
 
 def close() -> None:
@@ -333,14 +396,12 @@ def close() -> None:
     _waiting.open = False
     nodes = []
     for entry in _run.nodes:
-        node: Node = referent(entry[0])
+        node: Node = referent(entry)
         if node is not None and is_pending(node):
             nodes.append(node)
-    _run.nodes.clear()
-    _run.leaves.clear()
-    _run.windows.clear()
+    _run.forget()
     if nodes:
-        boundary.evaluate(nodes, boundary.JOINED)
+        evaluate(nodes, JOINED)
 
 
 _waiting.close = close

@@ -233,6 +233,15 @@ cdef extern from *:
         return size;
     }
 
+    static int lazyarray_is_of(PyObject *a, PyObject *shape, PyObject *dtype) {
+        PyArrayObject_fields *x = (PyArrayObject_fields *)a;
+        int axis;
+        if ((PyObject *)x->descr != dtype || x->nd != PyTuple_GET_SIZE(shape)) return 0;
+        for (axis = 0; axis < x->nd; axis++)
+            if (x->dimensions[axis] != PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, axis))) return 0;
+        return 1;
+    }
+
     static int lazyarray_same_memory(PyObject *a, PyObject *b) {
         PyArrayObject_fields *x = (PyArrayObject_fields *)a, *y = (PyArrayObject_fields *)b;
         size_t bytes = x->nd * sizeof(npy_intp);
@@ -423,6 +432,7 @@ cdef extern from *:
     object part_of "lazyarray_part_of" (object part, object whole)
     object token_of "lazyarray_token_of" (object part, object whole)
     bint same_shape "lazyarray_same_shape" (object a, object b)
+    bint is_of "lazyarray_is_of" (object a, object shape, object dtype)
     Py_ssize_t size_of_memory "lazyarray_size_of_memory" (object a)
     Py_ssize_t bytes_of_memory "lazyarray_bytes_of_memory" (object a) except -1
     bint holds_numbers "lazyarray_holds_numbers" (object a)

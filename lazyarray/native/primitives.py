@@ -103,6 +103,11 @@ def same_shape(a: Any, b: Any) -> bool:
     return bool(a.shape == b.shape)
 
 
+def is_of(a: Any, shape: tuple[int, ...], dtype: Any) -> bool:
+    """True when a NumPy array has this shape, and this very dtype."""
+    return a.dtype is dtype and bool(a.shape == shape)
+
+
 def holds_numbers(a: Any) -> bool:
     """True when a NumPy array's elements are numbers, not objects or records."""
     return bool(a.dtype.num < 17 or a.dtype.num == 23)  # NPY_OBJECT, NPY_HALF

@@ -22,7 +22,7 @@ from lazyarray.ir.node import Library, Node
 from lazyarray.runtime.backend import _loaded, entry_point, has_entry_point, load
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import allocate
-from lazyarray.runtime.remote import Remote, no_room, seen
+from lazyarray.runtime.remote import HOST, Remote, no_room, seen
 
 if TYPE_CHECKING:
     from lazyarray.runtime.run import AnyRun
@@ -32,7 +32,6 @@ Array = np.ndarray[Any, Any]
 DeviceArray = Any  # a C-contiguous array of the device's own library, such as CuPy's
 
 GROUP: Final = "lazyarray.devices"
-HOST: Final = "cpu"
 
 
 class DeviceProgram(Protocol):
@@ -215,11 +214,6 @@ def names_device(name: str) -> bool:
 def in_use() -> bool:
     """True when there may be values on devices, or will be."""
     return seen.any or config.device != HOST or hasattr(_loaded.get(config.backend), "device_kind")
-
-
-def stays_home() -> bool:
-    """True when what is computed from the host's values alone is computed on the host."""
-    return config.device == HOST and not hasattr(_loaded.get(config.backend), "device_kind")
 
 
 def is_host(name: str) -> bool:

@@ -18,13 +18,13 @@ from lazyarray.ir.node import PINNED, TAPE, Node
 from lazyarray.native.primitives import referent, thread_here  # cimport
 from lazyarray.runtime.along import companions, readers_first, releasing
 from lazyarray.runtime.backend import current
-from lazyarray.runtime.device import fetch, fetch_part, placement, stays_home, told_by
+from lazyarray.runtime.device import fetch, fetch_part, placement, told_by
 from lazyarray.runtime.device_errors import tell_waiting
 from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.liveness import named_and_dear, reduces, uses_of_ending, writes  # cimport
 from lazyarray.runtime.progress import shown
-from lazyarray.runtime.remote import seen
+from lazyarray.runtime.remote import seen, stays_home
 from lazyarray.runtime.run import AnyRun  # cimport
 from lazyarray.runtime.settling import Wanted, catch_up, changes, under_way, where, with_equals
 from lazyarray.runtime.warned import install

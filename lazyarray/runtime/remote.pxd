@@ -7,9 +7,14 @@ from lazyarray.native.primitives cimport create
 
 cdef class Seen:
     cdef public bint any
+    cdef public int home
     cdef public object backend, kind
 
 cdef Seen _seen
+cdef int _UNKNOWN
+
+@cython.locals(home=int)
+cpdef bint stays_home() except -1
 
 cdef class Remote:
     cdef public object _array, _memory, address, device

@@ -7,27 +7,49 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from lazyarray.config import config
 from lazyarray.errors import DeviceMemoryError
+from lazyarray.runtime.backend import _loaded
 
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.ir.node import Spec  # cimport
 from lazyarray.native.primitives import create  # cimport
 
+HOST: Final = "cpu"
+_UNKNOWN: Final = 2
+
 
 class Seen:
     """What this process has seen of devices."""
 
-    __slots__ = ("any", "backend", "kind")
+    __slots__ = ("any", "backend", "home", "kind")
 
     def __init__(self) -> None:
         self.any = False  # values have been there: leaves decide where an evaluation runs
         self.backend = ""  # the last backend that was asked for its kind of device
         self.kind: str | None = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Settings have changed."""
+        self.home: int = _UNKNOWN  # what `stays_home` says of them
 
 
 seen: Final = Seen()
 _seen: Final = seen  # in C
+config.followers.append(seen.forget)
+
+
+def stays_home() -> bool:
+    """True when what is computed from the host's values alone is computed on the host."""
+    home = _seen.home
+    if home == _UNKNOWN:
+        backend = _loaded.get(config.backend)
+        home = config.device == HOST and not hasattr(backend, "device_kind")
+        if backend is not None:  # one that is not there may yet turn out to be a device's
+            _seen.home = home
+    return bool(home)
 
 
 # Results come and go with each evaluation. In C memory is kept of as many:
@@ -113,4 +135,4 @@ def no_room(shape: tuple[int, ...], dtype: Any, why: str) -> DeviceMemoryError:
     return made
 
 
-__all__ = ["Remote", "Seen", "no_room", "reserve", "share"]
+__all__ = ["HOST", "Remote", "Seen", "no_room", "reserve", "share", "stays_home"]
