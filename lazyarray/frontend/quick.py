@@ -28,7 +28,7 @@ _nparray: Final = np.ndarray
 _DOUBLE: Final = np.dtype(float)
 FLOAT64: Final = np.float64
 # Operators of one expression are joined from this part of `eager_below` on: the look for it costs 2 % of one there.
-_MIDDLE: Final = 8
+_MIDDLE: Final = 12
 _last: Final = LAST
 _state: Final = STATE
 _tape: Final = node_module.TAPE

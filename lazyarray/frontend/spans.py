@@ -17,15 +17,17 @@ from lazyarray.config import config
 if TYPE_CHECKING:
     from dis import Instruction
 
-__all__ = ["ARRAY", "LAST", "MASK", "SPANS", "learn", "lower", "spans_of"]
+__all__ = ["ARRAY", "LAST", "MASK", "PER", "SPANS", "demand", "learn", "need", "spans_of"]
 
 LAST: Final = 1
-"""The bit of the operator that is its span's last. The bits above say how much all but that one hand each other, less
-what it costs to read parts of arrays where they lie."""
+"""The bit of the operator that is its span's last. The bits above say what the span needs (`need`)."""
 
 ARRAY: Final = 4
 MASK: Final = 1
 """What an operator hands on: as many bytes as its operand has, which is 4, or truth values, which are few."""
+
+PER: Final = 16
+"""What a span needs is told in bytes for as many of `eager_below` elements."""
 
 # Where operators are whose results others take, and where these are, in bytes of code.
 Takers: TypeAlias = dict[int, tuple[int, ...]]
@@ -38,6 +40,10 @@ _VISITS: Final = 8  # of a code object for each time that a cheap expression is 
 _CODES: Final = 4096
 _visits: dict[int, int] = {}
 _MOST: Final = 127  # what is told apart
+# What waiting for a span's last operator costs, and reading a part of an array where it lies does: what handing on so
+# many bytes for each of `eager_below` elements does (`python -m benchmarks.break_even`).
+_START: Final = 3 * ARRAY
+_OF_PART: Final = 2
 _OPERATORS: Final = frozenset("+ - * / // % & | ^ << >>".split())
 # Functions of one and of two arrays that have a kernel, by their names: who else is called so gets values all the same.
 _CALLED: Final = dict.fromkeys(
@@ -87,7 +93,7 @@ class _Operator:
 
 # What the stack holds: results of operators, names of what may be called, and what is neither.
 _Item: TypeAlias = "_Operator | str | None"
-_PART: Final = ""  # of an array: to read it where it lies costs a quarter of an operator on middle size
+_PART: Final = ""  # of an array
 
 
 def _is_two(one: Instruction | None) -> bool:
@@ -127,8 +133,8 @@ class _Walk:
                 members = [item]
                 for member in members:
                     members.extend(member.inner)
-                handed = sum([member.handed for member in members[1:]]) - sum([member.parts for member in members])
-                count = min(max(handed, 1), _MOST) << 1
+                handed = sum([member.handed for member in members[1:]])
+                count = need(handed, sum([member.parts for member in members])) << 1
                 for member in members if len(members) > 1 else ():
                     for place in member.places:
                         self.spans[place // 2] = count | (LAST if member is item else 0)
@@ -197,8 +203,16 @@ class _Walk:
         self._named = name == "KW_NAMES" or (self._named and name == "PRECALL")
 
 
+def need(handed: int, parts: int) -> int:
+    """How large a span's operands are to be, so that computing it in one kernel takes less time than its operators do.
+
+    `handed`: what the operators hand each other; `parts`: how many parts of arrays they read.
+    """
+    return min(-(-PER * (_START + _OF_PART * parts) // max(handed, 1)), _MOST)
+
+
 def spans_of(code: CodeType) -> tuple[bytearray, Takers]:
-    """For each instruction, two bytes of code, a number: 0, or what its span hands on, and whether it is LAST.
+    """For each instruction, two bytes of code, a number: 0, or what its span needs, and whether it is LAST.
 
     And the takers of those that are not. Spans of one operator are none.
     """
@@ -227,8 +241,8 @@ def learn(code: CodeType) -> None:
         _visits.pop(place, None)
 
 
-def lower(code: CodeType, last: int, handed: int) -> None:
-    """Has the span whose last operator is at `last` hand on no more than it did when it ran.
+def demand(code: CodeType, last: int, needed: int) -> None:
+    """Has the span whose last operator is at `last` need as much as it did when it ran.
 
     The walk takes every operator for one of arrays. Some are of numbers: `1.0 / rate` in `-(1.0 / rate) * (f - e)`.
     """
@@ -242,4 +256,4 @@ def lower(code: CodeType, last: int, handed: int) -> None:
         size = len(members)
         members |= {place for place, places in takers.items() if not members.isdisjoint(places)}
     for place in members:
-        numbers[place // 2] = min(max(handed, 1), _MOST) << 1 | (numbers[place // 2] & LAST)
+        numbers[place // 2] = needed << 1 | (numbers[place // 2] & LAST)

@@ -10,7 +10,7 @@ from lazyarray.native.primitives cimport bytes_of_memory, holds_in_c_order, same
 cdef type _nparray
 cdef Waiting _waiting
 cdef dict _spans
-cdef Py_ssize_t _ROW_COST, _HANDED
+cdef Py_ssize_t _PER, _ROW_COST
 
 @cython.locals(
     size=Py_ssize_t, rows=Py_ssize_t, extent=Py_ssize_t, other=Py_ssize_t, place=Py_ssize_t, lead=Py_ssize_t, way=int,

@@ -11,7 +11,7 @@ import numpy as np
 
 from lazyarray.frontend.loops import NUMBERS
 from lazyarray.frontend.quick import BINARY, REFLECTED, UNARY, Fields, Op, find_key, in_range, known, limits  # cimport
-from lazyarray.frontend.spans import ARRAY, SPANS, learn
+from lazyarray.frontend.spans import PER, SPANS, learn
 from lazyarray.ir import node as node_module
 from lazyarray.ir.node import Key, Node, finish_waiting  # cimport
 from lazyarray.native.loops import run_binary, run_into, run_unary  # cimport
@@ -29,9 +29,7 @@ _DOUBLE: Final = np.dtype(float)
 _ZERO: Final = np.float64(0.0)
 _SHORT_POWERS: Final = frozenset({-1, 0, 0.5, 1, 2})
 _ROW_COST: Final = 16
-# So many bytes for each of `eager_below` elements joined operators hand each other: from there on a kernel takes less
-# time (`python -m benchmarks.break_even`).
-_HANDED: Final = 6 * ARRAY
+_PER: Final = PER
 _waiting: Final = node_module.WAITING
 _spans: Final = SPANS
 
@@ -213,11 +211,11 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
 def join(op: Op, self: Fields, other: Any, form: int, plain: int, compiled: int) -> Any:
     """An operator on memory of middle size that waits for the last one of its span (`waiting.py`), or None.
 
-    It waits where the span's operators hand each other so much that computing it in one kernel takes less time. The
-    operands are plain, and the caller refers to no memory: what others refer to cannot wait.
+    It waits where the operands are so large that computing the span in one kernel takes less time. They are plain, and
+    the caller refers to no memory: what others refer to cannot wait.
     """
     span = span_here(plain + 1, compiled, _spans, learn)
-    if span > 1 and not span & 1 and (span >> 1) * bytes_of_memory(self._np) >= _HANDED * limits.eager:
+    if span > 1 and not span & 1 and _PER * bytes_of_memory(self._np) >= (span >> 1) * limits.eager:
         return known.start(op, self, other, form, plain + 1, compiled)
     return None
 

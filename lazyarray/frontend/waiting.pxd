@@ -27,7 +27,7 @@ cdef Waiting _waiting
 cdef Last _last
 cdef object _state
 cdef dict _parts, _spans
-cdef dict _counted, _handed_on
+cdef dict _counted, _seen_to_need
 cdef int _RUNS
 cdef object ALL, _NEW
 cdef int _ARRAY, _LAST, _MASK
@@ -54,9 +54,9 @@ cdef Node _leaf(Spec spec, whole)
 cdef bint _reordered(Node node) except -1
 cdef bint _decides(Node node, shape) except -1
 cdef _key_of_part(Spec spec, part)
-@cython.locals(above=Node, below=Node, left=list, handed=int)
-cdef int _handed(Node node, int most) except -10000
-cdef _count(tuple site, int handed, int expected)
+@cython.locals(above=Node, below=Node, left=list, handed=int, parts=int)
+cdef int _needed(Node node, int expected) except -1
+cdef _count(tuple site, int needed, int expected)
 @cython.locals(node=Node, entries=list)
 cdef _end(Fields array, tuple site, int expected)
 @cython.locals(node=Node, nodes=list)

@@ -15,7 +15,7 @@ import numpy as np
 
 from lazyarray.frontend.loops import COMPILED, MEMO_LIMIT, NUMBERS
 from lazyarray.frontend.quick import tell
-from lazyarray.frontend.spans import ARRAY, LAST, MASK, SPANS, learn, lower
+from lazyarray.frontend.spans import ARRAY, LAST, MASK, SPANS, demand, learn, need
 from lazyarray.frontend.windows import window_of
 from lazyarray.ir.index_map import IndexMap, is_identity
 from lazyarray.ir.node import WAITING
@@ -48,8 +48,8 @@ _spans: Final = SPANS
 ALL: Final = object()
 _NEW: Final = object()
 _parts: dict[Any, Any] = {}
-# By code and place of spans' last operators: how often they ran, and the most that was handed on.
-_handed_on: dict[tuple[int, int], Any] = {}
+# By code and place of spans' last operators: how often they ran, and the least that they needed.
+_seen_to_need: dict[tuple[int, int], Any] = {}
 # By code: places of spans' last operators that are not to be counted again. Of codes that `SPANS` keeps.
 _counted: dict[int, set[int]] = {}
 _WINDOWS: Final = 64  # of one run that are known
@@ -90,7 +90,8 @@ class Run:
         self.counted = set() if spans is None else _counted.setdefault(id(code), set())
 
 
-_run: Final = Run()
+RUN: Final = Run()
+_run: Final = RUN  # in C
 
 
 def start(op: Op, self: Fields, other: Any, form: int, plain: int, compiled: int) -> Any:
@@ -333,39 +334,39 @@ def _measure() -> int:
 _ALONE: Final = _measure()
 
 
-def _handed(node: Node, most: int) -> int:
-    """What the operators below one hand on, as `spans.py` counts it; `most` if that takes long to count."""
-    handed = 0
+def _needed(node: Node, expected: int) -> int:
+    """What the span that ends with a node needs, as `spans.py` counts it; `expected` if that takes long to count."""
+    handed = parts = 0
     left = [node]
     for _ in range(_LOOKED_AT):
         if not left:
-            return handed
+            return need(handed, parts)
         above: Node = left.pop()
         for arg in above.args:
             if type(arg) is Node:
                 below: Node = arg
                 if below.key.kind == "view":
-                    handed -= 1
+                    parts += 1
                 elif below.data is None:
                     handed += _MASK if below.key.spec.dtype.char == "?" else _ARRAY
                     left.append(below)
-    return most
+    return expected
 
 
-def _count(site: Any, handed: int, expected: int) -> None:
-    """Takes note of what a span hands on; its number is lowered where that is less in each of some runs."""
-    if len(_handed_on) >= MEMO_LIMIT:
-        _handed_on.clear()
+def _count(site: Any, needed: int, expected: int) -> None:
+    """Takes note of what a span needs; its number is raised where that is more in each of some runs."""
+    if len(_seen_to_need) >= MEMO_LIMIT:
+        _seen_to_need.clear()
     place = (id(site[0]), site[1])
-    seen = _handed_on.get(place)
-    runs, most = (1, handed) if seen is None else (seen[0] + 1, max(seen[1], handed))
-    if runs < _RUNS and most < expected:
-        _handed_on[place] = (runs, most)
+    seen = _seen_to_need.get(place)
+    runs, least = (1, needed) if seen is None else (seen[0] + 1, min(seen[1], needed))
+    if runs < _RUNS and least > expected:
+        _seen_to_need[place] = (runs, least)
         return
-    _handed_on.pop(place, None)
+    _seen_to_need.pop(place, None)
     _run.counted.add(site[1])
-    if most < expected:
-        lower(site[0], site[1], most)
+    if least > expected:
+        demand(site[0], site[1], least)
 
 
 def _end(array: Fields, site: Any, expected: int) -> None:
@@ -379,7 +380,7 @@ def _end(array: Fields, site: Any, expected: int) -> None:
     if site[0] is not _run.code:
         _run.turn_to(site[0])
     if site[1] not in _run.counted:
-        _count(site, _handed(node, expected), expected)
+        _count(site, _needed(node, expected), expected)
     _waiting.open = False
     evaluate([node], JOINED)
     if node.key.spec.size < limits.eager:

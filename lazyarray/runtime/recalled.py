@@ -151,12 +151,14 @@ def _take_args(node: Node, step: Step, found: list[Any], mark: int) -> bool:
 
 # By the key of the last target. An empty list: plans with this target have come again.
 recalled: Final[dict[Key, list[Recalled]]] = {}
-_kept: Final[list[int]] = []  # nodes of each evaluation that was kept since all were forgotten
+_kept: Final[list[tuple[Any, int]]] = []  # of each evaluation that was kept since all were forgotten: plan, nodes
 
 
 def forget() -> None:
     """Settings have changed, or too much is kept."""
     recalled.clear()
+    for plan, _ in _kept:
+        plan.recalls = 0
     _kept.clear()
 
 
@@ -167,7 +169,7 @@ def is_worth_learning(plan: Any, target: Key) -> bool:
     """True if an evaluation of this plan is to be kept: plans with such a target come again; it was not kept often."""
     if target not in recalled:
         if plan.layout is not None:
-            if len(recalled) >= KEYS_LIMIT or sum(_kept) >= TOGETHER_LIMIT:
+            if len(recalled) >= KEYS_LIMIT or sum([nodes for _, nodes in _kept]) >= TOGETHER_LIMIT:
                 forget()
             recalled[target] = []
         return False
@@ -213,7 +215,7 @@ def learn(
     known.reduces = any(step.key.reads_all for step in steps)
     known.writes = any(step.key.writes for step in steps)
     known._olds = [(at, uses[id(source)]) for at, source in enumerate(sources) if id(source) in uses]
-    _kept.append(len(steps))
+    _kept.append((plan, len(steps)))
     ways = recalled[by_place[asked[0]].key]
     ways.insert(0, known)
     del ways[WAYS_LIMIT:]
