@@ -15,7 +15,6 @@ import numpy as np
 from lazyarray.ir.ops import OPS
 from lazyarray.runtime.ledger import ledger
 from lazyarray_llvm import engine
-from lazyarray_llvm.workers import chosen
 
 if TYPE_CHECKING:
     from lazyarray.schedule.bands import Bands
@@ -98,13 +97,6 @@ class Backend:
         host = engine.host()
         facts = {"CPU": host.cpu, "vectors of": f"{8 * host.vector_bytes} bits", "FMA": "yes" if host.has_fma else "no"}
         return {**facts, "threads": str(_pool().nthreads)}
-
-    def rest(self) -> None:
-        """Idle workers leave their cores to a library's threads."""
-        # Only a pool that was asked for has any. Some calls are hardly longer than it takes to ask for it once more.
-        pool = chosen.pool
-        if pool is not None:
-            pool.rest()
 
     def has_workers(self) -> bool:
         """Whether workers have been made: `share` does not load LLVM for one transform."""

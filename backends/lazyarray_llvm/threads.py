@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from lazyarray.config import config
 from lazyarray.runtime.recovery import uninterrupted
+from lazyarray.runtime.resting import resting
 from lazyarray_llvm import engine
 from lazyarray_llvm.image import outlive
 from lazyarray_llvm.pool_ir import (
@@ -171,7 +172,6 @@ class Pool:
         self._threads: list[int] = []
         self._executor: ThreadPoolExecutor | None = None
         self._started = False
-        self._rest: Any = None
         _pools.add(self)
 
     def run(self, fn_addr: int, arg: int, ntasks: int, grain: int = 0, first: int = 0, turning: bool = False) -> None:
@@ -226,9 +226,7 @@ class Pool:
 
     def rest(self) -> None:
         """Idle workers leave their cores to others now, and not only after a while."""
-        word = self._rest
-        if word is not None:
-            word.value = 1
+        self.workers.rest()
 
     def start(self) -> None:
         """Makes the workers now instead of at the first launch that needs them."""
@@ -278,8 +276,8 @@ class Pool:
         self._memory = memory
         if not self._threads:
             return False
-        self._rest = ctypes.c_int32.from_address(address + REST_OFFSET)
         workers = self.workers
+        workers.word = address + REST_OFFSET
         workers.address, workers.run, workers.entry = address, native.run, native.entry
         return True
 
@@ -327,7 +325,7 @@ class Pool:
     def _forget(self) -> None:
         self._memory, self._threads = None, []
         self.workers.forget()
-        self._executor = self._rest = None
+        self._executor = None
         self._started = False
 
     def _after_fork(self) -> None:
@@ -396,11 +394,12 @@ def get_pool(nthreads: int | None = None) -> Pool:
             pool = _by_size.setdefault(wanted, Pool(wanted))
     if nthreads is None and wanted == (config.num_threads or _default_size()):
         chosen.pool = pool
+        resting.workers = pool.workers
     return pool
 
 
 def _forget_configured() -> None:
-    chosen.pool = None
+    chosen.pool = resting.workers = None
 
 
 config.followers.append(_forget_configured)

@@ -7,25 +7,31 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from lazyarray.native.launches import run_shared  # cimport
+from lazyarray.native.launches import run_shared, tell  # cimport
+from lazyarray.runtime.resting import AnyWorkers  # cimport
 
 
-class Workers:
-    """The workers of one pool, while they are there."""
+class Workers(AnyWorkers):
+    """The workers of one pool, while they are there. `word`: where they are told to rest."""
 
-    __slots__ = ("address", "entry", "run")
+    __slots__ = ("address", "entry", "run", "word")
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
         """There are none."""
-        self.address = self.entry = 0
+        self.address = self.entry = self.word = 0
         self.run: Any = None
 
     def share(self, function: int, arguments: int, tasks: int, grain: int, shares: int, first: int) -> None:
         """One launch, as `Pool.run` cuts it up. There are workers."""
         run_shared(self.run, self.entry, self.address, function, arguments, tasks, grain, shares, first)
+
+    def rest(self) -> None:
+        """Those that are idle leave their cores to others now, and not only after a while."""
+        if self.word:
+            tell(self.word)
 
 
 class Chosen:

@@ -19,8 +19,8 @@ from lazyarray.frontend.loops import MEMO_LIMIT
 from lazyarray.frontend.regions import SHORT_PRODUCT, at_hand, picked, source_of
 from lazyarray.frontend.small import INERT, REFUSED  # cimport
 from lazyarray.ir.index_map import IndexMap, is_contiguous, size_of
-from lazyarray.runtime.backend import rest, rest_for
 from lazyarray.runtime.remote import stays_home  # cimport
+from lazyarray.runtime.resting import rest, rest_for
 
 Array = np.ndarray[Any, Any]
 # Operands of so many times `eager_below` elements, all together: beyond, what is recorded runs on all cores, into

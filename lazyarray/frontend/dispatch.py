@@ -27,9 +27,9 @@ from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import REFUSED, small_call  # cimport
 from lazyarray.frontend.vectors import asking, begin, serving  # cimport
 from lazyarray.ir.node import finish_waiting
-from lazyarray.runtime.backend import rest_for
 from lazyarray.runtime.device import in_use
 from lazyarray.runtime.ledger import ledger
+from lazyarray.runtime.resting import rest_for
 
 Function = Callable[..., Any]
 

@@ -203,7 +203,7 @@ class Handle(Fields):
                     return found
             if kind is int:
                 found = keys.element(self, key)
-            elif kind is slice:
+            elif kind is slice or key is None or key is ...:
                 found = keys.slice_at(self, key)
             elif kind is tuple:
                 found = keys.view_at(self, key)

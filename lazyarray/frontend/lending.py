@@ -15,6 +15,7 @@ import numpy as np
 from lazyarray.frontend.loops import IMMEDIATE
 from lazyarray.frontend.quick import Fields, known, limits, wrapped  # cimport
 from lazyarray.ir.index_map import IndexMap
+from lazyarray.native.direct import read_at  # cimport
 from lazyarray.native.primitives import address_of, element_of, most_selected, picked_by, put_element  # cimport
 
 # The build reads such imports by the line.
@@ -133,10 +134,12 @@ def lend(array: Fields, key: Any) -> Any:
     if selected_by(key, shape) >= limits.eager:
         return None
     whole: Any = memory if view is None else known.show(view, memory)
-    try:
-        found: Any = whole[key]
-    except (IndexError, ValueError, TypeError):
-        return None  # what is wrong is said elsewhere
+    found: Any = read_at(whole, key, None)
+    if found is None:
+        try:
+            found = whole[key]
+        except (IndexError, ValueError, TypeError):
+            return None  # what is wrong is said elsewhere
     if type(found) is not _nparray:
         return found
     if size_of_memory(found) >= limits.eager or (base is not None and not base.lends):

@@ -18,7 +18,7 @@ from lazyarray.frontend.views import view_by
 from lazyarray.frontend.writing import product_operand_as_it_lies
 from lazyarray.ir.node import Library, Shape
 from lazyarray.runtime import evaluate as boundary
-from lazyarray.runtime.backend import rest_for
+from lazyarray.runtime.resting import rest_for
 
 DType = np.dtype[Any]
 

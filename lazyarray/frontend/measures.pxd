@@ -7,6 +7,7 @@ from lazyarray.native.primitives cimport size_of_memory
 
 @cython.locals(data=object)
 cpdef ndim_of(Fields array)
+cpdef shape_of(Fields array)
 cpdef elements_of(Fields array)
 cpdef transposed(Fields array)
 cpdef copied(Fields array, order=*)

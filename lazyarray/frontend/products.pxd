@@ -7,6 +7,7 @@ from lazyarray.ir.node cimport Key, Node, Spec
 from lazyarray.native.loops cimport run_product
 from lazyarray.native.primitives cimport site_outside, size_of_memory
 from lazyarray.runtime.along cimport is_pending
+from lazyarray.runtime.resting cimport rest
 
 cdef type _nparray
 cdef Py_ssize_t _LONG_CALL

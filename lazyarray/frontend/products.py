@@ -18,12 +18,13 @@ from lazyarray.ir.node import Key, Node, Spec  # cimport
 from lazyarray.native.loops import run_product  # cimport
 from lazyarray.native.primitives import site_outside, size_of_memory  # cimport
 from lazyarray.runtime.along import is_pending
-from lazyarray.runtime.backend import LONG_CALL, rest
 from lazyarray.runtime.remote import stays_home  # cimport
+from lazyarray.runtime.resting import LONG_CALL
 
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.frontend.regions import short_product  # cimport
+from lazyarray.runtime.resting import rest  # cimport
 
 _nparray: Final = np.ndarray
 _matmul: Final = np.matmul

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
+from lazyarray.frontend.measures import elements_of, shape_of  # cimport
 from lazyarray.frontend.quick import Fields, limits  # cimport
 from lazyarray.frontend.record import IMMEDIATE
 from lazyarray.frontend.scalar import LazyScalar
@@ -48,6 +49,7 @@ _ALONE_HERE: Final = measure(_seen_here)  # what counting shows of an object tha
 FILL_LIMIT: Final = 1 << 20  # elements up to which a number is written into a region at once: a fraction of a ms
 STAYS: Final = 1 << 20  # bytes from which an array on a device is not brought back to be written piece by piece
 PEEKS: Final = 16  # small reads of an expression after which it is taken to be read piece by piece
+_OF_PRODUCT: Final = 3  # for so many a look at an operand counts, of which there may be two for each product
 # Multiplications up to which a product in memory is made at once: BLAS takes some 0.5 ms, recording and planning 0.3.
 SHORT_PRODUCT: Final = 1 << 22
 # Elements of its result, as a multiple of `eager_below`: beyond, memory that is mapped already is worth the recording.
@@ -142,13 +144,14 @@ def short_product(x: Fields, y: Fields) -> tuple[Array, Array] | None:
     """
     if not limits.eager or not stays_home():
         return None
-    a, b = x._np, y._np
-    if a is None:
-        a = None if _is_remote(x) else memory_at(x)
-    if b is None and a is not None:
-        b = None if _is_remote(y) else memory_at(y)
+    a = _memory_here(x)
+    b = None if a is None else _memory_here(y)
     if a is None or b is None:
-        return None
+        if not _is_multiplied_again(x, y):
+            return None
+        a, b = _memory_here(x), _memory_here(y)
+        if a is None or b is None:
+            return None
     dtype = a.dtype
     if dtype is not b.dtype or dtype.char not in _MULTIPLIED:
         return None
@@ -158,6 +161,36 @@ def short_product(x: Fields, y: Fields) -> tuple[Array, Array] | None:
         return None
     rows, columns = size_of_memory(a) // length, size_of_memory(b) // length  # of stacks, more than there are
     return (a, b) if is_short(rows, length, columns) else None
+
+
+def _memory_here(array: Fields) -> Array | None:
+    """All of an array as memory, if its values are on the host."""
+    if array._np is not None:
+        data: Array = array._np
+        return data
+    return None if _is_remote(array) else memory_at(array)
+
+
+def _is_multiplied_again(x: Fields, y: Fields) -> bool:
+    """Evaluates expressions of which parts are multiplied time and again; True if there were any.
+
+    As `wake`: the first products of parts are recorded, since they may be all that is wanted of the expression.
+    """
+    parts = [array for array in (x, y) if array._np is None and array._node is None and array._map is not None]
+    if not parts:
+        return False
+    size: int = elements_of(x)
+    length = shape_of(x)[-1] if shape_of(x) else 1
+    if not length or not is_short(size // length, length, elements_of(y) // length):
+        return False
+    found = False
+    for part in parts:
+        base: Root = part._base
+        node = base.node
+        if node is not None and is_pending(node):
+            base.peeks += _OF_PRODUCT
+            found = wake(node, base.peeks) or found
+    return found
 
 
 def is_short(rows: int, length: int, columns: int) -> bool:

@@ -3,24 +3,19 @@ cimport cython
 
 from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits
 from lazyarray.ir.node cimport Node, Spec
-from lazyarray.native.primitives cimport bounds_of
+from lazyarray.native.maps cimport map_at, map_turned
 from lazyarray.native.recycled cimport reused
 from lazyarray.runtime.root cimport Root
 
 cdef Py_ssize_t _MOST_AXES
+cdef object _map
 
-@cython.locals(
-    node=Node, base=Root, spec=Spec, shape=tuple, strides=tuple, extent=Py_ssize_t, stride=Py_ssize_t, offset=Py_ssize_t,
-    start=Py_ssize_t, step=Py_ssize_t, count=Py_ssize_t,
-)
+@cython.locals(node=Node, base=Root, spec=Spec)
 cpdef slice_at(Fields array, key)
-@cython.locals(
-    node=Node, base=Root, spec=Spec, shape=tuple, strides=tuple, extent=Py_ssize_t, stride=Py_ssize_t, offset=Py_ssize_t,
-    start=Py_ssize_t, step=Py_ssize_t, count=Py_ssize_t, rank=Py_ssize_t, given=Py_ssize_t, place=Py_ssize_t, rest=Py_ssize_t,
-    there=bint, left=list, steps=list,
-)
 cpdef view_at(Fields array, tuple key)
-@cython.locals(node=Node, spec=Spec, shape=tuple, strides=tuple)
+@cython.locals(node=Node, base=Root, spec=Spec)
+cdef _element_at(Fields array, tuple key)
+@cython.locals(node=Node, base=Root)
 cpdef turned(Fields array)
 @cython.locals(result=Fields)
 cdef _shown(Root base, view, part, fixed)

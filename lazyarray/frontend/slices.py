@@ -7,13 +7,14 @@ from typing import Any, Final
 from lazyarray.frontend.quick import Fields, known, limits  # cimport
 from lazyarray.frontend.regions import wakes
 from lazyarray.frontend.unusual import serve
-from lazyarray.ir.index_map import MOST_AXES, IndexMap, c_strides
+from lazyarray.ir.index_map import MOST_AXES, IndexMap
 from lazyarray.ir.node import Node  # cimport
-from lazyarray.native.primitives import bounds_of  # cimport
+from lazyarray.native.maps import map_at, map_turned  # cimport
 from lazyarray.native.recycled import reused  # cimport
 from lazyarray.runtime.root import Root  # cimport
 
 _make: Final = tuple.__new__
+_map: Final = IndexMap
 _MOST_AXES: Final = MOST_AXES
 
 
@@ -56,45 +57,20 @@ def element(array: Any, index: int) -> Any:
 
 
 def slice_at(array: Fields, key: Any) -> Any:
-    """`array[key]` for an integer or slice that leaves a view of a large managed array; else None."""
+    """`array[key]` for a key that shows a view of a large managed array, as `map_at` takes it; else None."""
     node: Node | None = array._node
-    base: Root = None  # type: ignore[assignment]
-    view: Any = None
-    if node is None:
-        base = array._base
-        spec = base.spec
-        view = array._map
-    else:
+    if node is not None:
         spec = node.key.spec
+        if spec.size < limits.eager:
+            return None
+        found = map_at(_map, None, spec.shape, key, _MOST_AXES)
+        return None if found is None else _shown(core.share(array), found, None, False)  # type: ignore[arg-type]
+    base: Root = array._base
+    spec = base.spec
     if spec.size < limits.eager:
         return None
-    shape: tuple[int, ...] = spec.shape if view is None else view.shape
-    if not shape:
-        return None
-    strides: tuple[int, ...] = c_strides(shape) if view is None else view.strides
-    offset = 0 if view is None else view.offset
-    extent = shape[0]
-    stride = strides[0]
-    if type(key) is int:
-        if len(shape) == 1 or not -extent <= key < extent:
-            return None
-        start = key
-        offset += (start + extent if start < 0 else start) * stride
-        view = _make(IndexMap, (offset, shape[1:], strides[1:]))
-    else:
-        try:
-            start, step, count = bounds_of(key, extent)
-        except TypeError:
-            return None
-        if count:
-            offset += start * stride
-        if len(shape) == 1:
-            view = _make(IndexMap, (offset, (count,), (step * stride,)))
-        else:
-            view = _make(IndexMap, (offset, (count, *shape[1:]), (step * stride, *strides[1:])))
-    if base is None:
-        return _shown(core.share(array), view, None, False)
-    return _shown(base, view, array._part, array._fixed)
+    found = map_at(_map, array._map, spec.shape, key, _MOST_AXES)
+    return None if found is None else _shown(base, found, array._part, array._fixed)
 
 
 def view_at(array: Fields, key: tuple[Any, ...]) -> Any:
@@ -102,111 +78,48 @@ def view_at(array: Fields, key: tuple[Any, ...]) -> Any:
 
     None for all else.
     """
+    found = slice_at(array, key)
+    return _element_at(array, key) if found is None else found
+
+
+def _element_at(array: Fields, key: tuple[Any, ...]) -> Any:
+    """The element that integers name in a large array whose value is there, or all but there; else None."""
     node: Node | None = array._node
-    base: Root = None  # type: ignore[assignment]
-    view: Any = None
     data: Any
     if node is None:
-        base = array._base
+        base: Root = array._base
+        if array._map is not None or array._part is not None:
+            return None
         spec = base.spec
-        view = array._map
         node = base.node
-        data = None if view is not None or array._part is not None else base.memory if node is None else node.data
+        data = base.memory if node is None else node.data
     else:
         spec = node.key.spec
         data = node.data
-    shape: tuple[int, ...] = spec.shape if view is None else view.shape
-    rank = len(shape)
-    if spec.size < limits.eager:
+    if spec.size < limits.eager or len(key) != len(spec.shape):
         return None
-    given = 0  # axes that the key names
-    rest = -1  # axes that an ellipsis stands for
     for item in key:
-        if item is Ellipsis:
-            if rest >= 0:
-                return None
-            rest = 0
-        elif item is not None:
-            given += 1
-    if given > rank:
-        return None
-    if rest == 0:
-        rest = rank - given
-    there = data is not None or (node is not None and node.data is None)
-    if there and view is None and given == rank == len(key):
-        for item in key:
-            if type(item) is not int:
-                break
-        else:
-            if data is None and node is not None and wakes(node):
-                data = node.data
-            if data is not None:
-                try:
-                    return data[key]
-                except IndexError:
-                    return None
-    strides: tuple[int, ...] = c_strides(shape) if view is None else view.strides
-    offset = 0 if view is None else view.offset
-    left: list[int] = []
-    steps: list[int] = []
-    place = 0
-    for item in key:
-        if item is None:
-            left.append(1)
-            steps.append(0)
-            continue
-        if item is Ellipsis:
-            left.extend(shape[place : place + rest])
-            steps.extend(strides[place : place + rest])
-            place += rest
-            continue
-        extent = shape[place]
-        stride = strides[place]
-        place += 1
-        if type(item) is int:
-            if not -extent <= item < extent:
-                return None
-            start = item
-            offset += (start + extent if start < 0 else start) * stride
-        elif type(item) is slice:
-            try:
-                start, step, count = bounds_of(item, extent)
-            except TypeError:
-                return None
-            if count:
-                offset += start * stride
-            left.append(count)
-            steps.append(step * stride)
-        else:
+        if type(item) is not int:
             return None
-    if len(left) + rank - place > _MOST_AXES:
+    if data is None and node is not None and wakes(node):
+        data = node.data
+    if data is None:
         return None
-    if place == rank:
-        if not left:
-            return None
-        found = _make(IndexMap, (offset, tuple(left), tuple(steps)))
-    else:
-        found = _make(IndexMap, (offset, (*left, *shape[place:]), (*steps, *strides[place:])))
-    if array._node is not None:
-        return _shown(core.share(array), found, None, False)  # type: ignore[arg-type]
-    return _shown(base, found, array._part, array._fixed)
+    try:
+        return data[key]
+    except IndexError:
+        return None
 
 
 def turned(array: Fields) -> Any:
     """`array.T` of a managed array."""
     node: Node | None = array._node
-    view: Any = None
-    if node is None:
-        spec = array._base.spec
-        view = array._map
-    else:
-        spec = node.key.spec
-    shape: tuple[int, ...] = spec.shape if view is None else view.shape
-    strides: tuple[int, ...] = c_strides(shape) if view is None else view.strides
-    found = _make(IndexMap, (0 if view is None else view.offset, shape[::-1], strides[::-1]))
     if node is not None:
+        found = map_turned(_map, None, node.key.spec.shape)
         return _shown(core.share(array), found, None, False)  # type: ignore[arg-type]
-    return _shown(array._base, found, array._part, array._fixed)
+    base: Root = array._base
+    found = map_turned(_map, array._map, base.spec.shape)
+    return _shown(base, found, array._part, array._fixed)
 
 
 def _shown(base: Root, view: IndexMap, part: Any, fixed: Any) -> Any:

@@ -37,6 +37,7 @@ MODULES: Final = (
     "lazyarray.ir.expression",
     "lazyarray.runtime.liveness",
     "lazyarray.runtime.run",
+    "lazyarray.runtime.resting",
     "lazyarray.runtime.execute",
     "lazyarray.runtime.banded",
     "lazyarray.runtime.remote",

@@ -15,6 +15,8 @@ cdef extern from *:
         Py_END_ALLOW_THREADS
     }
 
+    static void lazyarray_tell(size_t address) { *(volatile int32_t *)address = 1; }
+
     static void lazyarray_run_alone(
         PyObject *call, size_t function, size_t arguments, Py_ssize_t first, Py_ssize_t past
     ) {
@@ -26,5 +28,6 @@ cdef extern from *:
     void run_shared "lazyarray_run_shared" (
         object run, size_t entry, size_t pool, size_t function, size_t arguments, Py_ssize_t tasks, Py_ssize_t grain,
         Py_ssize_t shares, Py_ssize_t first)
+    void tell "lazyarray_tell" (size_t address)
     void run_alone "lazyarray_run_alone" (
         object call, size_t function, size_t arguments, Py_ssize_t first, Py_ssize_t past)

@@ -457,11 +457,3 @@ cdef extern from *:
     int remember "lazyarray_remember" (object items, object item, Py_ssize_t limit) except -1
     int wrap_slots "lazyarray_wrap_slots" (object cls, object source) except -1
     Py_ssize_t count "Py_REFCNT" (object item)
-
-
-# Where a slice of an axis starts, its step, and how many elements it takes.
-cdef inline (Py_ssize_t, Py_ssize_t, Py_ssize_t) bounds_of(object item, Py_ssize_t extent) except *:
-    cdef Py_ssize_t start, stop, step
-    PySlice_Unpack(item, &start, &stop, &step)
-    extent = PySlice_AdjustIndices(extent, &start, &stop, step)
-    return start, step, extent

@@ -204,12 +204,6 @@ def most_selected(a: Any, key: Any) -> int:
     return most
 
 
-def bounds_of(item: Any, extent: int) -> tuple[int, int, int]:
-    """Where a slice of an axis starts, its step, and how many elements it takes; a TypeError for other bounds."""
-    start, stop, step = item.indices(extent)
-    return start, step, len(range(start, stop, step))
-
-
 def selected_by(key: Any, shape: tuple[int, ...]) -> int:
     """How many elements a key of integers and slices selects; -1 for other keys."""
     items = key if type(key) is tuple else (key,)

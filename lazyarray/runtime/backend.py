@@ -165,23 +165,6 @@ def current() -> Backend:
     return load(config.backend)
 
 
-LONG_CALL: Final = 1 << 14  # elements from which a library has threads of its own at work, roughly
-
-
-def rest_for(*args: Any) -> None:
-    """Idle workers of the backend leave their cores to a library call on these arrays, if it has threads of its own."""
-    if sum([a.size for a in args]) >= LONG_CALL:
-        rest()
-
-
-def rest() -> None:
-    """`rest_for` a library call of which it is known that it is long."""
-    found: Any = _loaded.get(config.backend)
-    rest_workers = getattr(found, "rest", None)
-    if rest_workers is not None:
-        rest_workers()
-
-
 def workers() -> Any:
     """`share` of the backend (see `Backend`), where it is loaded and has workers; None else.
 

@@ -14,13 +14,14 @@ from lazyarray.ir.index_map import IndexMap, apply, size_of
 from lazyarray.ir.node import Node  # cimport
 from lazyarray.ir.ops import dtype_of
 from lazyarray.native.primitives import address_of, count, create  # cimport
-from lazyarray.runtime.backend import Backend, Program, rest_for
+from lazyarray.runtime.backend import Backend, Program
 from lazyarray.runtime.banded import Banded, bands_of, run_in_bands
 from lazyarray.runtime.dump import saves_launches
 from lazyarray.runtime.floating import modes_of, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import is_lease, reserve
 from lazyarray.runtime.recovery import forget_old, uninterrupted, writes_over
+from lazyarray.runtime.resting import rest_for
 from lazyarray.runtime.run import AnyLauncher, AnyRun  # cimport
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.heirs import heirs_of

@@ -17,10 +17,11 @@ from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
 from lazyarray.passes.views import is_whole_reshape
 from lazyarray.runtime.along import is_pending
-from lazyarray.runtime.backend import current, rest_for
+from lazyarray.runtime.backend import current
 from lazyarray.runtime.floating import wanted
 from lazyarray.runtime.interpret import RULES, call_as_recorded, compute_all, outputs_of, raised_by
 from lazyarray.runtime.ledger import ledger
+from lazyarray.runtime.resting import rest_for
 from lazyarray.runtime.settling import settle, where
 
 # Nanoseconds that NumPy takes: roughly, and the same on every machine, since the choice must not depend on timing.
