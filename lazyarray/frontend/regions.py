@@ -194,8 +194,14 @@ def _is_multiplied_again(x: Fields, y: Fields) -> bool:
 
 
 def is_short(rows: int, length: int, columns: int) -> bool:
-    """True for a product that takes less time than recording it, where both operands are in memory."""
-    return rows * columns < _SHORT_RESULT * limits.eager and rows * length * columns <= _SHORT_PRODUCT
+    """True for a product that gains nothing by being recorded, where both operands are in memory.
+
+    It takes less time than recording it, or is one with a vector: what passes a large matrix by once leaves the caches
+    without all that recording needs, which then takes ten times as long.
+    """
+    if rows * columns >= _SHORT_RESULT * limits.eager:
+        return False
+    return rows == 1 or columns == 1 or rows * length * columns <= _SHORT_PRODUCT
 
 
 def reflected(function: np.ufunc, method: str, number: Any, array: Any) -> Any:
