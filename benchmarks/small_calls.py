@@ -19,7 +19,7 @@ SIZES = (3, 10)
 LIMIT = 1.3
 CALLS, TURNS, QUICK_TURNS = 1000, 60, 15
 
-# `a`, `b`: float64; `m`: a square matrix; `c`: a mask; `i`: places; `k`: an int64 array; `s`: a NumPy scalar.
+# `a`, `b`: float64; `m`: a square matrix; `c`: a mask; `i`: places; `k`: int64; `s`: a NumPy scalar; `l`: a list.
 LINES = """
 a + b | a * 2.0 | 2.0 * a | s * a | a / b | a % b | a ** 2 | -a | abs(a) | a == b | a < b | c & c | ~c | k // 2 | m @ m
 a += 1.0 | a -= b
@@ -38,6 +38,8 @@ np.linalg.norm(a) | np.abs(a).max() | np.diff(a) | np.cross(a[:3], b[:3]) | np.s
 np.transpose(m) | np.any(c)
 np.zeros(n) | np.zeros((3, 3)) | np.ones(n) | np.empty(n) | np.full(n, 2.0) | np.arange(n) | np.linspace(0.0, 1.0, n)
 np.array([1.0, 2.0, 3.0]) | np.asarray(a) | np.array(a) | np.zeros_like(a) | np.empty_like(a) | np.eye(3)
+a + l | l + a | a * (1.0,) | a < l | a -= l | np.add(l, a) | np.maximum(a, l) | np.sqrt(l) | np.array([s, 2.0, s])
+np.maximum(s, 0.0) | np.hypot(s, 4.0) | np.arctan2(s, s) | np.exp(s) | np.sqrt(2.0) | [row for row in m] | a[[0, 2]]
 """
 
 
@@ -71,6 +73,7 @@ def names_for(np: Any, size: int) -> dict[str, Any]:
         "k": np.arange(size),
         "m": m,
         "s": numpy.float64(3.0),
+        "l": numpy.linspace(0.5, 1.5, size).tolist(),
     }
 
 

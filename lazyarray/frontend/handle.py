@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from lazyarray.frontend import quick
 from lazyarray.frontend.lending import lend, overwrite, peek, pick, poke, put_picked  # cimport
 from lazyarray.frontend.loops import IMMEDIATE, memo_of
 from lazyarray.frontend.measures import shape_of
@@ -32,6 +33,7 @@ from lazyarray.native.loops import run_binary, run_product, run_unary  # cimport
 from lazyarray.native.primitives import wrap_slots  # cimport
 
 _nparray: Final = np.ndarray
+_wrapped: Final = quick.wrapped  # as Python calls it
 _matmul: Final = np.matmul
 _square: Final = np.square
 _sqrt: Final = np.sqrt
@@ -288,8 +290,11 @@ class Handle(Fields):
     # No docstring: the slot's own has the signature.
     def __iter__(self) -> Any:
         data = self._np
-        if data is not None and data.ndim == 1:
-            return iter(data)
+        if data is not None:
+            if data.ndim == 1:
+                return iter(data)
+            if data.ndim and size_of_memory(data) < limits.eager:
+                return map(_wrapped, data)
         data = None
         return keys.iterate(self)
 

@@ -29,7 +29,7 @@ cdef Limits limits
 cdef int UNARY, BINARY, REFLECTED
 cdef Known known
 cdef type _nparray
-cdef object FLOAT64
+cdef object FLOAT64, _ZERO
 cdef list _tape
 cdef Last _last
 cdef object _state
@@ -38,6 +38,7 @@ cdef dict _TURNED, _VIEW_KEYS
 
 @cython.locals(last=tuple, earlier=tuple)
 cdef find_key(Op op, left, right)
+cdef own_of_floats(Op op, bint two)
 cdef own_of(Op op, a, b)
 
 cpdef Node record_node(Key key, tuple args, site)

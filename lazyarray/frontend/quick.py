@@ -27,6 +27,7 @@ from lazyarray.runtime.floating import LAST, STATE
 _nparray: Final = np.ndarray
 _DOUBLE: Final = np.dtype(float)
 FLOAT64: Final = np.float64
+_ZERO: Final = np.float64(0.0)
 # Operators of one expression are joined from this part of `eager_below` on: the look for it costs 2 % of one there.
 _MIDDLE: Final = 12
 _last: Final = LAST
@@ -300,6 +301,15 @@ def in_range(key: Any, number: Any) -> Any:
         ranged: Ranged = key
         return ranged.key if ranged.low <= number <= ranged.high else None
     return key
+
+
+def own_of_floats(op: Op, two: bool) -> Any:
+    """`own_of` one or two numbers that are computed as float64."""
+    if op.own is None:
+        return op.compute
+    if op.swift is not None and present(_state) is _last.waits:
+        return op.swift
+    return own_of(op, _ZERO, 0.0 if two else None)
 
 
 def own_of(op: Op, a: Any, b: Any) -> Any:

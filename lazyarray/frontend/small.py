@@ -9,11 +9,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyarray.frontend.quick import Fields, known, limits, wrapped  # cimport
+from lazyarray.frontend.quick import FLOAT64, Fields, known, limits, wrapped  # cimport
 from lazyarray.ir.node import finish_waiting  # cimport
-from lazyarray.native.primitives import size_of_memory  # cimport
+from lazyarray.native.direct import numbers_of  # cimport
+from lazyarray.native.primitives import holds_numbers, size_of_memory  # cimport
 
 _nparray: Final = np.ndarray
+_asarray: Final = np.asarray
 _CODES: Final = "?bhilqBHILQefdFD"
 # What NumPy takes as it is, whatever the function.
 INERT: Final = frozenset({
@@ -35,7 +37,7 @@ def small_items(items: Any) -> Any:
     for item in items:
         kind = type(item)
         new = item
-        if kind is float or kind is int:
+        if kind is float or kind is int or kind is FLOAT64:
             pass
         elif kind is known.array:
             array: Fields = item
@@ -59,6 +61,18 @@ def small_items(items: Any) -> Any:
     if passed is None:
         return items
     return passed if type(items) is list else tuple(passed)
+
+
+def listed(items: Any) -> Any:
+    """A tuple or list of numbers and small arrays as NumPy's array of numbers, a small one; None for others."""
+    found = numbers_of(items, None)
+    if found is not None:
+        return found
+    passed = small_items(items)
+    if passed is None:
+        return None
+    found = _asarray(passed)
+    return found if size_of_memory(found) < limits.eager and holds_numbers(found) else None
 
 
 def _small_named(named: dict[str, Any]) -> Any:

@@ -2,7 +2,8 @@
 cimport cython
 
 from lazyarray.frontend.quick cimport BINARY, Fields, Known, Limits, Op, REFLECTED, UNARY, find_key, in_range, known, limits, managed, node_of
-from lazyarray.frontend.quick cimport operand_of, own_of, record_node, turned, wrapped
+from lazyarray.frontend.quick cimport operand_of, own_of, own_of_floats, record_node, turned, wrapped
+from lazyarray.frontend.small cimport listed
 from lazyarray.ir.node cimport Key, Node, Waiting, finish_waiting
 from lazyarray.native.loops cimport run_binary, run_into, run_unary
 from lazyarray.native.primitives cimport bytes_of_memory, holds_in_c_order, same_shape, site_here, size_of_memory, span_here
@@ -21,6 +22,9 @@ cpdef Py_ssize_t broadcast_cost(tuple a, tuple b)
 @cython.locals(own=Node, right=Node, second=Fields)
 cdef _record_turned(Op op, Fields self, other, int form, site)
 cpdef of_float(Op op, number)
+cpdef of_floats(Op op, x, y)
+@cython.locals(n=Py_ssize_t, m=Py_ssize_t)
+cdef _of_listed(Op op, Fields self, a, other, bint reflected)
 @cython.locals(value=Node, key=Key, large=bint)
 cpdef unary(Op op, Fields self, int plain, int compiled)
 @cython.locals(limit=Py_ssize_t, n=Py_ssize_t, m=Py_ssize_t, right=Fields, plainly=bint, gaps=bint)

@@ -20,13 +20,22 @@ from lazyarray.runtime import evaluate as boundary
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.frontend.quick import managed, node_of, operand_of, own_of, record_node, turned, wrapped  # cimport
+from lazyarray.frontend.quick import (  # cimport  # cimport
+    managed,
+    node_of,
+    operand_of,
+    own_of,
+    own_of_floats,
+    record_node,
+    turned,
+    wrapped,
+)
+from lazyarray.frontend.small import listed  # cimport
 from lazyarray.native.primitives import site_here, size_of_memory, span_here  # cimport
 
 _nparray: Final = np.ndarray
 _NUMBERS: Final = NUMBERS
 _DOUBLE: Final = np.dtype(float)
-_ZERO: Final = np.float64(0.0)
 _SHORT_POWERS: Final = frozenset({-1, 0, 0.5, 1, 2})
 _ROW_COST: Final = 16
 _PER: Final = PER
@@ -95,8 +104,30 @@ def broadcast_cost(a: Any, b: Any) -> int:
 
 def of_float(op: Op, number: Any) -> Any:
     """`op` of a float, Python's or NumPy's."""
-    compute = op.compute if op.own is None else own_of(op, _ZERO, None)
+    compute = own_of_floats(op, False)
     return compute(number)
+
+
+def of_floats(op: Op, x: Any, y: Any) -> Any:
+    """`op` of two numbers that are computed as float64."""
+    compute = own_of_floats(op, True)
+    return compute(x, y)
+
+
+def _of_listed(op: Op, self: Fields, a: Any, other: Any, reflected: bool) -> Any:
+    """`op` over small memory and a list or tuple of numbers; None where that takes thought: nothing has happened."""
+    b = listed(other)
+    if b is None:
+        return None
+    n, m = size_of_memory(a), size_of_memory(b)
+    if n * m >= limits.eager // (_ROW_COST + 1) and broadcast_cost(a.shape, b.shape) >= limits.eager:
+        return None
+    if reflected:
+        a, b = b, a
+    try:
+        return run_binary(op.compute if op.own is None else own_of(op, a, b), a, b)
+    except TypeError:
+        return None  # as in `binary`
 
 
 def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
@@ -178,6 +209,12 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
             return _record_binary(op, self, other, plain + 1, compiled)
     elif n < limit and (kind is float or kind is int or kind in _NUMBERS):
         b = other
+    elif n < limit and (kind is list or kind is tuple):
+        found = _of_listed(op, self, a, other, False)
+        a = None
+        if found is None:
+            return op.slow(self, other)
+        return wrapped(found) if type(found) is _nparray else found
     else:
         gaps = plainly and n >= limit and n >= limits.middle and not holds_in_c_order(a)
         a = None
@@ -284,6 +321,10 @@ def reflected(op: Op, self: Fields, other: Any) -> Any:
                 return op.reflected(self, other)
             found = run_binary(op.compute, other, a)
             return wrapped(found) if type(found) is _nparray else found
+        if (kind is list or kind is tuple) and not large:
+            found = _of_listed(op, self, a, other, True)
+            if found is not None:
+                return wrapped(found) if type(found) is _nparray else found
         a = None
     elif _waiting.open and (found := known.go_on(op, self, other, REFLECTED, 2, 0)) is not None:
         return found
@@ -345,6 +386,11 @@ def in_place(op: Op, self: Fields, other: Any) -> Any:
             elif kind is float or kind is int:
                 run_into(op.compute, a, other)
                 return self
+            elif kind is list or kind is tuple:
+                b = listed(other)
+                if b is not None:
+                    run_into(op.compute, a, b)
+                    return self
         elif kind is known.array and not holds_in_c_order(a):
             second = other
             value: Node | None = second._node if second._np is None else None

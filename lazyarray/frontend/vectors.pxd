@@ -4,7 +4,7 @@ from cpython.object cimport PyObject, PyTypeObject
 
 from lazyarray.frontend.callables cimport Builtin, Served, UfuncCall
 from lazyarray.frontend.quick cimport FLOAT64, Fields, Known, Limits, Op, known, limits, wrapped
-from lazyarray.frontend.usual cimport binary, of_float, unary
+from lazyarray.frontend.usual cimport binary, of_float, of_floats, unary
 from lazyarray.frontend.small cimport INERT, REFUSED, small_items
 from lazyarray.ir.node cimport finish_waiting
 from lazyarray.native.direct cimport direct_of, run_direct, takes_dtype
@@ -404,6 +404,17 @@ cdef inline PyObject *builtin_vector(PyObject *self, PyObject **args, size_t fla
     return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
 
 
+cdef inline bint is_float(PyObject *item):
+    return lazyarray_float(item) or Py_TYPE(item) == <PyTypeObject *>FLOAT64
+
+
+# Whether a ufunc of two numbers computes them as float64: one is a float of Python's or NumPy's, the other, too, or an int.
+cdef inline bint computed_as_floats(PyObject *x, PyObject *y):
+    if is_float(x):
+        return is_float(y) or lazyarray_number(y)
+    return is_float(y) and lazyarray_number(x)
+
+
 cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
     cdef UfuncCall own = <UfuncCall>self
     cdef size_t given = PyVectorcall_NARGS(flags)
@@ -420,13 +431,17 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
                 found = binary(own._op, <Fields>args[0], <object>args[1], 1, 0)
                 Py_INCREF(<PyObject *>found)
                 return <PyObject *>found
-        elif given == 1 and (lazyarray_float(args[0]) or Py_TYPE(args[0]) == <PyTypeObject *>FLOAT64):
+        elif given == 1 and is_float(args[0]):
             found = of_float(own._op, <object>args[0])
             Py_INCREF(<PyObject *>found)
             return <PyObject *>found
+        elif given == 2 and computed_as_floats(args[0], args[1]):
+            found = of_floats(own._op, <object>args[0], <object>args[1])
+            Py_INCREF(<PyObject *>found)
+            return <PyObject *>found
     finish_waiting()
-    if not bare and own._op is not None and own._op.own is None and not lazyarray_names_tuple(args + given, names):
-        # An `out` (but in a tuple), a `where`: NumPy's bits are those of compiled kernels.
+    if own._op is not None and own._op.own is None and not lazyarray_names_tuple(args + given, names):
+        # An `out` (but in a tuple), a `where`, a list: NumPy's bits are those of compiled kernels.
         made = small_vector(<PyObject *>own._op.compute, NULL, args, given, names, True)
         if made != <PyObject *>REFUSED:
             return made

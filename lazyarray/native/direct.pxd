@@ -473,6 +473,11 @@ cdef extern from *:
         return made;
     }
 
+    /* NumPy's float64 is a kind of Python's float, and lies as it does. */
+    static int lazyarray_is_float(PyObject *item) {
+        return PyFloat_CheckExact(item) || Py_IS_TYPE(item, &PyFloat64ArrType_Type);
+    }
+
     /* The elements of a list or tuple: its numbers are counted by kind, and rows as those of an outer one. */
     static int lazyarray_count_numbers(PyObject *items, npy_intp *count, npy_intp *integers) {
         PyObject *const *item = PySequence_Fast_ITEMS(items);
@@ -481,7 +486,7 @@ cdef extern from *:
         if (*count > LAZYARRAY_FEW) return 0;
         for (place = 0; place < PySequence_Fast_GET_SIZE(items); place++) {
             if (PyLong_CheckExact(item[place])) (*integers)++;
-            else if (!PyFloat_CheckExact(item[place])) return 0;
+            else if (!lazyarray_is_float(item[place])) return 0;
         }
         return 1;
     }
@@ -492,7 +497,7 @@ cdef extern from *:
         int over;
         for (place = 0; place < PySequence_Fast_GET_SIZE(items); place++, *to += 8) {
             PyObject *item = PySequence_Fast_ITEMS(items)[place];
-            if (type == NPY_DOUBLE && PyFloat_CheckExact(item)) *(double *)*to = PyFloat_AS_DOUBLE(item);
+            if (type == NPY_DOUBLE && lazyarray_is_float(item)) *(double *)*to = PyFloat_AS_DOUBLE(item);
             else {
                 long number = PyLong_AsLongAndOverflow(item, &over);
                 if (over) return 0;
@@ -533,6 +538,13 @@ cdef extern from *:
             stored = lazyarray_store_numbers(rows[place], type, &to);
         if (!stored) Py_CLEAR(made);
         return made;
+    }
+
+    static PyObject *lazyarray_numbers_of(PyObject *items, PyObject *missing) {
+        PyObject *found;
+        if (!lazyarray_is_ready()) return NULL;
+        found = lazyarray_of_items(items, -1);
+        return found || PyErr_Occurred() ? found : lazyarray_missing(missing);
     }
 
     static PyObject *lazyarray_do_asarray(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
@@ -646,6 +658,7 @@ cdef extern from *:
     object read_at "lazyarray_read_at" (object a, object key, object missing)
     object pick_at "lazyarray_pick_at" (object a, object index, object missing)
     object show_at "lazyarray_show_at" (object a, Py_ssize_t offset, tuple shape, tuple strides)
+    object numbers_of "lazyarray_numbers_of" (object items, object missing)
     int put_at "lazyarray_put_at" (object a, object index, object value) except -1
     int write_at "lazyarray_write_at" (object a, object key, object value) except -1
     bint takes_dtype "lazyarray_takes_dtype" (void *direct)

@@ -21,6 +21,11 @@ def pick_at(_a: Any, _index: Any, missing: Any) -> Any:
     return missing
 
 
+def numbers_of(_items: Any, missing: Any) -> Any:
+    """The array that NumPy makes of a short list or tuple of numbers, or of rows of them; `missing` for others."""
+    return missing
+
+
 def put_at(_a: Any, _index: Any, _value: Any) -> int:
     """`a[index] = value` of a number, or as many of the same dtype, for such an index; 0: nothing has happened."""
     return 0

@@ -66,7 +66,8 @@ def outcome(function: Any, *args: Any) -> Any:
         except Exception as error:
             return type(error), str(error).replace("lazyarray", "numpy")
     found = found if isinstance(found, numpy.ndarray | numpy.generic) else numpy.asarray(found)
-    return found.dtype, found.shape, found.strides, found.tobytes(), [(w.category, str(w.message)) for w in said]
+    bits = repr(found.tolist()).encode() if found.dtype.hasobject else found.tobytes()
+    return found.dtype, found.shape, found.strides, bits, [(w.category, str(w.message)) for w in said]
 
 
 def given(array: Any) -> Any:
@@ -125,6 +126,68 @@ def test_functions_of_two_arrays(name: str, code: str) -> None:
             last = 4 if code in "FD" else 5  # powers, which overflow within, other warnings
             expected, found = (*expected[:3], *expected[4:last]), (*found[:3], *found[4:last])
         assert found == expected, (first, second)
+
+
+LISTS = (
+    [1, 2, 3], (2.5,), [0.5, 1, -0.0], [[1.0], [2.0], [0.0]], ((1, 2, 3),) * 3, [], [[]], [True, False, True],
+    [1.5, 2j, 0], [2**40, 1, 0], [2**63, 1, 2], [2**70, 1, 2], [float("nan"), float("inf"), -1e308], [1, 2],
+    [numpy.float64(1.5), 2, 0], [numpy.float32(1.5), numpy.int8(2), 1], [[1, 2], [3]], [1, "two", 3], ["a", "b", "c"],
+    [None, 1, 2], [b"a"] * 3, [numpy.ones(3), [1.0, 2.0, 3.0], (0, 0, 0)], range(3), [range(3)], [[[1, 2, 3]]],
+    [numpy.float64(2.0)] * 3, list(range(100)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_with_lists(name: str, code: str) -> None:
+    function = getattr(operator, name)
+    for items in LISTS:
+        a = values(code, (3, 3))[1:]
+        for array in (a, a[0], a[:, ::2], a[:, :1]):
+            expected = outcome(function, array.copy(order="K"), items)
+            assert outcome(function, np.asarray(array.copy(order="K")), items) == expected, (items, array.shape)
+            if not name.startswith("i"):
+                assert outcome(function, items, given(array)) == outcome(function, items, array), (items, array.shape)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_lists_and_numbers(name: str) -> None:
+    a = values("d", (3, 3))[1]
+    numbers = (0.5, 2, -3.0, True, 1j, 2**70, float("nan"), *[numpy.dtype(code).type(2) for code in CODES])
+    pairs = [(a, items) for items in LISTS] + [(items, a) for items in LISTS] + [(items, items) for items in LISTS]
+    pairs += [(x, y) for x in numbers for y in numbers] + [([1.0, 2.0], y) for y in numbers]
+    for x, y in pairs:
+        if name == "power" and str(2**70) in f"{x} {y}":
+            continue  # an integer of that power takes forever
+        ours = [given(item) if item is a else item for item in (x, y)]
+        expected, found = outcome(getattr(numpy, name), x, y), outcome(getattr(np, name), *ours)
+        if name in ("arctan2", "power", "hypot") and len(expected) > 2:  # as above
+            last = 4 if expected[0].kind == "c" else 5
+            expected, found = (*expected[:3], *expected[4:last]), (*found[:3], *found[4:last])
+        assert found == expected, (x, y)
+
+
+def test_lists_of_arrays_are_operands() -> None:
+    theirs, own = numpy.arange(3.0), np.arange(3.0)
+    assert outcome(operator.add, own, [own, own * 2]) == outcome(operator.add, theirs, [theirs, theirs * 2])
+    assert outcome(np.maximum, [own, own * 2], own) == outcome(numpy.maximum, [theirs, theirs * 2], theirs)
+
+
+def test_what_a_long_array_and_a_list_are_broadcast_to_is_recorded() -> None:
+    column = np.ones((60_000, 1))
+    found = column + [1.0] * 60
+    assert found.shape == (60_000, 60)
+    assert numpy.asarray(found).sum() == 2.0 * 3_600_000
+
+
+def test_rows_of_a_small_array_share_its_memory() -> None:
+    own = np.zeros((3, 2))
+    for number, row in enumerate(own):
+        assert type(row) is np.ndarray
+        row += number
+    assert own.tolist() == [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]
+    with pytest.raises(TypeError, match="iteration over a 0-d array"):
+        iter(np.array(1.0))
 
 
 @pytest.mark.parametrize("name", ["iadd", "imul", "isub"])
