@@ -14,6 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from lazyarray.frontend.callables import FEW_DRAWN
+
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.native.lines import address_in, count_in, runner  # cimport
@@ -23,7 +25,7 @@ from lazyarray.runtime.backend import miss_workers, workers
 # isort: split
 from lazyarray.runtime.pool import allocate
 
-LEAST: Final = 1 << 15  # numbers from which sharing out saves more than it costs: 0.1 ms in NumPy
+LEAST: Final = FEW_DRAWN
 # Elsewhere compilers may have fused the multiplication and addition of NumPy's `uniform`.
 _ROUNDS_TWICE: Final = platform.machine().lower() in ("x86_64", "amd64")
 _LOWER: Final = (1 << 64) - 1

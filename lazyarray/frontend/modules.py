@@ -34,35 +34,41 @@ def configure(wrap: Wrap) -> None:
     _wrap = wrap
 
 
-class Submodule(ModuleType):
-    """A module of NumPy as a module of lazyarray."""
+_RESOLVERS: Final = frozenset({"__getattr__", "__dir__"})
 
-    def __init__(self, name: str, source: ModuleType) -> None:
-        super().__init__(name, source.__doc__)
-        self.__dict__["_source"] = source
-        names = getattr(source, "__all__", None)
-        if names is not None:
-            self.__dict__["__all__"] = list(names)
-        tail = name.partition(".")[2]
-        extend = EXTENSIONS.get(tail)
-        if extend is not None:
-            self.__dict__.update(extend())
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _MACHINERY:
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        source = self.__dict__["_source"]
+def _module(name: str, source: ModuleType) -> ModuleType:
+    """A module of NumPy as a module of lazyarray.
+
+    Of Python's own class of modules: of what derives from it attributes take three times as long.
+    """
+    module = ModuleType(name, source.__doc__)
+    tail = name.partition(".")[2]
+    own = module.__dict__
+
+    def resolve(asked: str) -> Any:
+        if asked in _MACHINERY:
+            raise AttributeError(f"module {name!r} has no attribute {asked!r}")
         try:
-            value = getattr(source, name)
+            value = getattr(source, asked)
         except AttributeError:
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}") from None
-        value = convert(f"{self.__name__.partition('.')[2]}.{name}", value)
-        if name in source.__dict__:  # else NumPy's own `__getattr__` gave it, which may warn each time
-            self.__dict__[name] = value
+            raise AttributeError(f"module {name!r} has no attribute {asked!r}") from None
+        value = convert(f"{tail}.{asked}", value)
+        if asked in source.__dict__:  # else NumPy's own `__getattr__` gave it, which may warn each time
+            own[asked] = value
         return value
 
-    def __dir__(self) -> list[str]:
-        return sorted({*dir(self.__dict__["_source"]), *self.__dict__} - {"_source"})
+    def names() -> list[str]:
+        return sorted({*dir(source), *(own.keys() - _RESOLVERS)})
+
+    names_of_all = getattr(source, "__all__", None)
+    if names_of_all is not None:
+        own["__all__"] = list(names_of_all)
+    extend = EXTENSIONS.get(tail)
+    if extend is not None:
+        own.update(extend())
+    own["__getattr__"], own["__dir__"] = resolve, names
+    return module
 
 
 def convert(name: str, value: Any) -> Any:
@@ -113,7 +119,7 @@ class NamesakeFinder:
         # `configure` and the extensions come with the namespace, which `import lazyarray.random` alone does not load.
         importlib.import_module(f"{PACKAGE}.frontend.namespace")
         source = importlib.import_module(f"{SOURCE}.{spec.name.partition('.')[2]}")
-        return Submodule(spec.name, source)
+        return _module(spec.name, source)
 
     def exec_module(self, module: ModuleType) -> None:
         return None

@@ -9,10 +9,12 @@ import numpy as np
 
 from lazyarray.frontend import draws
 from lazyarray.frontend.array import ndarray, plain
+from lazyarray.frontend.callables import ANY, FEW
 from lazyarray.frontend.dispatch import adopt, describe, export, same
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import INERT  # cimport
+from lazyarray.frontend.vectors import drawing  # cimport
 from lazyarray.frontend.ways import NUMPY, tell, with_way
 
 # Methods that call others of the same generator.
@@ -50,7 +52,13 @@ def _method(base: type, name: str) -> Callable[..., Any]:
     call.__name__ = name
     call.__qualname__ = f"{base.__name__}.{name}"
     call.__doc__ = with_way(source.__doc__, NUMPY)
-    return call
+    if calls_others:
+        return call
+    served: Callable[..., Any] = drawing(call, source, ANY if draw is None else FEW)
+    if served is not call:
+        for attribute in ("__name__", "__qualname__", "__doc__"):
+            served.__dict__[attribute] = getattr(call, attribute)
+    return served
 
 
 def _shuffling(source: Callable[..., Any]) -> Callable[..., Any]:

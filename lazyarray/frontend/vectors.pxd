@@ -7,7 +7,7 @@ from lazyarray.frontend.quick cimport FLOAT64, Fields, Known, Limits, Op, known,
 from lazyarray.frontend.usual cimport binary, of_float, of_floats, unary
 from lazyarray.frontend.small cimport INERT, REFUSED, small_items
 from lazyarray.ir.node cimport finish_waiting
-from lazyarray.native.direct cimport direct_of, run_direct, takes_dtype
+from lazyarray.native.direct cimport direct_of, run_direct, stack_of, takes_dtype
 from lazyarray.native.loops cimport call_source, run_binary
 from lazyarray.native.primitives cimport holds_numbers, same_shape, size_of_memory
 
@@ -21,6 +21,9 @@ cdef enum:  # of `callables.py`
     SPACED = 6
     SQUARE = 7
     NUMBERS = 8
+    FORTRAN = 9
+    FEW = 10
+    FEW_DRAWN = 1 << 15
 
 cdef extern from *:
     """
@@ -145,6 +148,7 @@ cdef extern from *:
     size_t PyVectorcall_NARGS(size_t flags)
     size_t PY_VECTORCALL_ARGUMENTS_OFFSET
     PyObject *PyObject_Vectorcall(PyObject *function, PyObject **args, size_t flags, PyObject *names)
+    bint PyTuple_CheckExact(PyObject *item)
     PyObject *Py_None
 
 
@@ -247,12 +251,18 @@ cdef inline bint stacks(items):
     return first is not None
 
 
+cdef inline bint is_array_first(items):
+    for item in items:
+        return type(item) is known.array
+    return False
+
+
 # Whether the arguments are those that the guard asks for; their own kinds are `small_vector`'s to look at.
 cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names) except -1:
     cdef object item
     cdef double start = 0.0, stop, step = 1.0
     cdef size_t place
-    if names != NULL and (guard == CONVERTS or guard == RANGE or not lazyarray_names_dtype(names)):
+    if names != NULL and (guard == CONVERTS or guard == FORTRAN or guard == RANGE or not lazyarray_names_dtype(names)):
         return False
     if given == 0 or given > 3:
         return False
@@ -261,12 +271,12 @@ cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names)
         return given < 3 and 0 <= lazyarray_extent(args[0]) < limits.eager
     if guard == LIKE:
         return given < 3 and Py_TYPE(args[0]) == <PyTypeObject *>known.array
-    if guard == CONVERTS:
+    if guard == CONVERTS or guard == FORTRAN:
         if given != 1:
             return False
-        return type(item) is known.array or (
-            lazyarray_listed(Py_TYPE(args[0])) and (small_items(item) is item or stacks(item))
-        )
+        if lazyarray_listed(Py_TYPE(args[0])):
+            return (is_array_first(item) and stacks(item)) or small_items(item) is item
+        return type(item) is known.array or lazyarray_number(args[0]) or Py_TYPE(args[0]) == <PyTypeObject *>FLOAT64
     for place in range(given):
         if not lazyarray_number(args[place]):
             return False
@@ -303,12 +313,21 @@ cdef inline PyObject *made_of(PyObject *source, PyObject **args, size_t given) e
 cdef inline PyObject *guarded_vector(
     int guard, PyObject *source, PyObject *inner, PyObject **args, size_t given, PyObject *names
 ) except NULL:
+    cdef object made
+    if guard == CONVERTS and given == 1 and names == NULL and lazyarray_listed(Py_TYPE(args[0])):
+        if is_array_first(<object>args[0]) and stacks(<object>args[0]):
+            made = small_items(<object>args[0])
+            made = None if made is None else stack_of(made, None)
+            if made is not None:
+                made = wrapped(made)
+                Py_INCREF(<PyObject *>made)
+                return <PyObject *>made
     if guard == NUMBERS:
         if given == 0 or not has_numbers(args[0]):
             return <PyObject *>REFUSED
     elif guard > AS_IS and not fits(guard, args, given, names):
         return <PyObject *>REFUSED
-    elif names == NULL and (guard > LIKE or (guard == SIZED and given == 1)):
+    elif names == NULL and (LIKE < guard < NUMBERS or (guard == SIZED and given == 1)):
         return made_of(source, args, given)  # of numbers alone
     return small_vector(source, inner, args, given, names, guard == AS_IS or guard == NUMBERS)
 
@@ -448,6 +467,40 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
     return lazyarray_general(self, args, given, names)
 
 
+# A generator's method: NumPy's own, where all arguments but the generator say nothing of their own.
+cdef inline PyObject *drawn_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
+    cdef Served own = <Served>self
+    cdef size_t given = PyVectorcall_NARGS(flags), place
+    cdef size_t total = lazyarray_total(given, names)
+    cdef PyObject *found
+    cdef object made
+    for place in range(1, total):
+        if lazyarray_number(args[place]) or PyTuple_CheckExact(args[place]):
+            if own.guard == FEW and not lazyarray_float(args[place]) and not 0 <= lazyarray_extent(args[place]) < FEW_DRAWN:
+                break
+            if own.guard != FEW and PyTuple_CheckExact(args[place]) and lazyarray_extent(args[place]) < 0:
+                break
+        elif not lazyarray_quiet(Py_TYPE(args[place])) and <object>Py_TYPE(args[place]) not in INERT:
+            break
+    else:
+        if given > 0:
+            found = PyObject_Vectorcall(<PyObject *>own.source, args, flags & ~PY_VECTORCALL_ARGUMENTS_OFFSET, names)
+            if found == NULL:
+                return NULL
+            if Py_TYPE(found) == <PyTypeObject *>known.memory:
+                made = wrapped(<object>found)
+                Py_DECREF(found)
+                found = <PyObject *>made
+                Py_INCREF(found)
+            elif lazyarray_nested(found):
+                made = known.adopt(<object>found)
+                Py_DECREF(found)
+                found = <PyObject *>made
+                Py_INCREF(found)
+            return found
+    return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
+
+
 # An array's `__array_ufunc__`: operators of NumPy's numbers with a small array, their class among the source's.
 cdef inline PyObject *asked_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
     cdef Served own = <Served>self
@@ -487,6 +540,12 @@ cdef inline serving(function, source, guard):
     made.direct = <size_t>direct_of(source, &made.asks)
     made.inner = getattr(source, "_implementation", None)
     lazyarray_begin(<PyObject *>made, &made.vector, <void *>served_vector, True)
+    return made
+
+
+cdef inline drawing(function, source, guard):
+    cdef Served made = Served(function, source, guard)
+    lazyarray_begin(<PyObject *>made, &made.vector, <void *>drawn_vector, True)
     return made
 
 

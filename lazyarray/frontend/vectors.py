@@ -17,6 +17,11 @@ def serving(function: Any, _source: Any, _guard: int) -> Any:
     return function
 
 
+def drawing(function: Any, _source: Any, _guard: int) -> Any:
+    """A generator's method: `function`, but for numbers, which go to NumPy's `_source` first (`callables.py`)."""
+    return function
+
+
 def asking(function: Any, _quiet: Any) -> Any:
     """An array's `__array_ufunc__`: `function`, but for ufuncs of `_quiet` with one of NumPy's numbers."""
     return function

@@ -43,7 +43,7 @@ cdef extern from *:
         int integers = 0, added = 0, open = 0;
         for (place = 0; place < PyTuple_GET_SIZE(key); place++) {
             PyObject *item = PyTuple_GET_ITEM(key, place);
-            if (PyLong_CheckExact(item)) { integers++; (*used)++; }
+            if (lazyarray_is_place(item)) { integers++; (*used)++; }
             else if (PySlice_Check(item)) (*used)++;
             else if (item == Py_None) added++;
             else if (item == Py_Ellipsis && !open) open = 1;
@@ -64,8 +64,8 @@ cdef extern from *:
         if (many && !lazyarray_count_items(key, rank, &used, &open)) return 0;
         for (place = 0; place < given; place++) {
             PyObject *item = items[place];
-            if (PyLong_CheckExact(item)) {
-                Py_ssize_t at = PyLong_AsSsize_t(item);
+            if (lazyarray_is_place(item)) {
+                Py_ssize_t at = lazyarray_named_place(item);
                 if (at == -1 && PyErr_Occurred()) { PyErr_Clear(); return 0; }
                 if (rank < (many ? 1 : 2)) return 0;
                 if (at < 0) at += PyArray_DIM(a, axis);
@@ -479,13 +479,14 @@ cdef extern from *:
     }
 
     /* The elements of a list or tuple: its numbers are counted by kind, and rows as those of an outer one. */
-    static int lazyarray_count_numbers(PyObject *items, npy_intp *count, npy_intp *integers) {
+    static int lazyarray_count_numbers(PyObject *items, npy_intp *count, npy_intp *integers, npy_intp *truths) {
         PyObject *const *item = PySequence_Fast_ITEMS(items);
         npy_intp place;
         *count += PySequence_Fast_GET_SIZE(items);
         if (*count > LAZYARRAY_FEW) return 0;
         for (place = 0; place < PySequence_Fast_GET_SIZE(items); place++) {
             if (PyLong_CheckExact(item[place])) (*integers)++;
+            else if (PyBool_Check(item[place])) (*truths)++;
             else if (!lazyarray_is_float(item[place])) return 0;
         }
         return 1;
@@ -495,8 +496,9 @@ cdef extern from *:
     static int lazyarray_store_numbers(PyObject *items, int type, char **to) {
         npy_intp place;
         int over;
-        for (place = 0; place < PySequence_Fast_GET_SIZE(items); place++, *to += 8) {
+        for (place = 0; place < PySequence_Fast_GET_SIZE(items); place++, *to += type == NPY_BOOL ? 1 : 8) {
             PyObject *item = PySequence_Fast_ITEMS(items)[place];
+            if (type == NPY_BOOL) { **to = item == Py_True; continue; }
             if (type == NPY_DOUBLE && lazyarray_is_float(item)) *(double *)*to = PyFloat_AS_DOUBLE(item);
             else {
                 long number = PyLong_AsLongAndOverflow(item, &over);
@@ -510,23 +512,25 @@ cdef extern from *:
 
     static int lazyarray_is_listed(PyObject *item) { return PyList_CheckExact(item) || PyTuple_CheckExact(item); }
 
-    /* An array of the floats of a list or of its rows, or of integers of a machine word: NULL for all others. `asked`:
-       a type, or -1 for that of the numbers. */
+    /* An array of the floats of a list or of its rows, or of integers of a machine word, or of truth values alone: NULL
+       for all others. `asked`: a type, or -1 for that of the numbers. */
     static PyObject *lazyarray_of_items(PyObject *items, int asked) {
         PyObject *const *rows = PySequence_Fast_ITEMS(items), *made;
-        npy_intp dims[2], count = 0, integers = 0, place;
+        npy_intp dims[2], count = 0, integers = 0, truths = 0, place;
         int nested, type, stored = 1;
         char *to;
         dims[0] = PySequence_Fast_GET_SIZE(items);
+        if (!dims[0] && (asked < 0 || asked == NPY_DOUBLE)) return lazyarray_new(NPY_DOUBLE, 1, dims);
         if (!dims[0] || dims[0] > LAZYARRAY_FEW) return NULL;
         nested = lazyarray_is_listed(rows[0]);
         dims[1] = nested ? PySequence_Fast_GET_SIZE(rows[0]) : 1;
         if (!dims[1]) return NULL;
-        if (!nested && !lazyarray_count_numbers(items, &count, &integers)) return NULL;
+        if (!nested && !lazyarray_count_numbers(items, &count, &integers, &truths)) return NULL;
         for (place = 0; nested && place < dims[0]; place++)
             if (!lazyarray_is_listed(rows[place]) || PySequence_Fast_GET_SIZE(rows[place]) != dims[1]
-                || !lazyarray_count_numbers(rows[place], &count, &integers)) return NULL;
-        type = integers == count ? NPY_INT64 : NPY_DOUBLE;
+                || !lazyarray_count_numbers(rows[place], &count, &integers, &truths)) return NULL;
+        if (truths && (truths != count || asked >= 0)) return NULL;
+        type = truths ? NPY_BOOL : integers == count ? NPY_INT64 : NPY_DOUBLE;
         if (asked >= 0 && asked != type) {
             if (asked != NPY_DOUBLE) return NULL;
             type = asked;
@@ -537,6 +541,31 @@ cdef extern from *:
         for (place = 0; nested && stored && place < dims[0]; place++)
             stored = lazyarray_store_numbers(rows[place], type, &to);
         if (!stored) Py_CLEAR(made);
+        return made;
+    }
+
+    /* The array that NumPy makes of a list or tuple of arrays of one shape and one dtype of its own, in C order. */
+    static PyObject *lazyarray_stack_of(PyObject *items, PyObject *missing) {
+        Py_ssize_t count = PySequence_Fast_GET_SIZE(items), place;
+        PyObject *const *rows = PySequence_Fast_ITEMS(items), *made;
+        PyArrayObject *first;
+        npy_intp dims[LAZYARRAY_RANK + 1], bytes;
+        int axis;
+        if (!lazyarray_is_ready()) return NULL;
+        if (!count || !PyArray_CheckExact(rows[0])) return lazyarray_missing(missing);
+        first = (PyArrayObject *)rows[0];
+        if (PyArray_NDIM(first) >= LAZYARRAY_RANK || !lazyarray_is_own(first)) return lazyarray_missing(missing);
+        dims[0] = count;
+        for (axis = 0; axis < PyArray_NDIM(first); axis++) dims[axis + 1] = PyArray_DIM(first, axis);
+        for (place = 0; place < count; place++) {
+            PyArrayObject *row = (PyArrayObject *)rows[place];
+            if (!PyArray_CheckExact(rows[place]) || PyArray_DESCR(row) != PyArray_DESCR(first)
+                || !PyArray_IS_C_CONTIGUOUS(row) || !PyArray_SAMESHAPE(row, first)) return lazyarray_missing(missing);
+        }
+        if (!(made = lazyarray_new(PyArray_TYPE(first), PyArray_NDIM(first) + 1, dims))) return NULL;
+        bytes = PyArray_NBYTES(first);
+        for (place = 0; place < count; place++)
+            memcpy(PyArray_BYTES((PyArrayObject *)made) + place * bytes, PyArray_BYTES((PyArrayObject *)rows[place]), bytes);
         return made;
     }
 
@@ -659,6 +688,7 @@ cdef extern from *:
     object pick_at "lazyarray_pick_at" (object a, object index, object missing)
     object show_at "lazyarray_show_at" (object a, Py_ssize_t offset, tuple shape, tuple strides)
     object numbers_of "lazyarray_numbers_of" (object items, object missing)
+    object stack_of "lazyarray_stack_of" (object items, object missing)
     int put_at "lazyarray_put_at" (object a, object index, object value) except -1
     int write_at "lazyarray_write_at" (object a, object key, object value) except -1
     bint takes_dtype "lazyarray_takes_dtype" (void *direct)

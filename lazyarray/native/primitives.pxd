@@ -3,6 +3,17 @@ cdef extern from *:
     """
     #include <frameobject.h>
     #include "numpy/arrayobject.h"
+    #include "numpy/arrayscalars.h"
+
+    /* An integer that names a place: Python's, or NumPy's of a machine word, which `argmax` gives. Others go the general
+       way, as these do until NumPy's interface is there. */
+    static inline int lazyarray_is_place(PyObject *item) {
+        return PyLong_CheckExact(item) || (PyArray_API && Py_IS_TYPE(item, &PyLongArrType_Type));
+    }
+
+    static inline Py_ssize_t lazyarray_named_place(PyObject *item) {
+        return PyLong_CheckExact(item) ? PyLong_AsSsize_t(item) : (Py_ssize_t)PyArrayScalar_VAL(item, Long);
+    }
 
     /* The C classes of the hot modules are no heap types; Python classes derived from them are. */
     static PyObject *lazyarray_create(PyObject *cls) {
@@ -275,8 +286,8 @@ cdef extern from *:
         for (axis = 0; axis < x->nd; axis++) {
             npy_intp extent = x->dimensions[axis];
             Py_ssize_t at;
-            if (!PyLong_CheckExact(items[axis])) return NULL;
-            at = PyLong_AsSsize_t(items[axis]);
+            if (!lazyarray_is_place(items[axis])) return NULL;
+            at = lazyarray_named_place(items[axis]);
             if (at < 0) {
                 if (at == -1 && PyErr_Occurred()) { PyErr_Clear(); return NULL; }
                 at += extent;

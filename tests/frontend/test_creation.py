@@ -246,3 +246,43 @@ def test_asarray_aliases_memory_of_numpy() -> None:
     copied = lazyarray.array(memory)
     copied[0] = 1
     assert memory[0] == 0
+
+
+def _lists(np: Any) -> dict[str, Any]:
+    a, m, c = np.arange(3.0), np.arange(6.0).reshape(2, 3), np.array([1 + 2j, 3, 4])
+    return {
+        "nothing": [], "a row of nothing": [[]], "truths": [True, False], "truths and integers": [True, 2],
+        "truths and floats": [True, 0.5], "rows of truths": [[True], [False]], "a float": 3.0, "an integer": 3,
+        "a truth": True, "a complex number": 2j, "a long integer": 2**70, "NumPy's float": numpy.float64(2.5),
+        "NumPy's floats": [numpy.float64(2.5), 1, 0.5], "a float and a long integer": [numpy.float64(1.0), 2**70],
+        "of float32": [numpy.float32(1.5), 2.0], "arrays": [a, a + 1], "a tuple of them": (a, a * 2),
+        "matrices": [m, m], "transposed": [m.T, m.T], "every second": [a[::2], a[::2]], "complex": [c, c],
+        "of two lengths": [m, m[:, :1]], "arrays and lists": [a, [1, 2, 3]], "no elements": [a[:0], a[:0]],
+        "of no axes": [np.array(1.0), np.array(2.0)], "one": [a], "truths as arrays": [a > 1, a < 1],
+        "of two dtypes": [a, a.astype("i4")], "in rows": [[a, a], [a, a]], "words": ["a", "bc"], "none": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _lists(numpy))
+@pytest.mark.parametrize("maker", ["array", "asarray", "ascontiguousarray", "asfortranarray", "asanyarray"])
+def test_what_arrays_are_made_of(maker: str, name: str) -> None:
+    def told(np: Any) -> Any:
+        try:
+            found = getattr(np, maker)(_lists(np)[name])
+        except Exception as error:
+            return type(error), str(error)
+        assert isinstance(found, np.ndarray)
+        flags = found.flags
+        layout = (flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.owndata)
+        return found.dtype, found.shape, found.strides, layout, found.tolist()
+
+    assert told(lazyarray) == told(numpy)
+
+
+def test_an_array_of_arrays_is_a_copy() -> None:
+    a = lazyarray.arange(3.0)
+    found = lazyarray.array([a, a])
+    found[0] = 7.0
+    a[1] = 9.0
+    assert a.tolist() == [0.0, 9.0, 2.0]
+    assert found.tolist() == [[7.0, 7.0, 7.0], [0.0, 1.0, 2.0]]

@@ -151,3 +151,53 @@ def test_a_generator_that_a_program_derives_has_its_own_methods_called() -> None
             return numpy.zeros(options.get("size") or args[2], int)
 
     assert list(Loaded(np.random.PCG64(1)).choice(np.arange(5) + 3, 4)) == [3, 3, 3, 3]
+
+
+CALLS = {
+    "one": lambda rng: rng.random(),
+    "few": lambda rng: rng.random(3),
+    "a shape": lambda rng: rng.random((2, 3)),
+    "named": lambda rng: rng.normal(1.0, 2.0, size=4),
+    "of float32": lambda rng: rng.random(3, dtype=numpy.float32),
+    "an integer": lambda rng: rng.integers(5),
+    "large bounds": lambda rng: rng.integers(0, 10**12, 3),
+    "integers of a dtype": lambda rng: rng.integers(0, 100, size=(2, 2), dtype="u1"),
+    "of arrays": lambda rng: rng.normal(rng.random(3), 1.0),
+    "chosen": lambda rng: rng.choice(7, 3),
+    "moved": lambda rng: rng.permutation(5),
+    "of lists": lambda rng: rng.multinomial(4, [0.25, 0.75]),
+    "many": lambda rng: rng.standard_normal(40_000),
+    "too negative": lambda rng: rng.random(-1),
+    "too many": lambda rng: rng.random(1, 2, 3, 4),
+    "no number": lambda rng: rng.random("a"),
+    "bad bounds": lambda rng: rng.integers(5, 3),
+    "an unknown name": lambda rng: rng.normal(mean=3),
+    "bytes": lambda rng: rng.bytes(5),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_draws_are_numpys_in_kind_value_and_error(name: str) -> None:
+    def told(rng: Any) -> Any:
+        try:
+            found = CALLS[name](rng)
+        except Exception as error:
+            return type(error), str(error)
+        kind = type(found)
+        return "array" if kind in (numpy.ndarray, np.ndarray) else kind, numpy.asarray(found).tolist(), state(rng)
+
+    ours, theirs = pair()
+    assert type(ours) is np.random.Generator
+    for _ in range(2):
+        assert told(ours) == told(theirs)
+
+
+def test_methods_of_generators_are_bound_named_and_pickled() -> None:
+    ours, theirs = pair()
+    draw, expected = ours.random, theirs.random
+    assert draw.__name__ == expected.__name__
+    assert numpy.array_equal(numpy.asarray(draw(3)), expected(3))
+    again = pickle.loads(pickle.dumps(draw))
+    assert numpy.array_equal(numpy.asarray(again(3)), expected(3))
+    ours, theirs = pair()
+    assert np.random.Generator.random(ours) == theirs.random()
