@@ -86,6 +86,32 @@ def test_a_short_product_of_memory_is_made_at_once() -> None:
         numpy.testing.assert_array_equal(numpy.asarray(found), numpy.asarray(x) @ numpy.asarray(y))
 
 
+def test_a_product_with_a_vector_in_memory_is_made_at_once_whatever_its_size() -> None:
+    a, b = draw(3000, 2000), draw(2000)
+    x, y = lazyarray.asarray(a), lazyarray.asarray(b)
+    lazyarray.evaluate(x, y)
+    before = lazyarray.counters()["evaluations"]
+    for found, expected in ((x @ y, a @ b), (y @ x.T, b @ a.T)):
+        numpy.testing.assert_array_equal(numpy.asarray(found), expected)
+    assert lazyarray.counters()["evaluations"] == before
+
+
+def test_an_expression_of_which_parts_are_multiplied_again_is_evaluated_once() -> None:
+    data = draw(600, 200)
+
+    def correlate(np: Any, array: Any) -> Any:
+        array = np.asarray(array) * 2.0 - 1.0
+        return [array[:, i] @ array[:, i:] for i in range(20)]
+
+    expected = correlate(numpy, data)
+    for _ in range(3):
+        with lazyarray.record_runs() as runs:
+            found = correlate(lazyarray, data)
+        for one, other in zip(found, expected, strict=True):
+            numpy.testing.assert_allclose(numpy.asarray(one), other)
+    assert sum("subtract" in run.ops for run in runs.kernels) == 1
+
+
 def test_shapes_that_do_not_fit_raise_numpys_error() -> None:
     a, b = draw(ROWS, INNER), draw(COLUMNS, ROWS)
     x, y = lazyarray.asarray(a) * 1, lazyarray.asarray(b) * 1

@@ -267,3 +267,36 @@ def test_empty_views_taken_while_pending_are_of_their_array(dtype: str, shape: t
         assert view[..., None].shape == (*expected.shape, 1)
         assert (view + view).shape == expected.shape
     assert taken.strides == plain[3:3].strides
+
+
+KEYS = (
+    3, -1, slice(2, 5), slice(None, None, -2), slice(9, 2), slice(5, 5), slice(-3, None, 7), None, ...,
+    (slice(None), 4), (2, 3), (..., 1), (1, ...), (None, 2), (2, None), (slice(1, -1), slice(None, None, 3)),
+    (slice(None), None, 1), (..., None, slice(3)), (0, slice(0, 0)), (slice(None),) * 3, (-1, -1, -1),
+    (slice(10, 0, -3), slice(-1, None, -1), 2), (numpy.int64(2),), numpy.int64(1), (numpy.int64(1), slice(2)),
+    (slice(numpy.int64(1), 4), 0), (None,) * 3, (slice(None), ..., slice(1)), (2, 3, 4), (numpy.int64(2), 3, 4),
+)  # fmt: skip
+OUT_OF_BOUNDS = (50, -51, (0, 50), (slice(None), 0, -51), (0, 0, 0, 0), (..., ...), numpy.int64(60), "u", 1.0, (1.5, 2))
+
+
+@pytest.mark.parametrize("evaluated", [True, False])
+@pytest.mark.parametrize("form", ["whole", "turned", "part", "backwards"])
+def test_keys_of_large_arrays_show_what_numpys_show(form: str, evaluated: bool) -> None:
+    forms: dict[str, Callable[[Any], Any]] = {
+        "whole": lambda x: x, "turned": lambda x: x.T, "part": lambda x: x[1:, 2:, ::2], "backwards": lambda x: x[::-1]
+    }  # fmt: skip
+    theirs = numpy.arange(50.0 * 49 * 48).reshape(50, 49, 48)
+    for key in (*KEYS, *OUT_OF_BOUNDS):
+        ours = lazyarray.asarray(theirs) * 1.0
+        if evaluated:
+            lazyarray.evaluate(ours)
+        outcomes = []
+        for array in (forms[form](ours), forms[form](theirs)):
+            try:
+                found = array[key]
+            except Exception as error:
+                outcomes.append((type(error), str(error)))
+            else:
+                layout = (found.shape, found.strides) if numpy.ndim(found) else ()
+                outcomes.append((layout, numpy.asarray(found).tolist()))
+        assert outcomes[0] == outcomes[1], key
