@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from lazyarray.config import config
+from lazyarray.config import _DEFAULTS, config
 from lazyarray.errors import DeviceMemoryError
 from lazyarray.runtime.backend import _loaded
 
@@ -18,6 +18,7 @@ from lazyarray.native.primitives import create  # cimport
 
 HOST: Final = "cpu"
 _UNKNOWN: Final = 2
+_DEFAULT: Final = _DEFAULTS["backend"]
 
 
 class Seen:
@@ -47,7 +48,8 @@ def stays_home() -> bool:
     if home == _UNKNOWN:
         backend = _loaded.get(config.backend)
         home = config.device == HOST and not hasattr(backend, "device_kind")
-        if backend is not None:  # one that is not there may yet turn out to be a device's
+        # One that is not loaded may yet turn out to be a device's, but for the default.
+        if backend is not None or config.backend == _DEFAULT:
             _seen.home = home
     return bool(home)
 
