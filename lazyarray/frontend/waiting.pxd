@@ -41,6 +41,7 @@ cpdef go_on(Op op, Fields self, other, int form, int plain, int compiled)
     own=Node, right=Node, node=Node, key=Key, entries=list, mine=Py_ssize_t, theirs=Py_ssize_t,
 )
 cdef _record(Op op, Fields self, other, int form, tuple site, bint going)
+cdef _drop(Py_ssize_t place)
 @cython.locals(made=tuple)
 cdef bint _takes(tuple site, Node node) except -1
 cdef bint _is_own(Fields array) except -1
@@ -57,7 +58,7 @@ cdef _key_of_part(Spec spec, part)
 @cython.locals(above=Node, below=Node, left=list, handed=int, parts=int)
 cdef int _needed(Node node, int expected) except -1
 cdef _count(tuple site, int needed, int expected)
-@cython.locals(node=Node, entries=list)
+@cython.locals(node=Node)
 cdef _end(Fields array, tuple site, int expected)
 @cython.locals(node=Node, nodes=list)
 cpdef close()

@@ -177,17 +177,24 @@ def _record(op: Op, self: Fields, other: Any, form: int, site: Any, going: bool)
     theirs = -1 if right is None else _place_of(right)
     if (mine >= 0 and not _takes(site, own)) or (theirs >= 0 and not _takes(site, right)):  # type: ignore[arg-type]
         return None
-    if mine < 0 and theirs < 0:
-        if going:
-            return None
-        node = new_node(key, args, site)
-        entries.append(weak(node))
-        return managed(node)
+    if mine < 0 and theirs < 0 and going:
+        return None
+    # Before a node is made, which may have all that is pending evaluated.
+    if mine >= 0:
+        _drop(mine)
+    if theirs >= 0 and theirs != mine:
+        _drop(theirs - 1 if 0 <= mine < theirs else theirs)
     node = new_node(key, args, site)
-    entries[mine if mine >= 0 else theirs] = weak(node)
-    if theirs >= 0 and 0 <= mine != theirs:
-        del entries[theirs]
+    entries.append(weak(node))
     return managed(node)
+
+
+def _drop(place: int) -> None:
+    """Takes an operator out of what waits."""
+    if len(_run.nodes) == 1:
+        _run.nodes.clear()
+    else:
+        del _run.nodes[place]
 
 
 def _takes(site: Any, node: Node) -> bool:
@@ -213,7 +220,10 @@ def _place_of(node: Node) -> int:
 def _is_own(array: Fields) -> bool:
     """False for memory that somebody else refers to, which may be written without our being asked. Nothing waits."""
     data = array._np
-    return data is None or count(data) <= _ALONE or whole_of(data) is not data
+    if data is None:
+        return True
+    whole = whole_of(data)
+    return whole is not data or count(whole) <= _ALONE
 
 
 def _operand(array: Fields, site: Any) -> Node | None:
@@ -372,11 +382,7 @@ def _count(site: Any, needed: int, expected: int) -> None:
 def _end(array: Fields, site: Any, expected: int) -> None:
     """Computes the last operator of a span, whose array is plain then. Those of spans around it go on waiting."""
     node: Node = array._node
-    entries = _run.nodes
-    if len(entries) == 1:
-        entries.clear()
-    else:
-        del entries[_place_of(node)]
+    _drop(_place_of(node))
     if site[0] is not _run.code:
         _run.turn_to(site[0])
     if site[1] not in _run.counted:
