@@ -42,7 +42,7 @@ def _record(library: Library, x: ndarray, y: ndarray, shape: Shape) -> Any:
     operands = tuple([value(a) if node is None else node for a, node in zip((x, y), lying, strict=True)])
     node = call_(library, operands, shape, _common(x, y))
     if library is MATMUL:
-        products.keep(node)
+        products.keep(node, operands)
     if lying != (None, None):
         boundary.evaluate([node], boundary.SHARED, alone=True, stay=True)
     return from_node(node) if shape else scalar_from_node(node)

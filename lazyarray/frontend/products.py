@@ -34,9 +34,12 @@ _keys: dict[tuple[Spec, Spec], tuple[Key, bool]] = {}  # whether it is short, to
 config.followers.append(_keys.clear)
 
 
-def keep(node: Node) -> None:
-    """Takes note of a recorded product of matrices, unless a device is set: products there have recipes."""
-    left, right = [arg.key.spec for arg in node.args if isinstance(arg, Node)]
+def keep(node: Node, operands: tuple[Node, ...]) -> None:
+    """Takes note of a recorded product of matrices, unless a device is set: products there have recipes.
+
+    A recording that has reached its budget is evaluated at once: the node may have let go of its operands.
+    """
+    left, right = [operand.key.spec for operand in operands]
     if len(left.shape) == len(right.shape) == 2 and stays_home():
         if len(_keys) >= _LIMIT:
             _keys.clear()

@@ -28,9 +28,9 @@ def recorded_at_length(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     seen: list[Any] = []
     keep = products.keep
 
-    def counted(node: Any) -> None:
+    def counted(node: Any, operands: Any) -> None:
         seen.append(node)
-        keep(node)
+        keep(node, operands)
 
     monkeypatch.setattr(products, "keep", counted)
     return seen
@@ -84,6 +84,18 @@ def test_a_short_product_of_memory_is_made_at_once() -> None:
             found = x @ y
         assert not profile.evaluations
         numpy.testing.assert_array_equal(numpy.asarray(found), numpy.asarray(x) @ numpy.asarray(y))
+
+
+def test_a_product_that_the_budget_has_evaluated_is_made_once() -> None:
+    a, b = draw(300, 400), draw(400, 500)
+    with lazyarray.config.set(memory_budget=100_000):
+        x, y = lazyarray.array(a), lazyarray.array(b)
+        before = lazyarray.counters()
+        found = x @ y
+        numpy.testing.assert_allclose(numpy.asarray(found), a @ b)
+        after = lazyarray.counters()
+    assert after["fallbacks"] == before["fallbacks"]
+    assert after["library_calls"] == before["library_calls"] + 1
 
 
 def test_a_product_with_a_vector_in_memory_is_made_at_once_whatever_its_size() -> None:
