@@ -40,6 +40,7 @@ cdef dict _TURNED, _VIEW_KEYS
 cdef find_key(Op op, left, right)
 cdef own_of_floats(Op op, bint two)
 cdef own_of(Op op, a, b)
+cdef _own_of_doubles(Op op, a, b)
 
 cpdef Node record_node(Key key, tuple args, site)
 @cython.locals(node=Node)

@@ -305,11 +305,7 @@ def in_range(key: Any, number: Any) -> Any:
 
 def own_of_floats(op: Op, two: bool) -> Any:
     """`own_of` one or two numbers that are computed as float64."""
-    if op.own is None:
-        return op.compute
-    if op.swift is not None and present(_state) is _last.waits:
-        return op.swift
-    return own_of(op, _ZERO, 0.0 if two else None)
+    return op.compute if op.own is None else _own_of_doubles(op, _ZERO, 0.0 if two else None)
 
 
 def own_of(op: Op, a: Any, b: Any) -> Any:
@@ -318,6 +314,11 @@ def own_of(op: Op, a: Any, b: Any) -> Any:
         b is None or type(b) is float or type(b) is int or (type(b) is _nparray and b.dtype is _DOUBLE)
     ):
         return (op.own(op.name, a) if b is None else op.own(op.name, a, b)) or op.compute
+    return _own_of_doubles(op, a, b)
+
+
+def _own_of_doubles(op: Op, a: Any, b: Any) -> Any:
+    """`own_of` where all is computed as float64; known while floating-point errors may wait."""
     if op.swift is not None and present(_state) is _last.waits:
         return op.swift
     found = op.own(op.name, a) if b is None else op.own(op.name, a, b)

@@ -3,15 +3,16 @@ cimport cython
 
 from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits
 from lazyarray.ir.node cimport Node, Spec
-from lazyarray.native.maps cimport map_at, map_turned
+from lazyarray.ir.maps cimport map_at, map_turned
 from lazyarray.native.recycled cimport reused
 from lazyarray.runtime.root cimport Root
 
-cdef Py_ssize_t _MOST_AXES
 cdef object _map
 
 @cython.locals(node=Node, base=Root, spec=Spec)
 cpdef slice_at(Fields array, key)
+@cython.locals(base=Root)
+cdef _show(Fields array, view)
 cpdef view_at(Fields array, tuple key)
 @cython.locals(node=Node, base=Root, spec=Spec)
 cdef _element_at(Fields array, tuple key)

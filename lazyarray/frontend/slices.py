@@ -7,15 +7,14 @@ from typing import Any, Final
 from lazyarray.frontend.quick import Fields, known, limits  # cimport
 from lazyarray.frontend.regions import wakes
 from lazyarray.frontend.unusual import serve
-from lazyarray.ir.index_map import MOST_AXES, IndexMap
+from lazyarray.ir.index_map import IndexMap
+from lazyarray.ir.maps import map_at, map_turned  # cimport
 from lazyarray.ir.node import Node  # cimport
-from lazyarray.native.maps import map_at, map_turned  # cimport
 from lazyarray.native.recycled import reused  # cimport
 from lazyarray.runtime.root import Root  # cimport
 
 _make: Final = tuple.__new__
 _map: Final = IndexMap
-_MOST_AXES: Final = MOST_AXES
 
 
 def element(array: Any, index: int) -> Any:
@@ -59,18 +58,23 @@ def element(array: Any, index: int) -> Any:
 def slice_at(array: Fields, key: Any) -> Any:
     """`array[key]` for a key that shows a view of a large managed array, as `map_at` takes it; else None."""
     node: Node | None = array._node
+    view = None
     if node is not None:
         spec = node.key.spec
-        if spec.size < limits.eager:
-            return None
-        found = map_at(_map, None, spec.shape, key, _MOST_AXES)
-        return None if found is None else _shown(core.share(array), found, None, False)  # type: ignore[arg-type]
-    base: Root = array._base
-    spec = base.spec
+    else:
+        base: Root = array._base
+        spec = base.spec
+        view = array._map
     if spec.size < limits.eager:
         return None
-    found = map_at(_map, array._map, spec.shape, key, _MOST_AXES)
-    return None if found is None else _shown(base, found, array._part, array._fixed)
+    found = map_at(_map, view, spec.shape, key)
+    return None if found is None else _show(array, found)
+
+
+def _show(array: Fields, view: IndexMap) -> Any:
+    """What a map shows of the array's root."""
+    base: Root = array._base if array._node is None else core.share(array)  # type: ignore[arg-type]
+    return _shown(base, view, array._part, array._fixed)
 
 
 def view_at(array: Fields, key: tuple[Any, ...]) -> Any:
@@ -115,11 +119,9 @@ def turned(array: Fields) -> Any:
     """`array.T` of a managed array."""
     node: Node | None = array._node
     if node is not None:
-        found = map_turned(_map, None, node.key.spec.shape)
-        return _shown(core.share(array), found, None, False)  # type: ignore[arg-type]
+        return _show(array, map_turned(_map, None, node.key.spec.shape))
     base: Root = array._base
-    found = map_turned(_map, array._map, base.spec.shape)
-    return _shown(base, found, array._part, array._fixed)
+    return _show(array, map_turned(_map, array._map, base.spec.shape))
 
 
 def _shown(base: Root, view: IndexMap, part: Any, fixed: Any) -> Any:

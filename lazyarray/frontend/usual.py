@@ -20,18 +20,12 @@ from lazyarray.runtime import evaluate as boundary
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.frontend.quick import (  # cimport  # cimport
-    managed,
-    node_of,
-    operand_of,
-    own_of,
-    own_of_floats,
-    record_node,
-    turned,
-    wrapped,
-)
+from lazyarray.frontend.quick import managed, node_of, operand_of, own_of, record_node, turned, wrapped  # cimport
 from lazyarray.frontend.small import listed  # cimport
 from lazyarray.native.primitives import site_here, size_of_memory, span_here  # cimport
+
+# isort: split
+from lazyarray.frontend.quick import own_of_floats  # cimport
 
 _nparray: Final = np.ndarray
 _NUMBERS: Final = NUMBERS
@@ -114,13 +108,19 @@ def of_floats(op: Op, x: Any, y: Any) -> Any:
     return compute(x, y)
 
 
-def _of_listed(op: Op, self: Fields, a: Any, other: Any, reflected: bool) -> Any:
+def _spreads(a: Any, b: Any, n: int, m: int) -> bool:
+    """True where NumPy's walk over two arrays of so many elements costs the limit."""
+    # Less than a seventeenth: no walk over so few elements does.
+    few = n * m < limits.eager // (_ROW_COST + 1)
+    return not few and not same_shape(a, b) and broadcast_cost(a.shape, b.shape) >= limits.eager
+
+
+def _of_listed(op: Op, a: Any, other: Any, reflected: bool) -> Any:
     """`op` over small memory and a list or tuple of numbers; None where that takes thought: nothing has happened."""
     b = listed(other)
     if b is None:
         return None
-    n, m = size_of_memory(a), size_of_memory(b)
-    if n * m >= limits.eager // (_ROW_COST + 1) and broadcast_cost(a.shape, b.shape) >= limits.eager:
+    if _spreads(a, b, size_of_memory(a), size_of_memory(b)):
         return None
     if reflected:
         a, b = b, a
@@ -192,14 +192,7 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
                 a = None
                 return _record_binary(op, self, other, plain + 1, compiled)
         m = size_of_memory(b)
-        if (
-            n >= limit
-            or m >= limit
-            # Less than a seventeenth: no walk over so few elements costs the limit.
-            or (
-                n * m >= limit // (_ROW_COST + 1) and not same_shape(a, b) and broadcast_cost(a.shape, b.shape) >= limit
-            )
-        ):
+        if n >= limit or m >= limit or _spreads(a, b, n, m):
             gaps = plainly and n >= limits.middle and not (holds_in_c_order(a) and holds_in_c_order(b))
             a = b = None
             if gaps:
@@ -210,7 +203,7 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
     elif n < limit and (kind is float or kind is int or kind in _NUMBERS):
         b = other
     elif n < limit and (kind is list or kind is tuple):
-        found = _of_listed(op, self, a, other, False)
+        found = _of_listed(op, a, other, False)
         a = None
         if found is None:
             return op.slow(self, other)
@@ -322,7 +315,7 @@ def reflected(op: Op, self: Fields, other: Any) -> Any:
             found = run_binary(op.compute, other, a)
             return wrapped(found) if type(found) is _nparray else found
         if (kind is list or kind is tuple) and not large:
-            found = _of_listed(op, self, a, other, True)
+            found = _of_listed(op, a, other, True)
             if found is not None:
                 return wrapped(found) if type(found) is _nparray else found
         a = None

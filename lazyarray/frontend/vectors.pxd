@@ -165,6 +165,22 @@ cdef inline wrapped_items(found):
     return tuple(made)
 
 
+# What NumPy returned, as lazyarray's; takes the reference. `as_is`: what is in lists and tuples is not looked at.
+cdef inline PyObject *taken(PyObject *found, bint as_is) except NULL:
+    cdef object made
+    if Py_TYPE(found) == <PyTypeObject *>known.memory:
+        made = wrapped(<object>found)
+    elif not as_is and lazyarray_nested(found):
+        made = wrapped_items(<object>found)
+        if made is None:
+            made = known.adopt(<object>found)
+    else:
+        return found
+    Py_DECREF(found)
+    Py_INCREF(<PyObject *>made)
+    return <PyObject *>made
+
+
 # What NumPy's `source` makes of small arguments; REFUSED, borrowed, where nothing has happened. `as_is`: what is in lists
 # and tuples that it returns is not looked at.
 cdef inline PyObject *small_vector(
@@ -212,8 +228,7 @@ cdef inline PyObject *small_vector(
     if found == NULL:
         lazyarray_drop(passed + 1, total)
         return NULL
-    kind = Py_TYPE(found)
-    if kind == <PyTypeObject *>known.memory:
+    if Py_TYPE(found) == <PyTypeObject *>known.memory:
         for other in range(total):
             if passed[other + 1] == found:
                 # An `out`, or an argument that is the result: the array given for it.
@@ -222,17 +237,7 @@ cdef inline PyObject *small_vector(
                 Py_INCREF(found)
                 lazyarray_drop(passed + 1, total)
                 return found
-        listed = wrapped(<object>found)
-        Py_DECREF(found)
-        found = <PyObject *>listed
-        Py_INCREF(found)
-    elif not as_is and lazyarray_nested(found):
-        listed = wrapped_items(<object>found)
-        if listed is None:
-            listed = known.adopt(<object>found)
-        Py_DECREF(found)
-        found = <PyObject *>listed
-        Py_INCREF(found)
+    found = taken(found, as_is)
     lazyarray_drop(passed + 1, total)
     return found
 
@@ -251,10 +256,13 @@ cdef inline bint stacks(items):
     return first is not None
 
 
-cdef inline bint is_array_first(items):
-    for item in items:
-        return type(item) is known.array
-    return False
+# The array of a list or tuple of such arrays; None for others.
+cdef inline stacked(items):
+    cdef object passed
+    if not stacks(items):
+        return None
+    passed = small_items(items)
+    return None if passed is None else stack_of(passed, None)
 
 
 # Whether the arguments are those that the guard asks for; their own kinds are `small_vector`'s to look at.
@@ -275,7 +283,7 @@ cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names)
         if given != 1:
             return False
         if lazyarray_listed(Py_TYPE(args[0])):
-            return (is_array_first(item) and stacks(item)) or small_items(item) is item
+            return stacks(item) or small_items(item) is item
         return type(item) is known.array or lazyarray_number(args[0]) or Py_TYPE(args[0]) == <PyTypeObject *>FLOAT64
     for place in range(given):
         if not lazyarray_number(args[place]):
@@ -301,13 +309,9 @@ cdef inline bint has_numbers(PyObject *array):
 
 cdef inline PyObject *made_of(PyObject *source, PyObject **args, size_t given) except NULL:
     cdef PyObject *found = PyObject_Vectorcall(source, args, given, NULL)
-    cdef object made
     if found == NULL:
         return NULL
-    made = wrapped(<object>found)
-    Py_DECREF(found)
-    Py_INCREF(<PyObject *>made)
-    return <PyObject *>made
+    return taken(found, True)
 
 
 cdef inline PyObject *guarded_vector(
@@ -315,13 +319,11 @@ cdef inline PyObject *guarded_vector(
 ) except NULL:
     cdef object made
     if guard == CONVERTS and given == 1 and names == NULL and lazyarray_listed(Py_TYPE(args[0])):
-        if is_array_first(<object>args[0]) and stacks(<object>args[0]):
-            made = small_items(<object>args[0])
-            made = None if made is None else stack_of(made, None)
-            if made is not None:
-                made = wrapped(made)
-                Py_INCREF(<PyObject *>made)
-                return <PyObject *>made
+        made = stacked(<object>args[0])
+        if made is not None:
+            made = wrapped(made)
+            Py_INCREF(<PyObject *>made)
+            return <PyObject *>made
     if guard == NUMBERS:
         if given == 0 or not has_numbers(args[0]):
             return <PyObject *>REFUSED
@@ -338,7 +340,6 @@ cdef inline PyObject *direct_vector(void *direct, bint asks, PyObject **args, si
     cdef PyObject *rest[LAZYARRAY_MOST]
     cdef PyObject *found
     cdef size_t place
-    cdef object made
     if given > LAZYARRAY_MOST:
         return <PyObject *>REFUSED
     if Py_TYPE(first) == <PyTypeObject *>known.array:
@@ -356,21 +357,11 @@ cdef inline PyObject *direct_vector(void *direct, bint asks, PyObject **args, si
     found = run_direct(direct, first, rest, given - 1, limits.eager, <PyObject *>REFUSED)
     if found == <PyObject *>REFUSED:
         return found
-    if found == first:
-        Py_DECREF(found)
-        found = args[0]
-    elif Py_TYPE(found) == <PyTypeObject *>known.memory:
-        made = wrapped(<object>found)
-        Py_DECREF(found)
-        found = <PyObject *>made
-    elif lazyarray_nested(found):
-        made = wrapped_items(<object>found)
-        Py_DECREF(found)
-        found = <PyObject *>made
-    else:
-        return found
-    Py_INCREF(found)
-    return found
+    if found != first:
+        return taken(found, False)
+    Py_DECREF(found)
+    Py_INCREF(args[0])
+    return args[0]
 
 
 # Whether the only keyword is a dtype, and stands where the dtype does by position.
@@ -473,7 +464,6 @@ cdef inline PyObject *drawn_vector(PyObject *self, PyObject **args, size_t flags
     cdef size_t given = PyVectorcall_NARGS(flags), place
     cdef size_t total = lazyarray_total(given, names)
     cdef PyObject *found
-    cdef object made
     for place in range(1, total):
         if lazyarray_number(args[place]) or PyTuple_CheckExact(args[place]):
             if own.guard == FEW and not lazyarray_float(args[place]) and not 0 <= lazyarray_extent(args[place]) < FEW_DRAWN:
@@ -487,17 +477,7 @@ cdef inline PyObject *drawn_vector(PyObject *self, PyObject **args, size_t flags
             found = PyObject_Vectorcall(<PyObject *>own.source, args, flags & ~PY_VECTORCALL_ARGUMENTS_OFFSET, names)
             if found == NULL:
                 return NULL
-            if Py_TYPE(found) == <PyTypeObject *>known.memory:
-                made = wrapped(<object>found)
-                Py_DECREF(found)
-                found = <PyObject *>made
-                Py_INCREF(found)
-            elif lazyarray_nested(found):
-                made = known.adopt(<object>found)
-                Py_DECREF(found)
-                found = <PyObject *>made
-                Py_INCREF(found)
-            return found
+            return taken(found, False)
     return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
 
 

@@ -45,6 +45,7 @@ cdef _drop(Py_ssize_t place)
 @cython.locals(made=tuple)
 cdef bint _takes(tuple site, Node node) except -1
 cdef bint _is_own(Fields array) except -1
+cdef Py_ssize_t _seen(Fields array) except -1
 @cython.locals(entries=list, at=Py_ssize_t)
 cdef Py_ssize_t _place_of(Node node) except -2
 @cython.locals(leaf=Node, node=Node, spec=Spec)

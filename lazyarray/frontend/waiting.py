@@ -175,7 +175,7 @@ def _record(op: Op, self: Fields, other: Any, form: int, site: Any, going: bool)
     entries = _run.nodes
     mine = _place_of(own)
     theirs = -1 if right is None else _place_of(right)
-    if (mine >= 0 and not _takes(site, own)) or (theirs >= 0 and not _takes(site, right)):  # type: ignore[arg-type]
+    if (mine >= 0 and not _takes(site, own)) or (right is not None and theirs >= 0 and not _takes(site, right)):
         return None
     if mine < 0 and theirs < 0 and going:
         return None
@@ -219,11 +219,7 @@ def _place_of(node: Node) -> int:
 
 def _is_own(array: Fields) -> bool:
     """False for memory that somebody else refers to, which may be written without our being asked. Nothing waits."""
-    data = array._np
-    if data is None:
-        return True
-    whole = whole_of(data)
-    return whole is not data or count(whole) <= _ALONE
+    return array._np is None or _seen(array) <= _ALONE
 
 
 def _operand(array: Fields, site: Any) -> Node | None:

@@ -1,7 +1,7 @@
 # C's side of `maps.py`.
 cdef extern from *:
     """
-    #define LAZYARRAY_MAP_AXES 64
+    #define LAZYARRAY_MAP_AXES 64  /* `index_map.MOST_AXES` */
 
     typedef struct {
         int rank;
@@ -53,15 +53,15 @@ cdef extern from *:
         return NULL;
     }
 
-    static int lazyarray_add_extent(lazyarray_map *map, Py_ssize_t extent, Py_ssize_t stride, Py_ssize_t most) {
-        if (map->rank >= most || map->rank >= LAZYARRAY_MAP_AXES) return 0;
+    static int lazyarray_add_extent(lazyarray_map *map, Py_ssize_t extent, Py_ssize_t stride) {
+        if (map->rank >= LAZYARRAY_MAP_AXES) return 0;
         map->extents[map->rank] = extent;
         map->strides[map->rank++] = stride;
         return 1;
     }
 
     /* Whether the key is of those that `map_at` takes, and shows a view of `from`. */
-    static int lazyarray_apply_key(const lazyarray_map *from, PyObject *key, lazyarray_map *to, Py_ssize_t most) {
+    static int lazyarray_apply_key(const lazyarray_map *from, PyObject *key, lazyarray_map *to) {
         int many = PyTuple_CheckExact(key), axis = 0;
         PyObject *const *items = many ? ((PyTupleObject *)key)->ob_item : &key;
         Py_ssize_t length = many ? PyTuple_GET_SIZE(key) : 1, given = 0, open = 0, place;
@@ -76,12 +76,12 @@ cdef extern from *:
             PyObject *item = items[place];
             Py_ssize_t extent, start, stop, step;
             if (item == Py_None) {
-                if (!lazyarray_add_extent(to, 1, 0, most)) return 0;
+                if (!lazyarray_add_extent(to, 1, 0)) return 0;
                 continue;
             }
             if (item == Py_Ellipsis) {
                 for (open = from->rank - given; open > 0; open--, axis++)
-                    if (!lazyarray_add_extent(to, from->extents[axis], from->strides[axis], most)) return 0;
+                    if (!lazyarray_add_extent(to, from->extents[axis], from->strides[axis])) return 0;
                 continue;
             }
             extent = from->extents[axis];
@@ -96,18 +96,18 @@ cdef extern from *:
                 if (PySlice_Unpack(item, &start, &stop, &step) < 0) { PyErr_Clear(); return 0; }
                 extent = PySlice_AdjustIndices(extent, &start, &stop, step);
                 if (extent > 0) to->offset += start * from->strides[axis];
-                if (!lazyarray_add_extent(to, extent, step * from->strides[axis], most)) return 0;
+                if (!lazyarray_add_extent(to, extent, step * from->strides[axis])) return 0;
             }
             axis++;
         }
         for (; axis < from->rank; axis++)
-            if (!lazyarray_add_extent(to, from->extents[axis], from->strides[axis], most)) return 0;
+            if (!lazyarray_add_extent(to, from->extents[axis], from->strides[axis])) return 0;
         return to->rank > 0;
     }
 
-    static PyObject *lazyarray_map_at(PyObject *cls, PyObject *view, PyObject *shape, PyObject *key, Py_ssize_t most) {
+    static PyObject *lazyarray_map_at(PyObject *cls, PyObject *view, PyObject *shape, PyObject *key) {
         lazyarray_map from, to;
-        if (!lazyarray_read_map(view, shape, &from) || !lazyarray_apply_key(&from, key, &to, most)) Py_RETURN_NONE;
+        if (!lazyarray_read_map(view, shape, &from) || !lazyarray_apply_key(&from, key, &to)) Py_RETURN_NONE;
         return lazyarray_make_map(cls, &to);
     }
 
@@ -124,5 +124,5 @@ cdef extern from *:
         return lazyarray_make_map(cls, &to);
     }
     """
-    object map_at "lazyarray_map_at" (object cls, object view, object shape, object key, Py_ssize_t most)
+    object map_at "lazyarray_map_at" (object cls, object view, object shape, object key)
     object map_turned "lazyarray_map_turned" (object cls, object view, object shape)
