@@ -4,7 +4,7 @@ cimport cython
 from lazyarray.frontend.quick cimport Fields
 from lazyarray.ir.node cimport Node
 
-@cython.locals(nodes=list, pending=list, node=Node)
+@cython.locals(nodes=list)
 cpdef evaluate_all(tuple arrays)
 @cython.locals(array=Fields, node=Node)
-cpdef collect_nodes(items, list nodes)
+cpdef collect_absent(items, list nodes)

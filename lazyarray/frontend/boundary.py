@@ -20,29 +20,27 @@ def evaluate_all(arrays: tuple[Any, ...]) -> Any:
     through.
     """
     nodes: list[Node] = []
-    collect_nodes(arrays, nodes)
-    pending: list[Node] = []
-    node: Node
-    for node in nodes:
-        if node.data is None:
-            pending.append(node)
-    if pending:
-        make_present(pending, ASKED, False, True)
+    collect_absent(arrays, nodes)
+    if nodes:
+        make_present(nodes, ASKED, False, True)
     return arrays[0] if len(arrays) == 1 else arrays
 
 
-def collect_nodes(items: Any, nodes: list[Any]) -> None:
-    """Adds the nodes of the items, and of what tuples and lists among them hold, as functions return them."""
+def collect_absent(items: Any, nodes: list[Any]) -> None:
+    """Adds the nodes without values of the items, and of what tuples and lists among them hold, as functions return
+    them.
+    """
     for item in items:
+        node: Node | None = None
         if type(item) is ndarray:
             array: Fields = item
             if array._np is None:
                 node = array._node
                 if node is None:
                     node = holder(item)
-                if node is not None:
-                    nodes.append(node)
         elif type(item) is LazyScalar:
-            nodes.append(item._node)
+            node = item._node
         elif isinstance(item, tuple | list):
-            collect_nodes(item, nodes)
+            collect_absent(item, nodes)
+        if node is not None and node.data is None:
+            nodes.append(node)

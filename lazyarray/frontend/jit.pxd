@@ -3,9 +3,10 @@ cimport cython
 
 from lazyarray.frontend.quick cimport Fields, Limits, limits, managed, turned, wrapped
 from lazyarray.ir.node cimport Key, Node, Spec
-from lazyarray.native.primitives cimport address_of, holds_in_c_order
+from lazyarray.native.primitives cimport holds_in_c_order
+from lazyarray.runtime.direct cimport Direct
 from lazyarray.runtime.evaluate cimport Settings, settings
-from lazyarray.runtime.execute cimport Ready, Run
+from lazyarray.runtime.execute cimport Run
 from lazyarray.runtime.ledger cimport Ledger
 from lazyarray.runtime.remote cimport Seen
 
@@ -17,10 +18,10 @@ cdef class Trace:
     cdef public bint exact
     cdef public list arguments, keys, numbers, raising, scalars, sources
     cdef public dict memo
-    cdef public tuple specs, walks, written
-    cdef public Ready direct
+    cdef public tuple specs, walked
+    cdef public Direct direct
 
-    @cython.locals(ready=Ready, array=Fields, node=Node, key=Key, spec=Spec, walk=Py_ssize_t, at=Py_ssize_t, place=Py_ssize_t, found=list, held=list, pointers=list)
+    @cython.locals(direct=Direct, array=Fields, node=Node, argument=Py_ssize_t, values=list)
     cpdef launch(self, list arrays)
     @cython.locals(array=Fields, node=Node, given=list, read=list, place=Py_ssize_t, memo=dict)
     cpdef launch_there(self, list arrays, device)

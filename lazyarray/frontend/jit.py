@@ -21,22 +21,22 @@ from lazyarray.ir import node as node_module
 from lazyarray.ir.expression import capture, pending_closure
 from lazyarray.ir.index_map import inverse
 from lazyarray.ir.node import Key, Node  # cimport
-from lazyarray.native.primitives import address_of, holds_in_c_order  # cimport
+from lazyarray.native.primitives import holds_in_c_order  # cimport
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.along import is_pending
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.device import Device, placement
 from lazyarray.runtime.device_errors import equal_sources
 from lazyarray.runtime.device_run import DeviceRun
-from lazyarray.runtime.execute import Ready, Run, layout_of  # cimport
+from lazyarray.runtime.direct import Direct  # cimport
+from lazyarray.runtime.execute import Run  # cimport
 from lazyarray.runtime.floating import tell
 from lazyarray.runtime.ledger import ledger
-from lazyarray.runtime.pool import reserve
 from lazyarray.runtime.remote import seen
-from lazyarray.schedule.plan import KernelStep
 
 # The build reads such imports by the line.
 # isort: split
+from lazyarray.runtime.direct import direct_of
 from lazyarray.runtime.evaluate import settings  # cimport
 
 TRACES_LIMIT: Final = 64  # kinds of arguments for which a function is recorded; then it is only called
@@ -74,8 +74,7 @@ class Trace:
         "shape",
         "sources",
         "specs",
-        "walks",
-        "written",
+        "walked",
     )
 
     def __init__(self, arguments: list[Any], results: list[Node], shape: Any, orders: list[Any]) -> None:
@@ -111,70 +110,40 @@ class Trace:
         self.scalars = [not node.key.spec.shape for node in results]
         self.shape = shape  # of what is returned: one value, or a tuple or list of them
         self.orders = orders if any(orders) else None  # of each result's axes (`order_of`), or None for C order
-        self.direct: Ready | None = None  # the one kernel of a plan that is nothing else
+        self.direct: Direct | None = None  # a plan that is one kernel
+        self.walked: tuple[int, ...] = ()  # the arguments that it walks over
+        self.numbers: list[Any] = []  # and its scalars
         self.specs: tuple[Any, ...] = ()  # of the arguments, where all are arrays
-        self.walks: tuple[int, ...] = ()  # what it walks over: places of arguments, or of `written` from -1 down
-        self.written: tuple[int, ...] = ()  # the place among the results of each slot that it writes
 
     def prepare(self) -> None:
         """Notes what a call has to do where the plan is one kernel from the arguments to the results."""
-        (step, *more) = self.plan.steps
-        if more or type(step) is not KernelStep or self.device is not None:
+        if self.device is not None:
             return
-        ready = layout_of(self.plan).readies[0]
-        if ready is None or ready.blind or ready.rewrites or set(step.writes) != set(self.outputs):
-            return
-        places = {place: argument for place, argument in self.arguments}
-        walks = []
-        for slot in ready.slots:
-            if slot in step.writes:
-                walks.append(-1 - step.writes.index(slot))
-            else:
-                origin = self.plan.origins[slot]
-                if origin is None or origin not in places:
-                    return
-                walks.append(places[origin])
-        self.walks = tuple(walks)
-        self.written = tuple([self.outputs.index(slot) for slot in step.writes])
-        self.numbers = Run(self.plan, self.sources, self.backend).numbers(ready)
-        self.direct = ready
+        places = [place for place, _ in self.arguments]
+        self.direct = direct_of(self.plan, self.backend, {place: at for at, place in enumerate(places)})
+        if self.direct is not None:
+            self.walked = tuple([argument for _, argument in self.arguments])
+            self.numbers = self.direct.numbers(self.sources)
 
     def launch(self, arrays: list[Any]) -> Any:
         """The results of that kernel as a list; None where the general way is to be gone, and nothing has happened."""
-        ready = self.direct
-        if ready is None or ledger.listening:
+        direct = self.direct
+        if direct is None or ledger.listening:
             return None
-        found: list[Any] = [None] * len(self.written)
-        for place in self.written:
-            key: Key = self.keys[place]
-            spec = key.spec
-            found[place] = reserve(spec.shape, spec.dtype, spec.nbytes)
-        held: list[Any] = []  # nobody takes an argument's memory away meanwhile
-        pointers: list[int] = []
-        at = 0
-        for walk in self.walks:
-            if walk < 0:
-                data = found[self.written[-1 - walk]]
-            else:
-                array: Fields = arrays[walk]
-                data = array._np
+        values: list[Any] = []  # held: nobody takes an argument's memory away meanwhile
+        argument: int
+        for argument in self.walked:
+            array: Fields = arrays[argument]
+            data = array._np
+            if data is None:
+                node: Node | None = array._node
+                data = None if node is None else node.data
                 if data is None:
-                    node: Node | None = array._node
-                    data = None if node is None else node.data
-                    if data is None:
-                        return None
-                elif not holds_in_c_order(data):
                     return None
-                held.append(data)
-            pointers.append(address_of(data) + ready.offsets[at])
-            at += 1  # noqa: SIM113  (C counts faster than `enumerate`)
-        if ready.launcher.launch(pointers, self.numbers) and ready.raising:
-            return None  # it may have errors to tell: what is written is written again
-        for place in self.written:
-            key = self.keys[place]
-            ledger.allocation(key.spec.nbytes)
-        ledger.kernel(ready.name, ready.ops, ready.loaded, ready.stored)
-        return found
+            elif not holds_in_c_order(data):
+                return None
+            values.append(data)
+        return direct.launch(values, self.numbers)
 
     def launch_there(self, arrays: list[Any], device: Device) -> Any:
         """The results on a device of a plan that was queued there before as one; None as of `launch`."""

@@ -19,6 +19,7 @@ from lazyarray.native.primitives import site_outside  # cimport
 from lazyarray.frontend.quick import tell
 
 CHAIN: Final = 8  # recorded small writes after which an array is taken to be written piece by piece
+_CHAIN: Final = CHAIN  # in C
 _UPDATES: dict[Any, Key | None] = {}
 _UNDER_MASKS: dict[Any, Key] = {}
 
@@ -70,7 +71,7 @@ def put_under_mask(array: Fields, over: Fields, new: Any) -> bool:
 def _is_chain(root: Node) -> bool:
     """True after so many recorded writes that the array is looked at."""
     node: Any = root
-    for _ in range(CHAIN):
+    for _ in range(_CHAIN):
         if type(node) is not Node:
             return False
         written: Node = node

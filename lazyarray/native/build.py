@@ -39,6 +39,7 @@ MODULES: Final = (
     "lazyarray.runtime.run",
     "lazyarray.runtime.resting",
     "lazyarray.runtime.execute",
+    "lazyarray.runtime.direct",
     "lazyarray.runtime.banded",
     "lazyarray.runtime.remote",
     "lazyarray.runtime.along",

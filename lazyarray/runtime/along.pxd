@@ -10,3 +10,5 @@ cpdef list pending()
 cpdef list unused(list nodes)
 @cython.locals(node=Node, found=list, mark=cython.longlong)
 cpdef list others(list closure)
+@cython.locals(node=Node, mark=cython.longlong)
+cpdef bint stands_apart(list closure) except -1

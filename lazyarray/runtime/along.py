@@ -53,6 +53,17 @@ def unused(nodes: list[Node]) -> list[Node]:
     return found
 
 
+def stands_apart(closure: list[Node]) -> bool:
+    """True if no node outside of a closure, which has just been collected, is pending."""
+    node = closure[0]
+    mark = node.mark
+    for entry in TAPE:
+        node = referent(entry)
+        if node is not None and node.mark != mark and is_pending(node):
+            return False
+    return True
+
+
 def others(closure: list[Node]) -> list[Node]:
     """Pending nodes outside of a closure, which has just been collected: its nodes bear the last mark."""
     node = closure[0]

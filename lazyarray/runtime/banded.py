@@ -134,7 +134,7 @@ def give_memory(run: Run, banded: Banded) -> tuple[list[Ready], list[list[int]],
             continue
         readies.append(ready)
         pointers.append(run.pointers(ready))
-        scalars.append(run.numbers(ready))
+        scalars.append(ready.numbers(run.sources))
     return readies, pointers, scalars
 
 

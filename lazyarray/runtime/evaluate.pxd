@@ -2,13 +2,13 @@
 cimport cython
 
 from lazyarray.ir.node cimport Key, Node, Pinned
-from lazyarray.runtime.along cimport is_pending
+from lazyarray.runtime.along cimport is_pending, others, stands_apart
 from lazyarray.runtime.ledger cimport Ledger
 from lazyarray.runtime.recalled cimport Recalled
 from lazyarray.runtime.remote cimport Seen
 from lazyarray.runtime.repeated cimport Repeat
-from lazyarray.runtime.run cimport AnyRun
-from lazyarray.runtime.settling cimport Changes, hand_out, settle
+from lazyarray.runtime.run cimport AnyDirect, AnyRun
+from lazyarray.runtime.settling cimport Changes, hand_out, settle, sites_of
 
 cdef class Settings:
     cdef public object backend
@@ -38,10 +38,12 @@ cpdef evaluate(nodes, reason=*, bint alone=*, bint stay=*)
 cdef evaluate_locked(nodes, reason, bint alone, bint stay)
 @cython.locals(node=Node, first=Node, known=Repeat, ways=list, nodes=list, made=list)
 cdef bint came_before(list targets, reason) except -1
-@cython.locals(known=Recalled, sources=list, before=cython.longlong)
+@cython.locals(known=Recalled, sources=list, before=cython.longlong, held=bint)
 cdef bint recall(list ways, list targets, reason) except -1
+@cython.locals(direct=AnyDirect, outputs=list, values=list, made=tuple, node=Node, place=Py_ssize_t)
+cdef bint launch(Recalled known, list sources, list targets) except -1
 @cython.locals(closure=list, outside=list)
-cdef bint stands_alone(Recalled known, list sources) except -1
+cdef bint stands_alone(Recalled known, list sources, list targets) except -1
 @cython.locals(kept=list, node=Node)
 cpdef prune()
 @cython.locals(outputs=list, sources=list, ways=list, node=Node, first=Node)

@@ -25,7 +25,6 @@ from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.liveness import named_and_dear, reduces, uses_of_ending, writes  # cimport
 from lazyarray.runtime.progress import shown
 from lazyarray.runtime.remote import seen, stays_home
-from lazyarray.runtime.run import AnyRun  # cimport
 from lazyarray.runtime.settling import Wanted, catch_up, changes, under_way, where, with_equals
 from lazyarray.runtime.warned import install
 
@@ -33,10 +32,11 @@ from lazyarray.runtime.warned import install
 # isort: split
 from lazyarray.ir.expression import capture, pending_closure  # cimport
 from lazyarray.runtime import recalled, repeated
-from lazyarray.runtime.along import is_pending, others, pending, unused  # cimport
+from lazyarray.runtime.along import is_pending, others, pending, stands_apart, unused  # cimport
 from lazyarray.runtime.recalled import Recalled  # cimport
 from lazyarray.runtime.repeated import Repeat  # cimport
-from lazyarray.runtime.settling import hand_out, settle  # cimport
+from lazyarray.runtime.run import AnyDirect, AnyRun  # cimport
+from lazyarray.runtime.settling import hand_out, settle, sites_of  # cimport
 
 # Imported where needed: scheduling and running plans, which programs of small arrays never come to.
 if TYPE_CHECKING:
@@ -159,8 +159,11 @@ def evaluate(nodes: Sequence[Node], reason: str = "asked for", alone: bool = Fal
 
 def evaluate_locked(nodes: Sequence[Node], reason: str, alone: bool, stay: bool) -> None:
     """`evaluate` in the thread that holds the lock."""
-    absent = [node for node in (nodes if len(nodes) == 1 else dict.fromkeys(nodes)) if node.data is None]
-    targets = [node for node in absent if node.remote is None]
+    if type(nodes) is list and len(nodes) == 1 and is_pending(nodes[0]):
+        absent = targets = nodes
+    else:
+        absent = [node for node in (nodes if len(nodes) == 1 else dict.fromkeys(nodes)) if node.data is None]
+        targets = [node for node in absent if node.remote is None]
     if targets and not stay and _seen.any and not shadows:
         targets = without_parts(targets, reason)
     if targets and (alone or not came_before(targets, reason)):
@@ -193,8 +196,6 @@ def without_parts(targets: list[Node], reason: str) -> list[Node]:
 
 def recall(ways: list[Recalled], targets: list[Node], reason: str) -> bool:
     """True if one of these evaluations (`runtime/recalled.py`) is asked for, whose plan has now run again."""
-    if _changes.nbytes >= HELD_UNSEEN:
-        return False
     before = _changes.count
     known: Recalled
     for known in ways:
@@ -203,23 +204,57 @@ def recall(ways: list[Recalled], targets: list[Node], reason: str) -> bool:
             break
     else:
         return False
-    if (known.reduces or known.writes) and not stands_alone(known, sources):
-        return False
+    held = _changes.nbytes >= HELD_UNSEEN
+    if held or known.reduces or known.writes:
+        if not stands_apart(targets) and (held or not stands_alone(known, sources, targets)):
+            return False
+        if held:
+            _changes.nbytes = 0
     if _changes.count != before:
         return False  # a signal handler or a finaliser evaluated meanwhile
     known.leave(sources)
     ledger.evaluation(reason)
+    if known.direct is not None and not known.ends(sources) and launch(known, sources, targets):
+        return True
     run = run_of(known.plan, sources, settings.backend, known.uses_of(sources))
-    run_plan(run, known.outputs_of(sources), known.wanted)
+    run_plan(run, known.outputs_of(sources, targets), known.wanted)
+    if known.direct is None and not known.indirect:
+        known.prepare(settings.backend)
     return True
 
 
-def stands_alone(known: Recalled, sources: list[Any]) -> bool:
-    """True if nothing is computed along with an evaluation that came before."""
+def launch(known: Recalled, sources: list[Any], targets: list[Node]) -> bool:
+    """True if an evaluation's one kernel was launched without a run, and its outputs have their values."""
+    direct: AnyDirect | None = known.direct
+    if direct is None or direct.backend is not settings.backend or settings.progress or ledger.is_attended():
+        return False
+    outputs = known.outputs_of(sources, targets)
+    _running.depth += 1
+    _running.thread = thread_here()
+    try:
+        values = direct.launch(sources, direct.numbers(sources))
+    except BaseException as error:
+        error.add_note(where(outputs))
+        raise
+    finally:
+        _running.depth -= 1
+    if values is None:
+        known.direct = None
+        known.indirect = True
+        return False
+    made = (known.plan, sites_of(sources), known.wanted)
+    for place in range(len(outputs)):
+        node: Node = outputs[place]
+        if is_pending(node):
+            node.made = made
+            settle(node, values[place])
+    return True
+
+
+def stands_alone(known: Recalled, sources: list[Any], targets: list[Node]) -> bool:
+    """True if nothing of what is pending beside an evaluation that came before is computed along with it."""
     closure = known.nodes_of(sources)
-    outside = others(closure)
-    if not outside:
-        return True
+    outside = others(targets)
     return not (known.reduces and companions(closure, outside)) and not (
         known.writes and readers_first(closure, outside)
     )
@@ -227,6 +262,8 @@ def stands_alone(known: Recalled, sources: list[Any]) -> bool:
 
 def came_before(targets: list[Node], reason: str) -> bool:
     """True if an evaluation on a device was queued as it was before (`runtime/repeated.py`): nothing is left to do."""
+    if not _repeats:
+        return False
     first = targets[0]
     ways = _repeats.get(first.key)
     if ways is None or ledger.is_attended() or shadows or settings.progress or _changes.nbytes >= HELD_UNSEEN:
@@ -262,12 +299,14 @@ def came_before(targets: list[Node], reason: str) -> bool:
 
 def prune() -> None:
     """Takes what is evaluated or gone off the tape."""
-    kept: list[Any] = []
+    kept: list[Any] | None = None
     for entry in _tape:
         node = referent(entry)
         if node is not None and is_pending(node):
+            if kept is None:
+                kept = []
             kept.append(entry)
-    if kept:
+    if kept is not None:
         _tape[:] = kept
     else:
         _tape.clear()
@@ -281,9 +320,10 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         backend = settings.work_out()
     while True:
         before = _changes.count
-        targets = [node for node in targets if is_pending(node)]
-        if not targets:
-            return
+        if len(targets) != 1 or not is_pending(targets[0]):
+            targets = [node for node in targets if is_pending(node)]
+            if not targets:
+                return
         noted: list[Any] | None = None
         if not alone and settings.home and not (_seen.any or shadows or settings.exact):
             first = targets[0]
@@ -291,7 +331,8 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
             if ways is not None:
                 if recall(ways, targets, reason):
                     return
-                noted = []
+                # One that is not recalled because others may be computed along is known already.
+                noted = [] if _changes.nbytes < HELD_UNSEEN else None
         try:
             outputs, uses, signature, sources, wanted = expression_for(targets, alone, reason == BUDGET, noted)
         except Exception:

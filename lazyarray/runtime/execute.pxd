@@ -17,6 +17,9 @@ cdef class Ready:
     cdef public bint adds, blind, raising, rewrites
     cdef public tuple offsets, origins, read, slots, writes
 
+    @cython.locals(scalars=list, at=Py_ssize_t)
+    cpdef list numbers(self, list sources)
+
 cdef class Layout:
     cdef public tuple dtypes, frees, heirs, nbytes, origins, outputs, shapes, steps
     cdef public list readies
@@ -49,8 +52,6 @@ cdef class Run(AnyRun):
     cpdef Ready ready_for(self, Py_ssize_t place, step)
     @cython.locals(slot=Py_ssize_t, at=Py_ssize_t, memory=list, found=list)
     cpdef list pointers(self, Ready ready)
-    @cython.locals(scalars=list)
-    cpdef list numbers(self, Ready ready)
     @cython.locals(launcher=AnyLauncher)
     cpdef launch_watched(self, Ready ready, list pointers, list scalars)
     @cython.locals(memory=list, slot=Py_ssize_t, other=Py_ssize_t)

@@ -3,6 +3,7 @@ cimport cython
 
 from lazyarray.ir.node cimport Key, Node, Spec
 from lazyarray.native.primitives cimport count
+from lazyarray.runtime.run cimport AnyDirect
 
 cdef long ALONE
 
@@ -16,16 +17,20 @@ cdef class Step:
 
 cdef class Recalled:
     cdef public object plan, wanted
-    cdef public list _asked, _leaves, _olds, _outputs, _steps
+    cdef public list _asked, _heirs, _leaves, _olds, _outputs, _steps
     cdef public Py_ssize_t _size
-    cdef public bint reduces, writes
+    cdef public bint indirect, reduces, writes
+    cdef public AnyDirect direct
 
+    cpdef prepare(self, backend)
+    @cython.locals(place=Py_ssize_t, uses=Py_ssize_t)
+    cpdef bint ends(self, list sources) except -1
     @cython.locals(found=list, at=Py_ssize_t, place=Py_ssize_t, step=Step, node=Node, mark=cython.longlong)
     cpdef list match(self, list targets)
     @cython.locals(step=Step)
     cpdef list nodes_of(self, list sources)
     @cython.locals(place=Py_ssize_t)
-    cpdef list outputs_of(self, list sources)
+    cpdef list outputs_of(self, list sources, list targets)
     cpdef dict uses_of(self, list sources)
     @cython.locals(step=Step, node=Node)
     cpdef leave(self, list sources)

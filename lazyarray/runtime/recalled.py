@@ -20,6 +20,7 @@ from lazyarray.ir.expression import places_of
 from lazyarray.ir.expression import next_pass  # cimport
 from lazyarray.ir.node import Key, Node, Spec  # cimport
 from lazyarray.native.primitives import count  # cimport
+from lazyarray.runtime.run import AnyDirect  # cimport
 
 KEYS_LIMIT: Final = 1024  # last operations of which evaluations are kept
 WAYS_LIMIT: Final = 8  # evaluations with one last operation that are kept
@@ -57,7 +58,10 @@ class Step:
 class Recalled:
     """A plan and the nodes that it was run for."""
 
-    __slots__ = ("_asked", "_leaves", "_olds", "_outputs", "_size", "_steps", "plan", "reduces", "wanted", "writes")
+    __slots__ = (
+        "_asked", "_heirs", "_leaves", "_olds", "_outputs", "_size", "_steps", "direct", "indirect", "plan",
+        "reduces", "wanted", "writes",
+    )  # fmt: skip
 
     def __init__(
         self, plan: Any, wanted: Any, asked: list[int], outputs: list[int], leaves: list[tuple[int, Spec]], size: int
@@ -71,6 +75,27 @@ class Recalled:
         self._steps: list[Step] = []  # the last first
         self._olds: list[tuple[int, int]] = []  # places of what is written over; references to it that end
         self.reduces = self.writes = False
+        self._heirs: list[tuple[int, int]] = []  # those of the olds whose memory a result of one kernel may get
+        self.direct: AnyDirect | None = None  # the plan, where it is one kernel
+        self.indirect = False  # it is not, or has errors to tell
+
+    def prepare(self, backend: Any) -> None:
+        """Notes whether the plan, which has run, can be launched directly."""
+        from lazyarray.runtime.direct import direct_of  # here: `evaluate.py` says why
+
+        self.direct = direct_of(self.plan, backend, {place: place for place, _ in self._leaves})
+        self.indirect = self.direct is None
+        if self.direct is not None:
+            taken = {self.plan.origins[old] for _, old in self.plan.layout.heirs}
+            leaves = taken.intersection([place for place, _ in self._leaves])
+            self._heirs = [(place, uses) for place, uses in self._olds if place in leaves]
+
+    def ends(self, sources: list[Any]) -> bool:
+        """True if the plan may write over a value that nobody refers to any more: `Run.inherit` then looks closer."""
+        for place, uses in self._heirs:  # noqa: SIM110  (a generator costs more than what it checks)
+            if count(sources[place]) <= ALONE + uses:
+                return True
+        return False
 
     def match(self, targets: list[Node]) -> list[Any] | None:
         """The plan's sources, if these targets need the same; None if they do not."""
@@ -107,8 +132,10 @@ class Recalled:
         """The nodes that are evaluated, in the order they were recorded."""
         return [sources[step.place] for step in reversed(self._steps)]
 
-    def outputs_of(self, sources: list[Any]) -> list[Node]:
-        """The nodes that get values."""
+    def outputs_of(self, sources: list[Any], targets: list[Node]) -> list[Node]:
+        """The nodes that get values, the targets first."""
+        if len(self._outputs) == len(targets):
+            return targets
         return [sources[place] for place in self._outputs]
 
     def uses_of(self, sources: list[Any]) -> dict[int, int]:

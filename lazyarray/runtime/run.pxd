@@ -4,6 +4,12 @@ cdef class AnyLauncher:
     cpdef launch(self, list pointers, list scalars, AnyRun run=*)
     cpdef watch(self, list pointers, list scalars, AnyRun run=*)
 
+cdef class AnyDirect:
+    cdef public object backend
+
+    cpdef list launch(self, list values, list scalars)
+    cpdef list numbers(self, list sources)
+
 cdef class AnyRun:
     cdef public bint caught_up
     cdef public object launched, over, plan, uses

@@ -1,4 +1,6 @@
-"""Owns `AnyRun`: what a run of a plan holds, on the host or on a device, and `AnyLauncher`, reached without a look-up.
+"""Owns `AnyRun`: what a run of a plan holds, on the host or on a device; `AnyLauncher` and `AnyDirect` beside it.
+
+These are known before what makes them is imported, and reached without a look-up.
 
 One of the modules that may run compiled (see `lazyarray/native`).
 """
@@ -25,6 +27,22 @@ class AnyLauncher:
 
     def watch(self, pointers: list[int], scalars: list[Any], run: AnyRun | None = None) -> dict[int, int]:
         """As `Program.watch`; `run` as above."""
+        raise NotImplementedError
+
+
+class AnyDirect:
+    """A plan that is one kernel, and is launched without a run (`runtime/direct.py`)."""
+
+    __slots__ = ("backend",)
+
+    backend: Any
+
+    def launch(self, values: list[Any], scalars: list[Any]) -> list[Any] | None:
+        """The results, or None: then it is as if nothing had run."""
+        raise NotImplementedError
+
+    def numbers(self, sources: list[Any]) -> list[Any]:
+        """The kernel's scalars, of the plan's sources."""
         raise NotImplementedError
 
 

@@ -12,7 +12,7 @@ cdef class Changes:
 cdef Ledger ledger
 cdef Changes _changes
 
-@cython.locals(node=Node)
+@cython.locals(node=Node, found=list, place=Py_ssize_t)
 cpdef tuple sites_of(list sources)
 @cython.locals(taken=list, node=Node, slots=tuple, slot=Py_ssize_t, place=Py_ssize_t)
 cdef hand_out(AnyRun run, list outputs, tuple wanted, bint finished)

@@ -36,13 +36,11 @@ _changes: Final = changes  # in C
 
 def sites_of(sources: list[Any]) -> tuple[Any, ...]:
     """The lines that recorded the nodes among the sources; None for numbers."""
-    found: list[Any] = []
-    for source in sources:
-        if type(source) is Node:
-            node: Node = source
-            found.append(node.site)
-        else:
-            found.append(None)
+    found: list[Any] = [None] * len(sources)
+    for place in range(len(sources)):
+        if type(sources[place]) is Node:
+            node: Node = sources[place]
+            found[place] = node.site
     return tuple(found)
 
 

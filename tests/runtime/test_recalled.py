@@ -9,6 +9,7 @@ import pytest
 import lazyarray as np
 from lazyarray.runtime import evaluate, execute, recalled
 from lazyarray.runtime.remote import seen
+from lazyarray.runtime.run import AnyDirect
 
 
 @pytest.fixture(autouse=True)
@@ -18,6 +19,9 @@ def everything_is_recorded(monkeypatch: Any) -> Iterator[None]:
     with np.config.set(eager_below=0, device="cpu"):
         recalled.forget()
         yield
+
+
+COUNT = 1 << 15  # elements of which a result may take a value's memory
 
 
 def known() -> int:
@@ -157,17 +161,115 @@ def test_warnings_are_told_each_time() -> None:
             assert (x / np.zeros(4)).tolist() == [numpy.inf] * 4
 
 
+def direct() -> list[bool]:
+    """Of the evaluations that are kept, whether each is launched without a run."""
+    return [way.direct is not None for ways in recalled.recalled.values() for way in ways]
+
+
+class NoMemory(AnyDirect):
+    """A kernel for whose results there is no memory."""
+
+    def launch(self, values: list[Any], scalars: list[Any]) -> list[Any] | None:
+        raise MemoryError
+
+    def numbers(self, sources: list[Any]) -> list[Any]:
+        return []
+
+
 def test_an_error_leaves_what_comes_again_usable(monkeypatch: Any) -> None:
     x = made(4)
-    for _ in range(4):
+    for _ in range(5):
         assert (x * 2.0 + 3.0).tolist()[0] == 5.0
-
-    def refuse(*args: Any) -> Any:
-        raise MemoryError
+    ((way,),) = recalled.recalled.values()
+    kept = way.direct
+    way.direct = NoMemory()
+    way.direct.backend = kept.backend
 
     y = x * 2.0 + 3.0
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "reserve", refuse)
-        with pytest.raises(MemoryError):
+        patch.setattr(execute, "reserve", NoMemory.launch)
+        with pytest.raises(MemoryError) as told:
             y.tolist()
+    assert "was evaluating what was recorded at" in told.value.__notes__[0]
+    way.direct = kept
     assert y.tolist()[0] == 5.0
+    assert (x * 2.0 + 3.0).tolist()[0] == 5.0
+
+
+def test_one_kernel_is_launched_without_a_run() -> None:
+    x = made(6)
+    expected = (numpy.arange(1.0, 7.0) + 2.0) * 3.0
+    for turn in range(8):
+        before = np.counters()
+        y = (x + 2.0) * 3.0
+        assert y.tolist() == expected.tolist()
+        after = np.counters()
+        assert [after[name] - before[name] for name in ("evaluations", "launches", "allocations")] == [1, 1, 1]
+        assert after["bytes_allocated"] - before["bytes_allocated"] == 48
+        assert direct() == ([True] if turn > 2 else [False] if turn == 2 else [])
+        assert "(x + 2.0) * 3.0" in str(np.explain(y))
+
+
+def test_two_results_of_one_kernel_get_their_values() -> None:
+    x = made(5)
+    for _ in range(8):
+        low = x * 2.0
+        high = low + 1.0
+        np.evaluate(low, high)
+        assert (low.tolist(), high.tolist()) == ([2.0, 4.0, 6.0, 8.0, 10.0], [3.0, 5.0, 7.0, 9.0, 11.0])
+        assert numpy.asarray(low).ctypes.data != numpy.asarray(high).ctypes.data
+
+
+def test_what_is_recorded_by_somebody_is_launched_by_a_run() -> None:
+    x = made(6)
+    for _ in range(5):
+        np.evaluate(x * 2.0)
+    with np.record_runs() as runs:
+        y = x * 2.0
+        np.evaluate(y)
+    assert (len(runs.evaluations), len(runs.kernels), runs.allocations) == (1, 1, 1)
+    assert runs.kernels[0].site is not None
+
+
+def test_a_value_that_ends_is_written_over_and_one_that_does_not_is_not() -> None:
+    x, expected = made(COUNT), numpy.arange(1.0, COUNT + 1)
+    for turn in range(9):
+        if turn in (4, 7):
+            kept, before_it = x, expected
+        before = np.counters()["bytes_allocated"]
+        x = x * 0.5 + 1.0
+        np.evaluate(x)
+        allocated = np.counters()["bytes_allocated"] - before
+        assert allocated == (8 * COUNT if turn in (0, 4, 7) else 0), turn
+        expected = expected * 0.5 + 1.0
+        if turn >= 4:
+            assert numpy.array_equal(kept, before_it)
+    assert numpy.array_equal(x, expected)
+
+
+def test_errors_that_come_later_are_told_all_the_same() -> None:
+    x, y = made(4), made(4)
+    for _ in range(6):
+        assert (x / y).tolist() == [1.0] * 4
+    assert direct() == [True]
+    for _ in range(3):
+        with pytest.warns(RuntimeWarning, match="divide by zero"):
+            assert (x / np.zeros(4)).tolist() == [numpy.inf] * 4
+        zeros = made(4) * 0.0
+        np.evaluate(zeros)
+        with pytest.warns(RuntimeWarning, match="divide by zero"):
+            assert (x / zeros).tolist() == [numpy.inf] * 4
+    assert (x / y).tolist() == [1.0] * 4
+
+
+def test_much_memory_makes_nothing_be_kept_twice(monkeypatch: Any) -> None:
+    monkeypatch.setattr(evaluate, "HELD_UNSEEN", 100)
+    x = made(6)
+    for _ in range(12):
+        assert (x * 2.0).tolist()[0] == 2.0
+        assert known() <= 1
+    pending = x + 1.0
+    for _ in range(12):
+        assert (x * 2.0).tolist()[0] == 2.0
+        assert known() == 1
+    assert pending.tolist()[0] == 2.0
