@@ -24,6 +24,7 @@ SQUARE: Final = 7  # the one argument is the side of a small square
 NUMBERS: Final = 8  # as AS_IS, of an array of numbers
 FORTRAN: Final = 9  # as CONVERTS, in Fortran's order
 FEW: Final = 10  # for few results: no number is, and no shape has, as many as `FEW_DRAWN`
+ITSELF: Final = 11  # as CONVERTS, and a small array is what it returns
 
 FEW_DRAWN: Final = 1 << 15  # numbers drawn, from which sharing out saves more than it costs: 0.1 ms in NumPy
 
@@ -72,7 +73,7 @@ class Builtin:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.source is not None:
-            if self.guard == CONVERTS or self.guard == FORTRAN:
+            if self.guard == CONVERTS or self.guard == FORTRAN or self.guard == ITSELF:
                 # Of NumPy's arrays lazyarray's are made, and objects hold lazyarray's.
                 if len(args) == 1 and not kwargs:
                     item = args[0]

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyarray.frontend import quick
 from lazyarray.frontend.lending import lend, overwrite, peek, pick, poke, put_picked  # cimport
 from lazyarray.frontend.loops import IMMEDIATE, memo_of
 from lazyarray.frontend.measures import shape_of
@@ -30,10 +29,9 @@ from lazyarray.frontend.usual import join, raised, reflected, unary  # cimport
 from lazyarray.ir.node import finish_waiting  # cimport
 from lazyarray.native.direct import pick_at, put_at, read_at, write_at  # cimport
 from lazyarray.native.loops import run_binary, run_product, run_unary  # cimport
-from lazyarray.native.primitives import wrap_slots  # cimport
+from lazyarray.native.primitives import item_at, length_of, wrap_slots  # cimport
 
 _nparray: Final = np.ndarray
-_wrapped: Final = quick.wrapped  # as Python calls it
 _matmul: Final = np.matmul
 _square: Final = np.square
 _sqrt: Final = np.sqrt
@@ -168,6 +166,33 @@ OPERATORS: Final = {
 _BY_UFUNC: Final = {op.compute: op for op in OPERATORS.values()}
 
 
+class Rows:
+    """The parts of small memory along its first axis, one after another, as Python iterates over a sequence."""
+
+    __slots__ = ("_data", "_place")
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+        self._place = 0
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        data = self._data
+        if data is None:
+            raise StopIteration
+        place = self._place
+        if place >= length_of(data):
+            self._data = None
+            raise StopIteration
+        self._place = place + 1
+        return wrapped(item_at(data, place))
+
+    def __length_hint__(self) -> int:
+        return 0 if self._data is None else max(0, length_of(self._data) - self._place)
+
+
 class Handle(Fields):
     """The fields, operators and keys of an array."""
 
@@ -294,7 +319,7 @@ class Handle(Fields):
             if data.ndim == 1:
                 return iter(data)
             if data.ndim and size_of_memory(data) < limits.eager:
-                return map(_wrapped, data)
+                return Rows(data)
         data = None
         return keys.iterate(self)
 

@@ -27,7 +27,19 @@ from lazyarray.frontend import (
     ways,
 )
 from lazyarray.frontend.array import as_array, ndarray, to_numpy, wrap
-from lazyarray.frontend.callables import ANY, AS_IS, CONVERTS, FORTRAN, LIKE, NUMBERS, RANGE, SIZED, SPACED, SQUARE
+from lazyarray.frontend.callables import (
+    ANY,
+    AS_IS,
+    CONVERTS,
+    FORTRAN,
+    ITSELF,
+    LIKE,
+    NUMBERS,
+    RANGE,
+    SIZED,
+    SPACED,
+    SQUARE,
+)
 from lazyarray.frontend.devices import PLACED, from_dlpack, placed
 from lazyarray.frontend.dispatch import (
     Uncompiled,
@@ -67,7 +79,8 @@ _AHEAD: Final = {**reductions.AHEAD, **at_once.AHEAD}
 # When NumPy's function makes the new array at once.
 GUARDS: Final = {
     **dict.fromkeys(("zeros", "empty", "ones", "full"), SIZED),
-    **dict.fromkeys(("array", "asarray", "asanyarray", "ascontiguousarray"), CONVERTS),
+    **dict.fromkeys(("array", "ascontiguousarray"), CONVERTS),
+    **dict.fromkeys(("asarray", "asanyarray"), ITSELF),
     "asfortranarray": FORTRAN,
     **dict.fromkeys(("zeros_like", "empty_like", "ones_like", "full_like"), LIKE),
     **dict.fromkeys(("eye", "identity"), SQUARE),

@@ -6,7 +6,7 @@ from lazyarray.frontend.callables cimport Builtin, Served, UfuncCall
 from lazyarray.frontend.quick cimport FLOAT64, Fields, Known, Limits, Op, known, limits, wrapped
 from lazyarray.frontend.usual cimport binary, of_float, of_floats, unary
 from lazyarray.frontend.small cimport INERT, REFUSED, small_items
-from lazyarray.ir.node cimport finish_waiting
+from lazyarray.ir.node cimport _waiting, finish_waiting
 from lazyarray.native.direct cimport direct_of, run_direct, stack_of, takes_dtype
 from lazyarray.native.loops cimport call_source, run_binary
 from lazyarray.native.primitives cimport holds_numbers, same_shape, size_of_memory
@@ -23,6 +23,7 @@ cdef enum:  # of `callables.py`
     NUMBERS = 8
     FORTRAN = 9
     FEW = 10
+    ITSELF = 11
     FEW_DRAWN = 1 << 15
 
 cdef extern from *:
@@ -265,12 +266,22 @@ cdef inline stacked(items):
     return None if passed is None else stack_of(passed, None)
 
 
+# Whether NumPy's function makes an array of its one argument.
+cdef inline bint converts(int guard):
+    return guard == CONVERTS or guard == FORTRAN or guard == ITSELF
+
+
+cdef inline bint is_small(PyObject *array):
+    cdef PyObject *data = <PyObject *>(<Fields>array)._np
+    return data != Py_None and size_of_memory(<object>data) < limits.eager
+
+
 # Whether the arguments are those that the guard asks for; their own kinds are `small_vector`'s to look at.
 cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names) except -1:
     cdef object item
     cdef double start = 0.0, stop, step = 1.0
     cdef size_t place
-    if names != NULL and (guard == CONVERTS or guard == FORTRAN or guard == RANGE or not lazyarray_names_dtype(names)):
+    if names != NULL and (converts(guard) or guard == RANGE or not lazyarray_names_dtype(names)):
         return False
     if given == 0 or given > 3:
         return False
@@ -279,7 +290,7 @@ cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names)
         return given < 3 and 0 <= lazyarray_extent(args[0]) < limits.eager
     if guard == LIKE:
         return given < 3 and Py_TYPE(args[0]) == <PyTypeObject *>known.array
-    if guard == CONVERTS or guard == FORTRAN:
+    if converts(guard):
         if given != 1:
             return False
         if lazyarray_listed(Py_TYPE(args[0])):
@@ -318,7 +329,7 @@ cdef inline PyObject *guarded_vector(
     int guard, PyObject *source, PyObject *inner, PyObject **args, size_t given, PyObject *names
 ) except NULL:
     cdef object made
-    if guard == CONVERTS and given == 1 and names == NULL and lazyarray_listed(Py_TYPE(args[0])):
+    if (guard == CONVERTS or guard == ITSELF) and given == 1 and names == NULL and lazyarray_listed(Py_TYPE(args[0])):
         made = stacked(<object>args[0])
         if made is not None:
             made = wrapped(made)
@@ -369,6 +380,15 @@ cdef inline bint names_dtype_next(size_t direct, size_t given, PyObject *names):
     return given == 1 and lazyarray_names_dtype(names) and takes_dtype(<void *>direct)
 
 
+# The same, where no argument is named, or a dtype is where one stands by position.
+cdef inline PyObject *named_vector(size_t direct, bint asks, PyObject **args, size_t given, PyObject *names) except NULL:
+    if names == NULL:
+        return direct_vector(<void *>direct, asks, args, given)
+    if names_dtype_next(direct, given, names):
+        return direct_vector(<void *>direct, asks, args, given + 1)
+    return <PyObject *>REFUSED
+
+
 # Whether what asks a function's arguments for functions of their own takes such a first argument without complaint.
 cdef inline bint asks_none(PyTypeObject *kind):
     return kind == <PyTypeObject *>known.array or kind == <PyTypeObject *>known.memory or lazyarray_listed(kind)
@@ -380,9 +400,10 @@ cdef inline PyObject *served_vector(PyObject *self, PyObject **args, size_t flag
     cdef PyObject *source = <PyObject *>own.source
     cdef PyObject *inner = NULL
     cdef PyObject *found
-    finish_waiting()
-    if own.direct and given > 0 and (names == NULL or names_dtype_next(own.direct, given, names)):
-        found = direct_vector(<void *>own.direct, own.asks, args, lazyarray_total(given, names))
+    if _waiting.open:
+        finish_waiting()
+    if own.direct and given > 0:
+        found = named_vector(own.direct, own.asks, args, given, names)
         if found != <PyObject *>REFUSED:
             return found
     if (
@@ -402,9 +423,14 @@ cdef inline PyObject *builtin_vector(PyObject *self, PyObject **args, size_t fla
     cdef PyObject *found
     cdef Builtin own = <Builtin>self
     cdef size_t given = PyVectorcall_NARGS(flags)
-    finish_waiting()
-    if own.direct and given > 0 and (names == NULL or names_dtype_next(own.direct, given, names)):
-        found = direct_vector(<void *>own.direct, own.asks, args, lazyarray_total(given, names))
+    if own.guard == ITSELF and given == 1 and names == NULL:
+        if Py_TYPE(args[0]) == <PyTypeObject *>known.array and is_small(args[0]):
+            Py_INCREF(args[0])
+            return args[0]
+    if _waiting.open:
+        finish_waiting()
+    if own.direct and given > 0:
+        found = named_vector(own.direct, own.asks, args, given, names)
         if found != <PyObject *>REFUSED:
             return found
     if own.source is not None:
@@ -449,7 +475,8 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
             found = of_floats(own._op, <object>args[0], <object>args[1])
             Py_INCREF(<PyObject *>found)
             return <PyObject *>found
-    finish_waiting()
+    if _waiting.open:
+        finish_waiting()
     if own._op is not None and own._op.own is None and not lazyarray_names_tuple(args + given, names):
         # An `out` (but in a tuple), a `where`, a list: NumPy's bits are those of compiled kernels.
         made = small_vector(<PyObject *>own._op.compute, NULL, args, given, names, True)

@@ -103,7 +103,11 @@ cdef extern from *:
             &PyArray_Type, PyArray_DESCR(a), rank, dims, strides, data, PyArray_FLAGS(a), NULL);
         if (!made) return NULL;
         Py_INCREF(a);
-        if (PyArray_SetBaseObject((PyArrayObject *)made, (PyObject *)a) < 0) { Py_DECREF(made); return NULL; }
+        /* What NumPy finds for the base of a view of memory's owner, without the call. A flag of its own, the last bit
+           (multiarray/arrayobject.h), has views of some arrays warn when they are written. */
+        if (PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA) && PyArray_FLAGS(a) >= 0)
+            ((PyArrayObject_fields *)made)->base = (PyObject *)a;
+        else if (PyArray_SetBaseObject((PyArrayObject *)made, (PyObject *)a) < 0) { Py_DECREF(made); return NULL; }
         return made;
     }
 
@@ -315,12 +319,11 @@ cdef extern from *:
 
     static PyObject *lazyarray_do_ravel(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
         PyArrayObject *a = (PyArrayObject *)first;
-        npy_intp size, step;
+        npy_intp size;
         if (count) return NULL;
         if (!PyArray_IS_C_CONTIGUOUS(a)) return PyArray_Ravel(a, NPY_CORDER);
-        size = PyArray_SIZE(a);
-        step = PyArray_ITEMSIZE(a);
-        return lazyarray_show(a, 1, &size, &step, PyArray_BYTES(a));
+        size = PyArray_NDIM(a) == 1 ? PyArray_DIM(a, 0) : PyArray_SIZE(a);
+        return lazyarray_show(a, 1, &size, NULL, PyArray_BYTES(a));
     }
 
     static PyObject *lazyarray_do_transpose(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
@@ -616,6 +619,26 @@ cdef extern from *:
         return first;
     }
 
+    static PyObject *lazyarray_do_fill(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+        if (count != 1 || !(PyFloat_CheckExact(rest[0]) || PyLong_CheckExact(rest[0]))) return NULL;
+        if (PyArray_FillWithScalar((PyArrayObject *)first, rest[0]) < 0) return NULL;
+        Py_RETURN_NONE;
+    }
+
+    static PyObject *lazyarray_do_item(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+        PyArrayObject *a = (PyArrayObject *)first;
+        char *place = PyArray_BYTES(a);
+        if (count > 1 || !lazyarray_is_own(a)) return NULL;
+        if (!count && PyArray_SIZE(a) != 1) return NULL;
+        if (count && (PyArray_NDIM(a) != 1 || !PyLong_CheckExact(rest[0])
+            || !(place = lazyarray_seek_element(first, rest[0])))) return NULL;
+        return PyArray_GETITEM(a, place);
+    }
+
+    static PyObject *lazyarray_do_tobytes(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+        return count ? NULL : PyArray_ToString((PyArrayObject *)first, NPY_CORDER);
+    }
+
     typedef struct {
         const char *name;
         lazyarray_direct run;
@@ -627,7 +650,8 @@ cdef extern from *:
         {"transpose", lazyarray_do_transpose}, {"reshape", lazyarray_do_reshape}, {"argsort", lazyarray_do_argsort},
         {"astype", lazyarray_do_astype}, {"view", lazyarray_do_view}, {"squeeze", lazyarray_do_squeeze},
         {"sum", lazyarray_do_sum}, {"mean", lazyarray_do_mean}, {"max", lazyarray_do_max}, {"min", lazyarray_do_min},
-        {"any", lazyarray_do_any}, {"all", lazyarray_do_all}, {"nonzero", lazyarray_do_nonzero}, {NULL, NULL},
+        {"any", lazyarray_do_any}, {"all", lazyarray_do_all}, {"nonzero", lazyarray_do_nonzero}, {"fill", lazyarray_do_fill},
+        {"item", lazyarray_do_item}, {"tobytes", lazyarray_do_tobytes}, {NULL, NULL},
     };
     static const lazyarray_named lazyarray_functions[] = {
         {"array", lazyarray_do_array}, {"asarray", lazyarray_do_asarray}, {"asanyarray", lazyarray_do_asarray},

@@ -344,6 +344,8 @@ cdef extern from *:
         return (((PyArrayObject_fields *)a)->flags & NPY_ARRAY_C_CONTIGUOUS) != 0;
     }
 
+    static Py_ssize_t lazyarray_length_of(PyObject *a) { return PyArray_DIM((PyArrayObject *)a, 0); }
+
     static PyObject *lazyarray_item_of(PyObject *a, PyObject *key, PyObject *missing) {
         PyObject *found = PyObject_GetItem(a, key);
         if (found) return found;
@@ -449,6 +451,8 @@ cdef extern from *:
     bint holds_numbers "lazyarray_holds_numbers" (object a)
     bint holds_in_c_order "lazyarray_holds_in_c_order" (object a)
     object item_of "lazyarray_item_of" (object a, object key, object missing)
+    object item_at "PySequence_GetItem" (object a, Py_ssize_t place)
+    Py_ssize_t length_of "lazyarray_length_of" (object a)
     bint put_item "lazyarray_put_item" (object a, object key, object value) except -1
     size_t address_of "lazyarray_address_of" (object a)
     object copy_of "lazyarray_copy_of" (object data)

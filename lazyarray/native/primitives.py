@@ -126,6 +126,16 @@ def item_of(a: Any, key: Any, missing: Any) -> Any:
         return missing
 
 
+def item_at(a: Any, place: int) -> Any:
+    """`a[place]` of an array."""
+    return a[place]
+
+
+def length_of(a: Any) -> int:
+    """The extent of an array's first axis."""
+    return len(a)
+
+
 def put_item(a: Any, key: Any, value: Any) -> bool:
     """`a[key] = value`; False where that is an IndexError."""
     try:

@@ -332,3 +332,67 @@ def test_functions_that_call_a_method(code: str) -> None:
             if name not in ("ravel", "trace"):
                 found = outcome(partial(getattr(np, name), axis=-1), given(a))
                 assert found == outcome(partial(getattr(numpy, name), axis=-1), a), (layout, name)
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (1, 4), (0, 3), (2, 1, 3), (2, 0)])
+def test_rows_come_one_after_another_as_views(shape: tuple[int, ...]) -> None:
+    theirs = numpy.arange(float(numpy.prod(shape))).reshape(shape)
+    ours = np.array(theirs)
+    rows = iter(ours)
+    assert iter(rows) is rows
+    assert operator.length_hint(rows) == operator.length_hint(iter(theirs)) == shape[0]
+    seen = []
+    for row, their_row in zip(rows, theirs, strict=True):
+        assert type(row) is np.ndarray
+        assert row.tolist() == their_row.tolist()
+        assert row.base is ours or row.base is ours.base
+        row[...] = -1.0
+        seen.append(row)
+    assert operator.length_hint(rows) == 0
+    assert next(rows, None) is None
+    assert ours.tolist() == numpy.full(shape, -1.0).tolist()
+    assert [row.tolist() for row in seen] == [row.tolist() for row in numpy.full(shape, -1.0)]
+
+
+def test_the_end_of_rows_stays_the_end() -> None:
+    rows = iter(np.ones((2, 2)))
+    assert len(list(rows)) == 2
+    assert list(rows) == []
+
+
+@pytest.mark.parametrize("code", ["?", "b", "u2", "i8", "e", "f", "d", "F", "D", "M8[s]", "S3", "O"])
+@pytest.mark.parametrize("call", ["item(1)", "item(-1)", "item(3)", "item(1, 0)", "item()", "item(True)", "tobytes()",
+                                  "tobytes('F')", "fill(1)", "fill(2.5)", "fill(300)", "fill(-1)", "fill(10**30)",
+                                  "fill('a')", "fill(None)", "fill()", "fill(1, 2)"])  # fmt: skip
+@pytest.mark.parametrize("step", [1, -1])
+def test_elements_bytes_and_fills_are_numpys(code: str, call: str, step: int) -> None:
+    given = numpy.array([1, 0, 1], code)
+
+    def outcome(array: Any) -> tuple[Any, ...]:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            try:
+                found = eval(f"array.{call}")
+                result: tuple[Any, ...] = (type(found), repr(found))
+            except Exception as error:
+                result = (type(error), str(error))
+        return (*result, [(w.category, str(w.message)) for w in told], repr(array.tolist()))
+
+    assert outcome(np.asarray(given.copy())[::step]) == outcome(given.copy()[::step])
+
+
+def test_what_is_read_only_is_not_filled() -> None:
+    ours = np.arange(3.0)
+    ours.flags.writeable = False
+    with pytest.raises(ValueError, match="assignment destination is read-only"):
+        ours.fill(1.0)
+
+
+def test_an_array_is_what_asarray_makes_of_it() -> None:
+    a, large = np.arange(3.0), np.arange(1e6)
+    view = a[1:]
+    for array in (a, large, view, large[5:]):
+        assert np.asarray(array) is array
+        assert np.asanyarray(array) is array
+    assert np.asarray(a, "f4") is not a
+    assert np.asarray(a, dtype=float) is a
