@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lazyarray.ir.installed import HALVES_KEEP_ZERO
 from lazyarray.records import NamedTuple
+from lazyarray.runtime.backend import Once
 from lazyarray.runtime.cache import KernelCache
 from lazyarray_llvm import hosts, image
 from lazyarray_llvm.background import Background
@@ -373,7 +374,7 @@ def _versions(binding: Any) -> str:
 
 
 _engine: Engine | None = None
-_engine_lock = threading.Lock()
+_engine_lock = Once()
 
 
 def engine() -> Engine:

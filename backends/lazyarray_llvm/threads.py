@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lazyarray.config import config
+from lazyarray.runtime.backend import Once
 from lazyarray.runtime.recovery import uninterrupted
 from lazyarray.runtime.resting import resting
 from lazyarray_llvm import engine
@@ -124,7 +125,7 @@ def _add_symbols(names: list[str], library: Any) -> None:
 
 _natives: dict[str, _Native] = {}
 _made: set[str] = set()  # "workers", once this process has had some
-_native_lock = threading.Lock()
+_native_lock = Once()
 
 
 def _native(parking: str) -> _Native:
@@ -166,7 +167,8 @@ class Pool:
             raise ValueError(f"nthreads must be from 1 to {_MAX_THREADS}, not {nthreads}")
         self.nthreads = nthreads
         self._parking = parking
-        self._lock = threading.Lock()
+        self._starting = Once()
+        self._sharing = threading.Lock()  # among threads of Python's
         self._memory: Any = None
         self.workers = Workers()
         self._threads: list[int] = []
@@ -212,7 +214,7 @@ class Pool:
 
         Slices grow from `slice_tasks` to some 50 ms. Within `uninterrupted` there is one.
         """
-        if uninterrupted.depth:
+        if uninterrupted.here():
             self.run(fn_addr, arg, ntasks)
             return
         first = 0
@@ -234,7 +236,7 @@ class Pool:
             self._start()
 
     def _start(self) -> None:
-        with self._lock:
+        with self._starting:
             if self._started:
                 return
             parking = self._parking if self._parking is not None else _default_parking()
@@ -284,7 +286,7 @@ class Pool:
     def _run_in_python(self, fn_addr: int, arg: int, ntasks: int, grain: int, first: int) -> None:
         executor = self._executor
         assert executor is not None
-        if not self._lock.acquire(blocking=False):
+        if not self._sharing.acquire(blocking=False):
             call(fn_addr, arg, first, ntasks)
             return
         try:
@@ -305,11 +307,11 @@ class Pool:
             for future in waiting:
                 future.result()
         finally:
-            self._lock.release()
+            self._sharing.release()
 
     def close(self) -> None:
         """End the workers; the pool starts new ones if it is used again. No launch may be under way."""
-        with self._lock:
+        with self._starting:
             if self.workers.entry:
                 native = _native(self._parking if self._parking is not None else _default_parking())
                 native.stop(self.workers.address)
@@ -330,7 +332,8 @@ class Pool:
 
     def _after_fork(self) -> None:
         # Only the forking thread lives on in the child: no worker is left and locks may be held by nobody.
-        self._lock = threading.Lock()
+        self._starting = Once()
+        self._sharing = threading.Lock()  # among threads of Python's
         self._forget()
 
 
@@ -343,7 +346,7 @@ kept_caller: Callable[[int, int, int, int], None] | None = None  # what `caller`
 
 def _after_fork() -> None:
     global _native_lock
-    _native_lock = threading.Lock()
+    _native_lock = Once()
     for pool in list(_pools):
         pool._after_fork()
 

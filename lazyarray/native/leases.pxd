@@ -46,9 +46,17 @@ cdef extern from *:
     }
 
     static int lazyarray_leased(PyObject *owner) { return PyCapsule_IsValid(owner, LAZYARRAY_LEASE); }
+
+    static int lazyarray_stands_alone(PyObject *data) {
+        PyArrayObject *a = (PyArrayObject *)data;
+        PyObject *owner = PyArray_BASE(a);
+        if (!PyArray_CHKFLAGS(a, NPY_ARRAY_WRITEABLE) || ((PyArrayObject_fields *)a)->weakreflist) return 0;
+        return owner ? lazyarray_leased(owner) : PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA);
+    }
     """
     object c_lend "lazyarray_lend" (object block, size_t address, object shape, object dtype, object strides)
     bint leased "lazyarray_leased" (object owner)
+    bint stands_alone "lazyarray_stands_alone" (object data)
 
 
 cdef inline object lend(Block block, tuple shape, object dtype, object strides):

@@ -6,6 +6,7 @@ As `primitives.py`: these in the hot modules' Python form, those of `leases.pxd`
 from __future__ import annotations
 
 from typing import Any
+from weakref import getweakrefcount
 
 import numpy as np
 
@@ -40,3 +41,14 @@ def lend(block: Any, shape: tuple[int, ...], dtype: np.dtype[Any], strides: Any)
 def leased(owner: Any) -> bool:
     """True for what arrays of `lend` have for their base."""
     return type(owner) is _Lease
+
+
+def stands_alone(data: Any) -> bool:
+    """True for an array that takes writes, whose memory is its own or a lease, and to which nobody refers weakly.
+
+    Who else refers to it is for the caller to count.
+    """
+    if not data.flags.writeable or getweakrefcount(data):
+        return False
+    owner = data.base
+    return bool(data.flags.owndata) if owner is None else leased(owner)

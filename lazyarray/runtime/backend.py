@@ -85,8 +85,31 @@ class Interpreter:
         return False
 
 
+class NotReady(ImportError):
+    """What is wanted is being made by the same thread: a signal handler evaluates in the middle of that."""
+
+
+class Once:
+    """A lock for what is made once. It raises `NotReady` in the thread that has it, which cannot wait for itself."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._begun = False
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        if self._begun:
+            self._lock.release()
+            raise NotReady("a signal handler needs what is being made where it interrupts")
+        self._begun = True
+
+    def __exit__(self, *error: object) -> None:
+        self._begun = False
+        self._lock.release()
+
+
 _loaded: dict[str, Backend] = {}
-_loading = threading.Lock()
+_loading = Once()
 
 
 def load(name: str) -> Backend:

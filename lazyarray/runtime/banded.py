@@ -81,13 +81,13 @@ def run_group(run: Run, banded: Banded, launch: Any) -> None:
     told = [to_be_told(run, ready) for ready in readies]
     launch.bind(pointers, scalars, told)
     start = time.perf_counter() if ledger.listening else 0.0
-    uninterrupted.depth += 1
+    uninterrupted.begin()
     try:
         interrupt = launch.run()
     finally:
         if launch.ran():
             complete_group(run, banded)
-        uninterrupted.depth -= 1
+        uninterrupted.end()
     if interrupt is not None:
         raise interrupt
     tell_ledger(run, readies, start)

@@ -7,6 +7,7 @@ results (the other statistics of one array, say) that need nothing but what is r
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -17,7 +18,7 @@ from lazyarray.ir.expression import Signature, expression_of
 from lazyarray.ir.node import PINNED, TAPE, Node
 from lazyarray.native.primitives import referent, thread_here  # cimport
 from lazyarray.runtime.along import companions, readers_first, releasing
-from lazyarray.runtime.backend import current
+from lazyarray.runtime.backend import NotReady, current
 from lazyarray.runtime.device import fetch, fetch_part, placement, told_by
 from lazyarray.runtime.device_errors import tell_waiting
 from lazyarray.runtime.floating import tell, wanted
@@ -174,6 +175,10 @@ def evaluate_locked(nodes: Sequence[Node], reason: str, alone: bool, stay: bool)
                 raise
             # Perhaps it was what is computed along that did not fit.
             evaluate_pending([node for node in targets if is_pending(node)], reason, True)
+        except ImportError as error:
+            if type(error) is not NotReady and not is_being_imported():
+                raise
+            interpret_pending([node for node in targets if is_pending(node)])
         prune()
     if not stay:
         away = [node for node in absent if node.data is None]
@@ -181,6 +186,22 @@ def evaluate_locked(nodes: Sequence[Node], reason: str, alone: bool, stay: bool)
             fetch(away, reason)
         if absent and told_by:
             tell_waiting()
+
+
+def is_being_imported() -> bool:
+    """True while a module of this package's is imported: a signal handler evaluates in the middle of that."""
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("lazyarray")]
+    return any(getattr(getattr(module, "__spec__", None), "_initializing", False) for module in modules)
+
+
+def interpret_pending(targets: list[Node]) -> None:
+    """Gives nodes their data by NumPy, operation by operation: what does it faster is not all imported yet."""
+    from lazyarray.runtime.interpret import interpret
+
+    signature, sources = capture(pending_closure(targets), targets)
+    for node, value in zip(targets, interpret(expression_of(signature), sources), strict=True):
+        if is_pending(node):
+            settle(node, value)
 
 
 def without_parts(targets: list[Node], reason: str) -> list[Node]:

@@ -3,10 +3,14 @@ cimport cython
 
 from lazyarray.ir.node cimport Key, Node
 from lazyarray.native.primitives cimport address_of, count, create
+from lazyarray.native.leases cimport stands_alone
+from lazyarray.runtime.floating cimport wanted
 from lazyarray.runtime.ledger cimport Ledger
+from lazyarray.runtime.recovery cimport Uninterrupted, forget_old, writes_over
 from lazyarray.runtime.run cimport AnyLauncher, AnyRun
 
 cdef Ledger ledger
+cdef Uninterrupted _uninterrupted
 
 cdef class BoundLauncher(AnyLauncher):
     cdef public object extents, program, strides
@@ -54,6 +58,8 @@ cdef class Run(AnyRun):
     cpdef list pointers(self, Ready ready)
     @cython.locals(launcher=AnyLauncher)
     cpdef launch_watched(self, Ready ready, list pointers, list scalars)
+    @cython.locals(node=Node, found=list)
+    cpdef list wanted_nodes(self, step)
     @cython.locals(memory=list, slot=Py_ssize_t, other=Py_ssize_t)
     cpdef bint in_place(self, Ready ready) except -1
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
-from weakref import getweakrefcount
 
 import numpy as np
 
@@ -17,10 +16,10 @@ from lazyarray.native.primitives import address_of, count, create  # cimport
 from lazyarray.runtime.backend import Backend, Program
 from lazyarray.runtime.banded import Banded, bands_of, run_in_bands
 from lazyarray.runtime.dump import saves_launches
-from lazyarray.runtime.floating import modes_of, wanted
+from lazyarray.runtime.floating import modes_of
 from lazyarray.runtime.ledger import ledger
-from lazyarray.runtime.pool import is_lease, reserve
-from lazyarray.runtime.recovery import forget_old, uninterrupted, writes_over
+from lazyarray.runtime.pool import reserve
+from lazyarray.runtime.recovery import uninterrupted
 from lazyarray.runtime.resting import rest_for
 from lazyarray.runtime.run import AnyLauncher, AnyRun  # cimport
 from lazyarray.runtime.warned import at
@@ -28,7 +27,14 @@ from lazyarray.schedule.heirs import heirs_of
 from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
 
+# The build reads such imports by the line.
+# isort: split
+from lazyarray.native.leases import stands_alone  # cimport
+from lazyarray.runtime.floating import wanted  # cimport
+from lazyarray.runtime.recovery import forget_old, writes_over  # cimport
+
 Array = np.ndarray[Any, Any]
+_uninterrupted: Final = uninterrupted  # in C
 _GENERIC: Final = np.generic
 
 
@@ -238,12 +244,12 @@ class Run(AnyRun):
         if self.layout.heirs and place == len(self.layout.steps) - 1:
             self.inherit()
         if self.taken and writes_over(self, step.writes):
-            uninterrupted.depth += 1
+            _uninterrupted.begin()
             try:
                 self.launch(place, step)
                 self.over = ()
             finally:
-                uninterrupted.depth -= 1
+                _uninterrupted.end()
         else:
             self.launch(place, step)
 
@@ -348,10 +354,11 @@ class Run(AnyRun):
         """Values of the kernel that can raise errors of which the user is to be told, with the nodes they compute."""
         found = []
         for target, slot in step.raising:
-            origin = self.plan.origins[slot]
-            node = None if origin is None else self.sources[origin]
-            if type(node) is Node and wanted(node):
-                found.append((target, node))
+            origin = self.layout.origins[slot]
+            if origin is not None and type(self.sources[origin]) is Node:
+                node: Node = self.sources[origin]
+                if wanted(node):
+                    found.append((target, node))
         return found
 
     def in_place(self, ready: Ready) -> bool:
@@ -395,10 +402,7 @@ class Run(AnyRun):
                 return False
             data = node.data
             held += 1
-        if data is None or not data.flags.writeable or count(data) > ALONE + held or getweakrefcount(data):
-            return False
-        owner = data.base
-        return bool(data.flags.owndata if owner is None else is_lease(owner))
+        return data is not None and count(data) <= ALONE + held and stands_alone(data)
 
     def is_free(self, slot: int) -> bool:
         """Whether only this plan can still read a slot's value, whose memory may then be written over."""

@@ -5,6 +5,9 @@ from lazyarray.ir.node cimport Key, Node
 
 cdef class Last:
     cdef public object waits
+    cdef public int bits
+
+cdef Last _last
 
 cpdef int wanted(Node node) except -1
 cpdef hand_over(Node node)

@@ -69,20 +69,23 @@ def tells() -> bool:
 class Last:
     """The state last seen that lets operations wait: comparing with it is all that recording does."""
 
-    __slots__ = ("waits",)
+    __slots__ = ("bits", "waits")
 
     def __init__(self) -> None:
         self.waits: Any = None
+        self.bits = 0  # the errors that it warns of
 
 
 LAST: Final = Last()
+_last: Final = LAST  # in C
 
 
 def must_run_now(state: Any) -> bool:
     """True when NumPy's present state `state` has to be obeyed at once."""
-    if warned_of(state) == AT_ONCE:
+    bits = warned_of(state)
+    if bits == AT_ONCE:
         return True
-    LAST.waits = state
+    LAST.waits, LAST.bits = state, bits
     return False
 
 
@@ -106,6 +109,8 @@ def wanted(node: Node) -> int:
     state = node.errors
     if state is None:
         return 0
+    if state is _last.waits:
+        return _last.bits & node.key.raises
     found = _known.get(id(state))
     bits = DIVIDE | OVERFLOW | INVALID if found is None else found[1]
     return bits & node.key.raises

@@ -1,23 +1,46 @@
-"""Owns what is kept of a run that an error ended: values that are complete, when what they were made of may be gone."""
+"""Owns what is kept of a run that an error ended: values that are complete, when what they were made of may be gone.
+
+One of the modules that may run compiled (see `lazyarray/native`).
+"""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from itertools import starmap
 from typing import Any, Final
 
 from lazyarray.ir.node import Node
-from lazyarray.runtime.run import AnyRun
+from lazyarray.native.primitives import thread_here  # cimport
+from lazyarray.runtime.run import AnyRun  # cimport
 
 
-class _Uninterrupted(threading.local):
-    """Whether this thread launches a kernel that must not be left half done: it writes over what it reads."""
+class Uninterrupted:
+    """Whether a thread launches a kernel that must not be left half done: it writes over what it reads.
 
-    depth = 0
+    One thread at a time does, the one that evaluates (`evaluate.lock`).
+    """
+
+    __slots__ = ("depth", "thread")
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.thread = 0
+
+    def begin(self) -> None:
+        """This thread launches one."""
+        self.depth += 1
+        self.thread = thread_here()
+
+    def end(self) -> None:
+        """It has run, or failed."""
+        self.depth -= 1
+
+    def here(self) -> bool:
+        """True in the thread that does."""
+        return self.depth > 0 and self.thread == thread_here()
 
 
-uninterrupted: Final = _Uninterrupted()
+uninterrupted: Final = Uninterrupted()
 
 
 class Queued:
@@ -38,12 +61,13 @@ class Queued:
         return len(self._returned) >= self._calls
 
 
-def writes_over(run: AnyRun, writes: Sequence[int]) -> bool:
+def writes_over(run: AnyRun, writes: tuple[int, ...]) -> bool:
     """Whether a kernel about to be launched writes over values, which is noted then."""
-    if run.taken.keys().isdisjoint(writes):
-        return False
-    run.over, run.launched = writes, None
-    return True
+    for slot in writes:
+        if slot in run.taken:
+            run.over, run.launched = writes, None
+            return True
+    return False
 
 
 def forget_old(run: AnyRun, written: Sequence[int]) -> None:

@@ -148,6 +148,24 @@ print(abs(total - float((np.cos(x) + x.mean()).sum())))
     assert run_python(script).split() == ["0.0"]
 
 
+def test_a_signal_handler_may_evaluate_while_the_backend_is_loaded() -> None:
+    script = """
+import importlib, lazyarray as np
+from lazyarray.runtime import backend
+backend._warming = True  # by no other thread
+np.config.eager_below = 0
+x = np.arange(300.0) + 1.0
+seen = []
+def load(module):
+    if not seen:
+        seen.append(float((x * 2.0).sum()))
+    return importlib.import_module(module)
+backend.import_module = load
+print(float((x + 1.0).sum()), seen, np.counters()["launches"])
+"""
+    assert run_python(script).strip() == "45450.0 [90300.0] 1"
+
+
 def test_finalisers_and_exit_functions_may_evaluate() -> None:
     script = """
 import atexit, lazyarray as np
