@@ -178,7 +178,7 @@ def evaluate_locked(nodes: Sequence[Node], reason: str, alone: bool, stay: bool)
         except ImportError as error:
             if type(error) is not NotReady and not is_being_imported():
                 raise
-            interpret_pending([node for node in targets if is_pending(node)])
+            interpret_pending([node for node in targets if is_pending(node)], reason)
         prune()
     if not stay:
         away = [node for node in absent if node.data is None]
@@ -194,12 +194,18 @@ def is_being_imported() -> bool:
     return any(getattr(getattr(module, "__spec__", None), "_initializing", False) for module in modules)
 
 
-def interpret_pending(targets: list[Node]) -> None:
-    """Gives nodes their data by NumPy, operation by operation: what does it faster is not all imported yet."""
+def interpret_pending(targets: list[Node], reason: str) -> None:
+    """Gives nodes their data by NumPy: what does it faster is not all there yet."""
+    signature, sources = capture(pending_closure(targets), targets)
+    interpret_nodes(targets, signature, sources, reason)
+
+
+def interpret_nodes(outputs: list[Node], signature: Signature, sources: list[Any], reason: str) -> None:
+    """Gives nodes their data by NumPy, operation by operation."""
     from lazyarray.runtime.interpret import interpret
 
-    signature, sources = capture(pending_closure(targets), targets)
-    for node, value in zip(targets, interpret(expression_of(signature), sources), strict=True):
+    fetch([source for source in sources if type(source) is Node], reason)
+    for node, value in zip(outputs, interpret(expression_of(signature), sources), strict=True):
         if is_pending(node):
             settle(node, value)
 
@@ -381,12 +387,7 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         for check in checks:
             check([node.data for node in outputs])
     elif backend.name == "numpy":
-        from lazyarray.runtime.interpret import interpret
-
-        fetch([source for source in sources if type(source) is Node], reason)
-        for node, value in zip(outputs, interpret(expression_of(signature), sources), strict=True):
-            if is_pending(node):
-                settle(node, value)
+        interpret_nodes(outputs, signature, sources, reason)
     else:
         if settings.tries and signature not in _plans and not shadows and ran_first(signature, sources, outputs):
             return
