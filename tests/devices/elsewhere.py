@@ -46,6 +46,10 @@ ELSEWHERE: Final = {
     "tests/frontend/test_waiting.py::test_an_expression_is_one_kernel_with_numpys_bits": _AT_ONCE,
     "tests/frontend/test_waiting.py::test_views_are_read_where_they_lie[f8": _AT_ONCE,
     "tests/frontend/test_waiting.py::test_numpys_numbers_take_part": _AT_ONCE,
+    "tests/frontend/test_waiting.py::test_few_elements_and_short_expressions_run_at_once": _AT_ONCE,
+    "tests/frontend/test_products.py::test_a_product_with_a_vector_in_memory_is_made_at_once_whatever_its_size": (
+        "counts what is recorded, which on a device products are"
+    ),
     "tests/frontend/test_products.py::test_the_second_product_is_recorded_at_once": (
         "products on a device have recipes; tests/devices/test_recipes_on_devices.py"
     ),
