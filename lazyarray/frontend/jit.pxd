@@ -18,7 +18,7 @@ cdef class Trace:
     cdef public bint exact
     cdef public list arguments, keys, numbers, raising, scalars, sources
     cdef public dict memo
-    cdef public tuple specs, walked
+    cdef public tuple specs
     cdef public Direct direct
 
     @cython.locals(direct=Direct, array=Fields, node=Node, argument=Py_ssize_t, values=list)

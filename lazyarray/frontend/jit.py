@@ -74,7 +74,6 @@ class Trace:
         "shape",
         "sources",
         "specs",
-        "walked",
     )
 
     def __init__(self, arguments: list[Any], results: list[Node], shape: Any, orders: list[Any]) -> None:
@@ -111,8 +110,7 @@ class Trace:
         self.shape = shape  # of what is returned: one value, or a tuple or list of them
         self.orders = orders if any(orders) else None  # of each result's axes (`order_of`), or None for C order
         self.direct: Direct | None = None  # a plan that is one kernel
-        self.walked: tuple[int, ...] = ()  # the arguments that it walks over
-        self.numbers: list[Any] = []  # and its scalars
+        self.numbers: list[Any] = []  # its scalars
         self.specs: tuple[Any, ...] = ()  # of the arguments, where all are arrays
 
     def prepare(self) -> None:
@@ -122,7 +120,6 @@ class Trace:
         places = [place for place, _ in self.arguments]
         self.direct = direct_of(self.plan, self.backend, {place: at for at, place in enumerate(places)})
         if self.direct is not None:
-            self.walked = tuple([argument for _, argument in self.arguments])
             self.numbers = self.direct.numbers(self.sources)
 
     def launch(self, arrays: list[Any]) -> Any:
@@ -131,8 +128,7 @@ class Trace:
         if direct is None or ledger.listening:
             return None
         values: list[Any] = []  # held: nobody takes an argument's memory away meanwhile
-        argument: int
-        for argument in self.walked:
+        for _, argument in self.arguments:
             array: Fields = arrays[argument]
             data = array._np
             if data is None:

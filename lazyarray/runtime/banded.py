@@ -12,6 +12,7 @@ from lazyarray.ir.index_map import size_of
 from lazyarray.runtime.dump import saves_launches
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.recovery import forget_old, uninterrupted
+from lazyarray.runtime.run import numbers_of
 from lazyarray.schedule.bands import Bands, find_bands, results_of
 from lazyarray.schedule.plan import KernelStep, Plan
 
@@ -134,7 +135,7 @@ def give_memory(run: Run, banded: Banded) -> tuple[list[Ready], list[list[int]],
             continue
         readies.append(ready)
         pointers.append(run.pointers(ready))
-        scalars.append(ready.numbers(run.sources))
+        scalars.append(numbers_of(ready.origins, run.sources))
     return readies, pointers, scalars
 
 

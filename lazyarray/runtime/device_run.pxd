@@ -6,7 +6,7 @@ from lazyarray.native.primitives cimport count
 from lazyarray.runtime.floating cimport are_told_so, hand_over, wanted
 from lazyarray.runtime.ledger cimport Ledger
 from lazyarray.runtime.remote cimport Remote, reserve
-from lazyarray.runtime.run cimport AnyRun
+from lazyarray.runtime.run cimport AnyRun, numbers_of
 
 cdef Ledger ledger
 
@@ -28,7 +28,6 @@ cdef class DeviceRun(AnyRun):
     cpdef Ready ready(self, step)
     @cython.locals(slot=Py_ssize_t, place=Py_ssize_t, pointers=list, bases=list, scalars=list, memory=list, ready=Ready, remote=Remote)
     cpdef kernel(self, step)
-    cpdef list numbers(self, Ready ready)
     @cython.locals(found=list, sources=list, place=Py_ssize_t, node=Node)
     cpdef list asked(self, Ready ready)
     @cython.locals(asked=list, nodes=list)

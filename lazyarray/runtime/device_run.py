@@ -45,13 +45,12 @@ from lazyarray.ir.node import Node  # cimport
 from lazyarray.native.primitives import count  # cimport
 from lazyarray.runtime.floating import are_told_so, hand_over, wanted  # cimport
 from lazyarray.runtime.remote import Remote, reserve  # cimport
-from lazyarray.runtime.run import AnyRun  # cimport
+from lazyarray.runtime.run import AnyRun, numbers_of  # cimport
 
 Array = np.ndarray[Any, Any]
 SPECS: Final = -1  # what a plan keeps for all runs: no id of a step is negative
 FORESEEN: Final = 1 << 32  # stands for an address
 AN_INPUT: Final = "an input of an evaluation there"
-_GENERIC: Final = np.generic
 
 
 def _count_of_leaf(sources: list[Any], place: int) -> int:
@@ -250,7 +249,7 @@ class DeviceRun(AnyRun):
             bases.append(base)
             pointers.append(base + ready.offsets[place])
             place += 1  # noqa: SIM113  (C counts faster than `enumerate`)
-        scalars = self.numbers(ready)
+        scalars = numbers_of(ready.origins, self.sources)
         if ready.refused is None:
             start = compiling = 0.0
             if self.listening:
@@ -272,18 +271,6 @@ class DeviceRun(AnyRun):
                 ledger.kernel(step.name, step.ops, step.loaded, step.stored, site, seconds, end - seconds, elements)
                 return
         self.kernel_on_host(step, tuple(scalars), ready.refused or "")
-
-    def numbers(self, ready: Ready) -> list[Any]:
-        """The values of the step's scalars."""
-        scalars: list[Any] = []
-        origin: Any
-        for origin in ready.origins:
-            if type(origin) is int:
-                number = self.sources[origin]
-                scalars.append(number.item() if isinstance(number, _GENERIC) else number)
-            else:
-                scalars.append(origin[0])
-        return scalars
 
     def asked(self, ready: Ready) -> list[tuple[int, Node]]:
         """The words in which the user wants errors to be noted, each with a node that it tells of."""
@@ -439,7 +426,7 @@ def foresee(run: DeviceRun) -> None:
         pointers = [base + offset for base, offset in zip(bases, ready.offsets, strict=True)]
         asked = {id(node) for _, node in run.asked(ready)} - told
         told |= asked
-        tell(pointers, run.numbers(ready), bases, FORESEEN if asked else 0)
+        tell(pointers, numbers_of(ready.origins, run.sources), bases, FORESEEN if asked else 0)
 
 
 def _place_of(run: DeviceRun, slot: int, places: dict[int, int]) -> int:

@@ -6,7 +6,7 @@ from lazyarray.native.primitives cimport address_of
 from lazyarray.runtime.execute cimport Ready
 from lazyarray.runtime.ledger cimport Ledger
 from lazyarray.runtime.pool cimport reserve
-from lazyarray.runtime.run cimport AnyDirect
+from lazyarray.runtime.run cimport AnyDirect, numbers_of
 
 cdef Ledger _ledger
 

@@ -9,15 +9,11 @@ from typing import Any, Final
 
 from lazyarray.ir.node import Node  # cimport
 from lazyarray.native.primitives import address_of  # cimport
-from lazyarray.runtime.execute import Ready  # cimport
+from lazyarray.runtime.execute import Ready, layout_of  # cimport
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import reserve  # cimport
-from lazyarray.runtime.run import AnyDirect  # cimport
+from lazyarray.runtime.run import AnyDirect, numbers_of  # cimport
 from lazyarray.schedule.plan import KernelStep, Plan
-
-# The build reads such imports by the line.
-# isort: split
-from lazyarray.runtime.execute import layout_of  # cimport
 
 _ledger: Final = ledger  # in C
 
@@ -60,7 +56,7 @@ class Direct(AnyDirect):
 
     def numbers(self, sources: list[Any]) -> list[Any]:
         """The kernel's scalars, of the plan's sources."""
-        return self.ready.numbers(sources)
+        return numbers_of(self.ready.origins, sources)
 
 
 def direct_of(plan: Plan, backend: Any, places: dict[int, int]) -> Direct | None:

@@ -7,7 +7,7 @@ from lazyarray.native.leases cimport stands_alone
 from lazyarray.runtime.floating cimport wanted
 from lazyarray.runtime.ledger cimport Ledger
 from lazyarray.runtime.recovery cimport Uninterrupted, forget_old, writes_over
-from lazyarray.runtime.run cimport AnyLauncher, AnyRun
+from lazyarray.runtime.run cimport AnyLauncher, AnyRun, numbers_of
 
 cdef Ledger ledger
 cdef Uninterrupted _uninterrupted
@@ -20,9 +20,6 @@ cdef class Ready:
     cdef public object backend, step, name, ops, loaded, stored
     cdef public bint adds, blind, raising, rewrites
     cdef public tuple offsets, origins, read, slots, writes
-
-    @cython.locals(scalars=list, at=Py_ssize_t)
-    cpdef list numbers(self, list sources)
 
 cdef class Layout:
     cdef public tuple dtypes, frees, heirs, nbytes, origins, outputs, shapes, steps

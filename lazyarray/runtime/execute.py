@@ -21,7 +21,7 @@ from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import reserve
 from lazyarray.runtime.recovery import uninterrupted
 from lazyarray.runtime.resting import rest_for
-from lazyarray.runtime.run import AnyLauncher, AnyRun  # cimport
+from lazyarray.runtime.run import AnyLauncher, AnyRun, numbers_of  # cimport
 from lazyarray.runtime.warned import at
 from lazyarray.schedule.heirs import heirs_of
 from lazyarray.schedule.kernel import Binding
@@ -35,7 +35,6 @@ from lazyarray.runtime.recovery import forget_old, writes_over  # cimport
 
 Array = np.ndarray[Any, Any]
 _uninterrupted: Final = uninterrupted  # in C
-_GENERIC: Final = np.generic
 
 
 def _count_of_leaf(sources: list[Any], place: int) -> int:
@@ -97,22 +96,6 @@ class Ready:
         self.offsets = tuple([walk.offset for walk in step.walks])
         # Of each scalar: the place of its source, or the literal in a tuple.
         self.origins = tuple([(s.value,) if s.slot is None else origins[s.slot] for s in step.scalars])
-
-    def numbers(self, sources: list[Any]) -> list[Any]:
-        """The values of the step's scalars."""
-        scalars: list[Any] = [None] * len(self.origins)
-        at = 0
-        origin: Any
-        for origin in self.origins:
-            if type(origin) is int:
-                number = sources[origin]
-                if type(number) is not float and type(number) is not int and isinstance(number, _GENERIC):
-                    number = number.item()
-                scalars[at] = number
-            else:
-                scalars[at] = origin[0]
-            at += 1  # noqa: SIM113  (C counts faster than `enumerate`)
-        return scalars
 
 
 class Layout:
@@ -263,7 +246,7 @@ class Run(AnyRun):
         if ready is None or ready.backend is not self.backend:
             ready = self.ready_for(place, step)
         pointers = self.pointers(ready)
-        scalars = ready.numbers(self.sources)
+        scalars = numbers_of(ready.origins, self.sources)
         if not ledger._open:
             if ready.raising:
                 self.launch_watched(ready, pointers, scalars)

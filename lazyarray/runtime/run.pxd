@@ -1,4 +1,8 @@
 # C's side of `run.py`.
+cimport cython
+
+@cython.locals(scalars=list, at=Py_ssize_t)
+cpdef list numbers_of(tuple origins, list sources)
 
 cdef class AnyLauncher:
     cpdef launch(self, list pointers, list scalars, AnyRun run=*)

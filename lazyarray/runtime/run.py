@@ -7,9 +7,30 @@ One of the modules that may run compiled (see `lazyarray/native`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from lazyarray.ir.node import Node
+
+_GENERIC: Final = np.generic
+
+
+def numbers_of(origins: tuple[Any, ...], sources: list[Any]) -> list[Any]:
+    """The values of a kernel's scalars; `origins`: of each, the place of its source, or the literal in a tuple."""
+    scalars: list[Any] = [None] * len(origins)
+    at = 0
+    origin: Any
+    for origin in origins:
+        if type(origin) is int:
+            number = sources[origin]
+            if type(number) is not float and type(number) is not int and isinstance(number, _GENERIC):
+                number = number.item()
+            scalars[at] = number
+        else:
+            scalars[at] = origin[0]
+        at += 1  # noqa: SIM113  (C counts faster than `enumerate`)
+    return scalars
 
 
 class AnyLauncher:
