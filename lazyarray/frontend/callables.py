@@ -25,6 +25,7 @@ NUMBERS: Final = 8  # as AS_IS, of an array of numbers
 FORTRAN: Final = 9  # as CONVERTS, in Fortran's order
 FEW: Final = 10  # for few results: no number is, and no shape has, as many as `FEW_DRAWN`
 ITSELF: Final = 11  # as CONVERTS, and a small array is what it returns
+GROWS: Final = 12  # vectors, the product of whose sizes is small; of a single one its square
 
 FEW_DRAWN: Final = 1 << 15  # numbers drawn, from which sharing out saves more than it costs: 0.1 ms in NumPy
 
@@ -32,12 +33,13 @@ FEW_DRAWN: Final = 1 << 15  # numbers drawn, from which sharing out saves more t
 class UfuncCall:
     """The call of a ufunc: one array, or an array and anything, go the short way."""
 
-    __slots__ = ("_op", "_product", "nin", "vector")
+    __slots__ = ("_op", "_product", "_several", "nin", "vector")
 
     nin: int
     vector: int  # in C, what Python calls (`vectors.py`)
     _op: Op | None  # for one array, or an array and anything
     _product: Any  # the same of matmul, or None
+    _several: Any  # NumPy's own, where it has several results and compiled kernels have its bits, or None
 
     # No docstring: the slot's own has the signature.
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

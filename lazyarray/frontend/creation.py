@@ -332,6 +332,9 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, like: Any = No
 
 
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    usual = type(dimensions) is tuple and dtype is int and sparse is False
+    if usual and 0 <= _small_size(dimensions) * len(dimensions) < config.eager_below:
+        return wrap(np.indices(dimensions))
     extents = shape_from(dimensions) if isinstance(dimensions, tuple | list) else None
     found = dtype_from(dtype)
     if extents is None or found is None or sparse or not recorded_size((len(extents), *extents), found):

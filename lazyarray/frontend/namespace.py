@@ -32,6 +32,7 @@ from lazyarray.frontend.callables import (
     AS_IS,
     CONVERTS,
     FORTRAN,
+    GROWS,
     ITSELF,
     LIKE,
     NUMBERS,
@@ -83,10 +84,11 @@ GUARDS: Final = {
     **dict.fromkeys(("asarray", "asanyarray"), ITSELF),
     "asfortranarray": FORTRAN,
     **dict.fromkeys(("zeros_like", "empty_like", "ones_like", "full_like"), LIKE),
-    **dict.fromkeys(("eye", "identity"), SQUARE),
+    **dict.fromkeys(("eye", "identity", "tri"), SQUARE),
+    **dict.fromkeys(("diag", "diagflat", "meshgrid"), GROWS),
     "copy": ANY,
     "arange": RANGE,
-    "linspace": SPACED,
+    **dict.fromkeys(("linspace", "logspace", "geomspace"), SPACED),
 }
 _NEW: Final = {**creation.FUNCTIONS, **ranges.FUNCTIONS, **conversion.FUNCTIONS}
 METHODS: Final[dict[str, Callable[..., Any]]] = {}
@@ -330,7 +332,7 @@ def growing(name: str, source: Any) -> Callable[..., Any]:
         grows = pair and args[0].size * args[1].size >= config.eager_below
         return (large if grows else small)(*args, **kwargs)
 
-    return describe(call, source, name)
+    return unbound(describe(call, source, name), source, GROWS)
 
 
 _FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodType, type(np.sum))

@@ -89,6 +89,8 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
             self._ops = ()
         self._op = self._product = None
         self._transcendental = any(OPS[op].transcendental for op in self._ops)
+        whole = function.signature is None and not self._transcendental
+        self._several = function if whole and function.nout > 1 else None
         begin(self)
 
     def general(self, *args: Any, **options: Any) -> Any:

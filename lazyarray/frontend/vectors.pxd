@@ -9,7 +9,7 @@ from lazyarray.frontend.small cimport INERT, REFUSED, small_items
 from lazyarray.ir.node cimport _waiting, finish_waiting
 from lazyarray.native.direct cimport direct_of, run_direct, stack_of, takes_dtype
 from lazyarray.native.loops cimport call_source, run_binary
-from lazyarray.native.primitives cimport holds_numbers, same_shape, size_of_memory
+from lazyarray.native.primitives cimport holds_numbers, rank_of_memory, same_shape, size_of_memory
 
 cdef enum:  # of `callables.py`
     ANY = 0
@@ -24,7 +24,9 @@ cdef enum:  # of `callables.py`
     FORTRAN = 9
     FEW = 10
     ITSELF = 11
+    GROWS = 12
     FEW_DRAWN = 1 << 15
+    FEW_SPACED = 50  # elements where nobody says how many
 
 cdef extern from *:
     """
@@ -276,6 +278,19 @@ cdef inline bint is_small(PyObject *array):
     return data != Py_None and size_of_memory(<object>data) < limits.eager
 
 
+# Whether the arguments are vectors whose product, or whose one's square, is small.
+cdef inline bint grows_little(PyObject **args, size_t given):
+    cdef double size = 1.0
+    cdef size_t place
+    for place in range(given):
+        if Py_TYPE(args[place]) != <PyTypeObject *>known.array or (<Fields>args[place])._np is None:
+            return False
+        if rank_of_memory((<Fields>args[place])._np) != 1:
+            return False
+        size *= size_of_memory((<Fields>args[place])._np)
+    return (size if given > 1 else size * size) < limits.eager
+
+
 # Whether the arguments are those that the guard asks for; their own kinds are `small_vector`'s to look at.
 cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names) except -1:
     cdef object item
@@ -285,6 +300,8 @@ cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names)
         return False
     if given == 0 or given > 3:
         return False
+    if guard == GROWS:
+        return names == NULL and grows_little(args, given)
     item = <object>args[0]
     if guard == SIZED:
         return given < 3 and 0 <= lazyarray_extent(args[0]) < limits.eager
@@ -300,6 +317,8 @@ cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names)
         if not lazyarray_number(args[place]):
             return False
     if guard == SPACED:
+        if given == 2:
+            return FEW_SPACED < limits.eager
         return given == 3 and type(<object>args[2]) is int and 0 <= lazyarray_double(args[2]) < limits.eager
     stop = lazyarray_double(args[0])
     if guard == SQUARE:
@@ -480,6 +499,10 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
     if own._op is not None and own._op.own is None and not lazyarray_names_tuple(args + given, names):
         # An `out` (but in a tuple), a `where`, a list: NumPy's bits are those of compiled kernels.
         made = small_vector(<PyObject *>own._op.compute, NULL, args, given, names, True)
+        if made != <PyObject *>REFUSED:
+            return made
+    elif own._several is not None and names == NULL and given == <size_t>own.nin:
+        made = small_vector(<PyObject *>own._several, NULL, args, given, names, False)
         if made != <PyObject *>REFUSED:
             return made
     return lazyarray_general(self, args, given, names)

@@ -187,6 +187,8 @@ cdef extern from *:
         return size;
     }
 
+    static int lazyarray_rank_of_memory(PyObject *a) { return ((PyArrayObject_fields *)a)->nd; }
+
     static Py_ssize_t lazyarray_bytes_of_memory(PyObject *a) {
         if (!PyArray_API && _import_array() < 0) return -1;
         return lazyarray_size_of_memory(a) * PyArray_ITEMSIZE((PyArrayObject *)a);
@@ -447,6 +449,7 @@ cdef extern from *:
     bint same_shape "lazyarray_same_shape" (object a, object b)
     bint is_of "lazyarray_is_of" (object a, object shape, object dtype)
     Py_ssize_t size_of_memory "lazyarray_size_of_memory" (object a)
+    int rank_of_memory "lazyarray_rank_of_memory" (object a)
     Py_ssize_t bytes_of_memory "lazyarray_bytes_of_memory" (object a) except -1
     bint holds_numbers "lazyarray_holds_numbers" (object a)
     bint holds_in_c_order "lazyarray_holds_in_c_order" (object a)

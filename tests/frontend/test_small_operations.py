@@ -2,6 +2,7 @@
 
 import operator
 import warnings
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy
 import pytest
 
 import lazyarray as np
+from tests.frontend.agreement import agree
 
 OPERATORS = (
     "add sub mul truediv floordiv mod lt le eq ne gt ge and_ or_ xor lshift rshift "
@@ -396,3 +398,28 @@ def test_an_array_is_what_asarray_makes_of_it() -> None:
         assert np.asanyarray(array) is array
     assert np.asarray(a, "f4") is not a
     assert np.asarray(a, dtype=float) is a
+
+
+MUCH_OF_LITTLE: dict[str, Callable[[Any, Any], Any]] = {
+    "tri": lambda np, v: np.tri(4),
+    "diag": lambda np, v: np.diag(v),
+    "diag of a matrix": lambda np, v: np.diag(np.outer(v, v)),
+    "diagflat": lambda np, v: np.diagflat(v),
+    "meshgrid": lambda np, v: np.meshgrid(v, v, v),
+    "outer": lambda np, v: np.outer(v, v),
+    "kron": lambda np, v: np.kron(v, v),
+    "logspace": lambda np, v: (np.logspace(0, 1), np.logspace(0, 1, 7)),
+    "geomspace": lambda np, v: (np.geomspace(1, 10), np.geomspace(1, 10, 7)),
+    "indices": lambda np, v: np.indices((3, 4)),
+    "divmod": lambda np, v: (divmod(v, v), np.divmod(v, 2), divmod(v, 0.75)),
+    "modf": lambda np, v: np.modf(v),
+    "frexp": lambda np, v: np.frexp(v),
+}
+
+
+@pytest.mark.parametrize("size", [3, 300])  # of 300 some results are large
+@pytest.mark.parametrize("name", MUCH_OF_LITTLE)
+def test_functions_that_make_much_of_little(name: str, size: int) -> None:
+    values = numpy.linspace(0.5, 7.25, size if name != "meshgrid" else min(size, 50))
+    code = MUCH_OF_LITTLE[name]
+    agree(lambda np: code(np, np.data(values)), 1 << 16)
