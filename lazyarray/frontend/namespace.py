@@ -88,7 +88,7 @@ GUARDS: Final = {
     **dict.fromkeys(("diag", "diagflat", "meshgrid"), GROWS),
     "copy": ANY,
     "arange": RANGE,
-    **dict.fromkeys(("linspace", "logspace", "geomspace"), SPACED),
+    "linspace": SPACED,
 }
 _NEW: Final = {**creation.FUNCTIONS, **ranges.FUNCTIONS, **conversion.FUNCTIONS}
 METHODS: Final[dict[str, Callable[..., Any]]] = {}

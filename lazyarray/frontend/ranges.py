@@ -142,7 +142,8 @@ def _fits(number: int, dtype: DType) -> bool:
     return int(info.min) <= number <= int(info.max)
 
 
-def _spaced(name: str) -> Callable[..., Any]:
+def _spaced(name: str, exact: bool) -> Callable[..., Any]:
+    """`exact`: NumPy's function has compiled kernels' bits, and serves what is small as it is."""
     source = getattr(np, name)
 
     def create(start: Any, stop: Any, num: Any = 50, *args: Any, **kwargs: Any) -> Any:
@@ -155,7 +156,7 @@ def _spaced(name: str) -> Callable[..., Any]:
             count = 0
         scalars = np.ndim(start) == 0 and np.ndim(stop) == 0 and type(start) not in (ndarray, LazyScalar)
         small = count < config.eager_below
-        if small and scalars and type(stop) not in (ndarray, LazyScalar):
+        if small and scalars and exact and type(stop) not in (ndarray, LazyScalar):
             return _wrap_pair(source(start, stop, num, *args, **kwargs))
         dtype = kwargs.get("dtype", args[2] if len(args) > 2 and name == "linspace" else None)
         if dtype is not None and dtype_from(dtype) is None:
@@ -171,7 +172,7 @@ def _wrap_pair(result: Any) -> Any:
     return wrap(result)
 
 
-_linspace_any: Final = _spaced("linspace")
+_linspace_any: Final = _spaced("linspace", True)
 _REAL: Final = frozenset({int, float, np.float64})
 
 
@@ -220,8 +221,8 @@ def linspace(
     return (result, step) if retstep else result
 
 
-logspace = _spaced("logspace")
-geomspace = _spaced("geomspace")
+logspace = _spaced("logspace", False)
+geomspace = _spaced("geomspace", False)
 
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
