@@ -225,18 +225,23 @@ def recall(ways: list[Recalled], targets: list[Node], reason: str) -> bool:
     """True if one of these evaluations (`runtime/recalled.py`) is asked for, whose plan has now run again."""
     before = _changes.count
     known: Recalled
-    for known in ways:
-        sources = known.match(targets)
-        if sources is not None:
-            break
-    else:
-        return False
-    held = _changes.nbytes >= HELD_UNSEEN
-    if held or known.reduces or known.writes:
-        if not stands_apart(targets) and (held or not stands_alone(known, sources, targets)):
+    try:
+        for known in ways:
+            sources = known.match(targets)
+            if sources is not None:
+                break
+        else:
             return False
-        if held:
-            _changes.nbytes = 0
+        held = _changes.nbytes >= HELD_UNSEEN
+        if held or known.reduces or known.writes:
+            if not stands_apart(targets) and (held or not stands_alone(known, sources, targets)):
+                return False
+            if held:
+                _changes.nbytes = 0
+    except Exception:
+        if _changes.count == before:
+            raise
+        return False  # as below, in the middle of what was read
     if _changes.count != before:
         return False  # a signal handler or a finaliser evaluated meanwhile
     known.leave(sources)
