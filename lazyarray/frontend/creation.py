@@ -10,6 +10,7 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.array import as_array, from_node, map_of, ndarray, plain, to_numpy, value, view_of, wrap
+from lazyarray.frontend.callables import extent_of
 from lazyarray.frontend.dispatch import export, is_compiled, run_numpy
 from lazyarray.frontend.foreign import make_like, serves
 from lazyarray.frontend.handle import Handle
@@ -93,20 +94,6 @@ def make_now(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
 _DEFAULTS: Final = (None, None, "C")
 
 
-def _small_size(shape: Any) -> int:
-    """The number of elements of a plain shape; -1 for what needs a closer look."""
-    if type(shape) is int:
-        return shape
-    if type(shape) is not tuple:
-        return -1
-    size = 1
-    for extent in shape:
-        if type(extent) is not int or extent < 0:
-            return -1
-        size *= extent
-    return size
-
-
 def _constant(name: str, number: int | None) -> Callable[..., Any]:
     function = getattr(np, name)
     made: dict[Any, tuple[Key, tuple[Any, ...]]] = {}  # by plain shapes and dtypes: what was recorded for them
@@ -116,7 +103,7 @@ def _constant(name: str, number: int | None) -> Callable[..., Any]:
         token = None
         if not options and (len(args) == 1 or (len(args) == 2 and type(args[1]) is type and args[1] in _KINDS)):
             extents = args[0]
-            size = extents if type(extents) is int else _small_size(extents)
+            size = extents if type(extents) is int else extent_of(extents)
             if size >= limits.eager:
                 token = args
                 known = made.get(token)
@@ -125,7 +112,7 @@ def _constant(name: str, number: int | None) -> Callable[..., Any]:
             elif size >= 0 and len(args) == 1:
                 return wrapped(function(extents))
         if args and "like" not in options:
-            size = _small_size(args[0])
+            size = extent_of(args[0])
             if 0 <= size < config.eager_below:
                 return plain(function(*args, **options))
         given: list[Any] = [*args, *_DEFAULTS[len(args) :]]
@@ -158,7 +145,7 @@ empty = _constant("empty", None)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **options: Any) -> Any:
-    if not options and type(fill_value) in _NUMBERS and 0 <= _small_size(shape) < config.eager_below:
+    if not options and type(fill_value) in _NUMBERS and 0 <= extent_of(shape) < config.eager_below:
         return wrap(np.full(shape, fill_value, dtype, order))
     options["order"] = order
     if dtype is None:
@@ -333,7 +320,7 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, like: Any = No
 
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     usual = type(dimensions) is tuple and dtype is int and sparse is False
-    if usual and 0 <= _small_size(dimensions) * len(dimensions) < config.eager_below:
+    if usual and 0 <= extent_of(dimensions) * len(dimensions) < config.eager_below:
         return wrap(np.indices(dimensions))
     extents = shape_from(dimensions) if isinstance(dimensions, tuple | list) else None
     found = dtype_from(dtype)
