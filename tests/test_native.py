@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,10 @@ def test_what_is_written_in_c_is_part_of_what_compiled_modules_were_made_of(
     monkeypatch.setattr(native, "_taken_in", [])
     monkeypatch.setattr(native, "_read", lambda name: read(name) + b" " * (Path(name) == file))
     assert native.digest_of(source) != before
+
+
+def test_a_build_leaves_bytecode_of_all_modules(tree: Path) -> None:
+    build.build_bytecode()
+    sources = list(tree.rglob("*.py"))
+    assert len(sources) == len(MODULES)
+    assert all(Path(cache_from_source(str(source))).exists() for source in sources)

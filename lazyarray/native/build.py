@@ -6,6 +6,7 @@ and a C compiler. Without them the modules run as Python, slower and otherwise a
 
 from __future__ import annotations
 
+import compileall
 import os
 import re
 import shutil
@@ -239,6 +240,17 @@ def _lines(file: Path) -> list[str]:
     return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
 
 
+def build_bytecode() -> None:
+    """Has Python compile the package's modules, as an installation from a wheel does.
+
+    An editable installation leaves that to the first program, and to every one where programs write no bytecode.
+    """
+    backends = ROOT / "backends"
+    folders = [ROOT / "lazyarray", *([backends] if backends.exists() else ROOT.glob("lazyarray_*"))]
+    for folder in folders:
+        compileall.compile_dir(folder, quiet=1)
+
+
 def build_loops() -> int:
     """Has the CPU's backend compile what every program may need (see `LOOPS`); how many loops."""
     if (ROOT / "backends").exists():
@@ -253,3 +265,4 @@ def build_loops() -> int:
 if __name__ == "__main__":
     build()
     build_loops()
+    build_bytecode()

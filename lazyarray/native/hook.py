@@ -20,12 +20,16 @@ class CompiledForm(BuildHookInterface):  # type: ignore[misc]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         wanted = os.environ.get("LAZYARRAY_NATIVE")
-        if self.target_name != "wheel" or wanted == "0":
+        if self.target_name != "wheel":
             return
         sys.path.insert(0, str(Path(self.root)))
         try:
-            from lazyarray.native.build import build, build_loops
+            from lazyarray.native.build import build, build_bytecode, build_loops
 
+            if version == "editable":
+                build_bytecode()
+            if wanted == "0":
+                return
             build()
             loops = build_loops()
         except (Exception, SystemExit) as error:  # whatever keeps a C compiler from working
