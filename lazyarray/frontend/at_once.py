@@ -17,6 +17,7 @@ from lazyarray.frontend.array import map_of, ndarray, plain, view_of
 from lazyarray.frontend.dispatch import adopt
 from lazyarray.frontend.loops import MEMO_LIMIT
 from lazyarray.frontend.regions import SHORT_PRODUCT, at_hand, picked, source_of
+from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import INERT, REFUSED  # cimport
 from lazyarray.ir.index_map import IndexMap, is_contiguous, size_of
 from lazyarray.runtime.remote import stays_home  # cimport
@@ -213,7 +214,8 @@ def _truth(name: str) -> Callable[[Any, Any], Any]:
     def call(args: Any, kwargs: Any) -> Any:
         data = _mask(args, kwargs)
         if data is None:
-            return REFUSED
+            single = len(args) == 1 and not kwargs and type(args[0]) is LazyScalar and args[0].dtype is _BOOL
+            return args[0] if single else REFUSED  # of one truth value both are that value
         if data.size < MOST * config.eager_below:
             return decide(data)
         found = decide(data.reshape(-1)[:LEAD])

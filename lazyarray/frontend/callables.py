@@ -24,8 +24,9 @@ SQUARE: Final = 7  # the one argument is the side of a small square
 NUMBERS: Final = 8  # as AS_IS, of an array of numbers
 FORTRAN: Final = 9  # as CONVERTS, in Fortran's order
 FEW: Final = 10  # for few results: no number is, and no shape has, as many as `FEW_DRAWN`
-ITSELF: Final = 11  # as CONVERTS, and a small array is what it returns
+ITSELF: Final = 11  # as CONVERTS, and an array is what it returns
 GROWS: Final = 12  # vectors, the product of whose sizes is small; of a single one its square
+REPEATS: Final = 13  # all but an array that is repeated so often that the result is large
 
 FEW_DRAWN: Final = 1 << 15  # numbers drawn, from which sharing out saves more than it costs: 0.1 ms in NumPy
 
@@ -141,6 +142,13 @@ def extent_of(shape: Any) -> int:
         if size > 1 << 30:
             return -1
     return size
+
+
+def repeats_much(args: Any) -> bool:
+    """Whether a small array is to be repeated so often that the result is large."""
+    if len(args) < 2 or type(args[0]) is not known.array:
+        return False
+    return bool(args[0].size * extent_of(args[1]) >= limits.eager)
 
 
 def _is_dtype(kwargs: dict[str, Any]) -> bool:

@@ -249,7 +249,7 @@ def _put_quickly(array: ndarray, key: Any, new: Any) -> bool:
     if root is None:
         if array._fixed or array._part is not None:
             return False
-        root = array._base.node
+        root = array._base.reclaim()
         if root is None:
             return False
     spec = root.key.spec

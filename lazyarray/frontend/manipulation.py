@@ -45,7 +45,7 @@ from lazyarray.frontend.regions import memory_at, window
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.frontend.vectors import serving  # cimport
 from lazyarray.frontend.views import derive, view_by
-from lazyarray.ir.index_map import IndexMap, broadcast, c_strides, identity, is_contiguous, transpose
+from lazyarray.ir.index_map import MOST_AXES, IndexMap, broadcast, c_strides, identity, is_contiguous, transpose
 from lazyarray.ir.node import Node, Shape
 from lazyarray.runtime.remote import stays_home  # cimport
 
@@ -401,6 +401,35 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     return from_node(view_(copy_(view_(node, spread)), identity(result)))
 
 
+def tile(A: Any, reps: Any) -> Any:
+    x = as_array(A)
+    if not is_compiled(x.dtype):
+        raise Uncompiled
+    try:
+        counts = tuple([operator.index(count) for count in reps] if np.iterable(reps) else [operator.index(reps)])
+    except TypeError:
+        raise Uncompiled from None
+    if (counts and min(counts) < 0) or len(counts) > MOST_AXES // 2 or x.ndim > MOST_AXES // 2:
+        raise Uncompiled
+    rank = max(x.ndim, len(counts))
+    counts = (1,) * (rank - len(counts)) + counts
+    shape = (1,) * (rank - x.ndim) + x.shape
+    repeated = [axis for axis in range(rank) if counts[axis] != 1]
+    if not repeated:
+        copied = duplicate(x, "K")
+        return copied if rank == x.ndim else copied.reshape(shape)
+    spread = IndexMap(
+        0,
+        tuple([extent for pair in zip(counts, shape, strict=True) for extent in pair]),
+        tuple([step for own in c_strides(shape) for step in (0, own)]),
+    )
+    result = tuple([count * extent for count, extent in zip(counts, shape, strict=True)])
+    # NumPy's is a view, too, of lines that were repeated last.
+    line = prod(shape[repeated[-1] :])
+    lines = (prod(result) // line if line else 0, line)
+    return from_node(view_(copy_(view_(value(x), spread)), identity(lines))).reshape(result)
+
+
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     if not isinstance(x, ndarray | np.generic) or device not in (None, "cpu"):
         raise Uncompiled
@@ -505,6 +534,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "reshape": reshape,
     "ravel": ravel,
     "repeat": repeat,
+    "tile": tile,
     "astype": astype,
     "round": round_,
     "around": round_,
@@ -521,7 +551,6 @@ UNCONDITIONAL: Final[dict[str, Callable[..., Any]]] = {
 METHODS: Final[dict[str, Callable[..., Any]]] = {
     "ravel": ravel,
     "flatten": flatten,
-    "repeat": repeat,
     "clip": clip,
     "round": round_,
 }

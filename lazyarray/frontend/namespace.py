@@ -37,9 +37,11 @@ from lazyarray.frontend.callables import (
     LIKE,
     NUMBERS,
     RANGE,
+    REPEATS,
     SIZED,
     SPACED,
     SQUARE,
+    repeats_much,
 )
 from lazyarray.frontend.devices import PLACED, from_dlpack, placed
 from lazyarray.frontend.dispatch import (
@@ -101,7 +103,7 @@ REBASED: Final = frozenset(
     clip column_stack corrcoef cov cross cumulative_prod cumulative_sum diff dstack ediff1d fix
     flatnonzero gradient hstack imag insert delete iscomplex isclose isneginf isposinf isreal kron
     nanargmax nanargmin nancumprod nancumsum nanmean nanprod nansum outer pad piecewise polyval
-    put_along_axis real real_if_close resize row_stack select stack take_along_axis tensordot tile
+    put_along_axis real real_if_close resize row_stack select stack take_along_axis tensordot
     trapezoid tril triu unstack unwrap vander vstack trim_zeros isfortran
     """.split()
 )
@@ -281,6 +283,8 @@ def _make(name: str, source: Any) -> tuple[Any, str]:
     """The function of lazyarray's that the name means, and how it runs."""
     recorded = way_of_recorded(name)
     if name in RECORDED:
+        if name == "repeat":
+            return growing(name, source, RECORDED[name]), recorded
         if name in PAIRS:
             return compiled_pair(name, source, RECORDED[name]), recorded
         return compiled(name, source, RECORDED[name], ahead=_AHEAD.get(name)), recorded
@@ -322,17 +326,21 @@ def rebased(source: Any) -> Callable[..., Any]:
     return call
 
 
-def growing(name: str, source: Any) -> Callable[..., Any]:
-    """The public function `name` of two arrays, recorded where small operands have a large result."""
-    lazy = rebased(source)
+def growing(name: str, source: Any, lazy: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """The public function `name`, recorded where small operands have a large result."""
+    lazy = lazy or rebased(source)
     small, large = compiled(name, source, lazy), compiled(name, source, lazy, at_once=False)
+    grows, guard = (_multiplies, GROWS) if name in GROWING else (repeats_much, REPEATS)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        pair = len(args) == 2 and type(args[0]) is type(args[1]) is ndarray
-        grows = pair and args[0].size * args[1].size >= config.eager_below
-        return (large if grows else small)(*args, **kwargs)
+        return (large if grows(args) else small)(*args, **kwargs)
 
-    return unbound(describe(call, source, name), source, GROWS)
+    return unbound(describe(call, source, name), source, guard)
+
+
+def _multiplies(args: tuple[Any, ...]) -> bool:
+    pair = len(args) == 2 and type(args[0]) is type(args[1]) is ndarray
+    return pair and args[0].size * args[1].size >= config.eager_below
 
 
 _FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodType, type(np.sum))
@@ -445,6 +453,7 @@ def _install_methods() -> None:
     ):
         for name, lazy in table.items():
             METHODS[name] = compiled_method(name, getattr(np.ndarray, name), lazy, _AHEAD.get(name))
+    METHODS["repeat"] = growing("ndarray.repeat", np.ndarray.repeat, manipulation.repeat)
     METHODS["reshape"] = manipulation.reshape
     METHODS["matmul"] = UFUNCS["matmul"]._product = compiled_pair("matmul", np.matmul, linalg.matmul)
     METHODS["dot"] = compiled_pair("ndarray.dot", np.ndarray.dot, linalg.dot)

@@ -299,7 +299,7 @@ def put(array: Any, key: Any, new: Any) -> bool:
             own = new._part is array._part
     else:
         own = False
-    if root is not None and root.data is None and not _is_piecewise(root):
+    if root is not None and root.data is None and not (_begins(root, array, key, new) or _is_piecewise(root)):
         return own and _is_itself(array, key, new)
     del root
     return _put_in_memory(array, key, new, limit, own) or (own and _is_itself(array, key, new))
@@ -459,6 +459,22 @@ def _is_itself(array: Any, key: Any, new: Any) -> bool:
     return found is not None and found.view == new._map
 
 
+def _begins(root: Node, array: Any, key: Any, new: Any) -> bool:
+    """Gives an array of `empty` its memory, if what is written first is there, and small: True if so.
+
+    Recorded, that write would be a kernel of its own.
+    """
+    spec = root.key.spec
+    if root.key.kind != "empty" or not stays_home() or not is_there(new, spec.dtype):
+        return False
+    own = array._map if array._node is None else None
+    found = locate(identity(spec.shape) if own is None else own, key)
+    if found is None or size_of(found.view.shape) >= config.eager_below:
+        return False
+    _fill(root, None, [], BY_PIECES)
+    return True
+
+
 def _is_piecewise(root: Node) -> bool:
     """Evaluates a base that is being written piece by piece, so that the pieces to come are written at once.
 
@@ -528,10 +544,10 @@ def _is_small_write(node: Node) -> bool:
     return type(value) is not Node or value.key.spec.size < config.eager_below
 
 
-def _fill(root: Node, number: Any, writes: list[tuple[IndexMap, Any]]) -> None:
+def _fill(root: Node, number: Any, writes: list[tuple[IndexMap, Any]], why: str = PIECES) -> None:
     """Evaluates an array of one number, but for some regions of others (latest first): no kernel is needed for it."""
     spec = root.key.spec
-    ledger.evaluation(PIECES)
+    ledger.evaluation(why)
     data = allocate(spec.shape, spec.dtype)
     ledger.allocation(data.nbytes)
     if number is not None:

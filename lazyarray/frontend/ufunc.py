@@ -27,6 +27,11 @@ from lazyarray.native.loops import run_binary  # cimport
 from lazyarray.runtime.ledger import ledger
 
 _nparray: Final = np.ndarray
+_USUAL: Final[dict[str, Any]] = {"where": True, "out": None, "subok": True, "order": "K", "casting": "same_kind"}
+_BY_TYPE: Final[dict[Any, Any]] = {
+    **{dtype.type: dtype for dtype in map(np.dtype, "?bhilqBHILQefdFD")},
+    **{kind: np.dtype(kind) for kind in (bool, int, float, complex)},
+}
 MISSING: Final[Any] = object()
 
 
@@ -97,6 +102,8 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
         """A call that has not gone the short way."""
         if not options and len(args) == self.nin:
             return _positional(self, *args)
+        if len(args) == self.nin and self._is_said_anyway(args, options):
+            return self(*args)
         out = options.get("out")
         if self._op is not None and len(options) == 1 and len(args) == self.nin and type(args[0]) is ndarray:
             target = out[0] if type(out) is tuple and len(out) == 1 else out
@@ -115,6 +122,23 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
         if self._np.signature is not None:
             return _call_core(self, args, options)
         return call(self, args, options)
+
+    def _is_said_anyway(self, args: tuple[Any, ...], options: dict[str, Any]) -> bool:
+        """Whether the call does the same without its keywords, of which `dtype` may be what all operands have."""
+        for name, given in options.items():
+            if name != "dtype":
+                if _USUAL.get(name, _USUAL) is not given:
+                    return False
+            elif given is not None:
+                dtype = _BY_TYPE.get(given) if isinstance(given, type) else given
+                if self._op is None or not isinstance(dtype, np.dtype):
+                    return False
+                for arg in args:
+                    if type(arg) is not ndarray or arg.dtype is not dtype:
+                        return False
+                if f"{dtype.char * self.nin}->{dtype.char}" not in self._np.types:
+                    return False
+        return all([type(arg) is ndarray for arg in args])
 
     def _write_small(self, target: Fields, args: tuple[Any, ...]) -> bool:
         """The call on small memory into small memory; False where others serve it, and nothing has happened.

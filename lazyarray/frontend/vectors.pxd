@@ -25,6 +25,7 @@ cdef enum:  # of `callables.py`
     FEW = 10
     ITSELF = 11
     GROWS = 12
+    REPEATS = 13
     FEW_DRAWN = 1 << 15
     FEW_SPACED = 50  # elements where nobody says how many
 
@@ -273,11 +274,6 @@ cdef inline bint converts(int guard):
     return guard == CONVERTS or guard == FORTRAN or guard == ITSELF
 
 
-cdef inline bint is_small(PyObject *array):
-    cdef PyObject *data = <PyObject *>(<Fields>array)._np
-    return data != Py_None and size_of_memory(<object>data) < limits.eager
-
-
 # Whether the arguments are vectors whose product, or whose one's square, is small.
 cdef inline bint grows_little(PyObject **args, size_t given):
     cdef double size = 1.0
@@ -291,11 +287,22 @@ cdef inline bint grows_little(PyObject **args, size_t given):
     return (size if given > 1 else size * size) < limits.eager
 
 
+# Whether the result is small, of an array that is repeated; of others nothing is said.
+cdef inline bint repeats_little(PyObject **args, size_t given):
+    cdef double size
+    if given < 2 or Py_TYPE(args[0]) != <PyTypeObject *>known.array or (<Fields>args[0])._np is None:
+        return True
+    size = size_of_memory((<Fields>args[0])._np)
+    return size * lazyarray_extent(args[1]) < limits.eager
+
+
 # Whether the arguments are those that the guard asks for; their own kinds are `small_vector`'s to look at.
 cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names) except -1:
     cdef object item
     cdef double start = 0.0, stop, step = 1.0
     cdef size_t place
+    if guard == REPEATS:
+        return repeats_little(args, given)
     if names != NULL and (converts(guard) or guard == RANGE or not lazyarray_names_dtype(names)):
         return False
     if given == 0 or given > 3:
@@ -443,7 +450,7 @@ cdef inline PyObject *builtin_vector(PyObject *self, PyObject **args, size_t fla
     cdef Builtin own = <Builtin>self
     cdef size_t given = PyVectorcall_NARGS(flags)
     if own.guard == ITSELF and given == 1 and names == NULL:
-        if Py_TYPE(args[0]) == <PyTypeObject *>known.array and is_small(args[0]):
+        if Py_TYPE(args[0]) == <PyTypeObject *>known.array:
             Py_INCREF(args[0])
             return args[0]
     if _waiting.open:

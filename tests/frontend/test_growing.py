@@ -35,3 +35,43 @@ def test_an_outer_product_that_is_added_is_never_in_memory() -> None:
     assert run.bytes_written == c.nbytes
     assert run.bytes_read == c.nbytes + a.nbytes + b.nbytes
     np.testing.assert_array_equal(np.asarray(lazy), c - np.outer(a, b))
+
+
+REPEATED: dict[str, Any] = {
+    "repeat": lambda np, a: np.repeat(a, 200),
+    "method": lambda np, a: a.repeat(200),
+    "rows": lambda np, a: np.repeat(a[:, None], 300, axis=1),
+    "counts": lambda np, a: np.repeat(a, np.full(500, 150)),
+    "none": lambda np, a: np.repeat(a, 0),
+    "negative": lambda np, a: np.repeat(a, -200),
+    "tile": lambda np, a: np.tile(np.repeat(a, 200), 2),
+    "tile by axes": lambda np, a: np.tile(np.repeat(a, 200).reshape(100, 1000), (2, 1, 3)),
+    "tile of fewer axes": lambda np, a: np.tile(np.repeat(a, 200).reshape(100, 1000), [3]),
+    "tile once": lambda np, a: np.tile(np.repeat(a, 200), (1, 1)),
+    "tile never": lambda np, a: np.tile(np.repeat(a, 200), (2, 0)),
+    "tile of no plain counts": lambda np, a: np.tile(np.repeat(a, 200), 2.0),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_a_small_array_repeated_often(name: str) -> None:
+    def outcome(space: Any) -> Any:
+        array = space.array(np.arange(500.0))
+        try:
+            found = REPEATED[name](space, array)
+        except (ValueError, TypeError) as error:
+            return type(error), str(error)
+        based = None if found.base is None else found.base.shape
+        array[...] = 0.0  # what was made shares nothing with it
+        return found.shape, found.dtype, based, np.asarray(found).tolist()
+
+    assert outcome(la) == outcome(np)
+
+
+def test_what_is_repeated_often_is_written_once_by_a_kernel() -> None:
+    with la.record_runs() as runs:
+        found = la.repeat(la.array(np.arange(600.0)), 500)
+        assert not runs.kernels
+        la.evaluate(found)
+    (run,) = runs.kernels
+    assert run.bytes_written == found.nbytes

@@ -368,3 +368,42 @@ def test_an_output_that_a_pending_expression_reads_is_not_written_early() -> Non
     x[[7, 8]] = 0.0
     assert later[:9].tolist() == list(range(9))
     assert x[:9].tolist() == [0.0, 5.0, 6.0, 7.0, 4.0, 5.0, 6.0, 0.0, 0.0]
+
+
+FIRST: dict[str, tuple[Any, Program]] = {
+    "a piece": (slice(3, 900), lambda space, made: space.arange(897.0)),
+    "a piece of numpy's": (slice(3, 900), lambda space, made: np.arange(897.0)),
+    "every third": (slice(5, 900, 3), lambda space, made: space.arange(299)),
+    "numbers": (slice(-9, None), lambda space, made: 2.0),
+    "an element": (7, lambda space, made: 2.5),
+    "a list": (slice(0, 2), lambda space, made: [1, 2]),
+    "truth values": (slice(0, 2), lambda space, made: space.array([True, False])),
+}
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_what_is_written_first_into_an_empty_array_takes_no_kernel(name: str) -> None:
+    key, value = FIRST[name]
+    results = []
+    for space in (np, la):
+        made = space.empty(SIZE)
+        view = made[:]
+        with la.record_runs() as runs:
+            made[key] = value(space, made)
+        assert not runs.kernels
+        part = made[key] if name == "an element" else made[key].copy()
+        view[1000:-1000] = space.ones(SIZE)[1000:-1000] * 2.0  # recorded, into the same memory
+        results.append((np.asarray(part).tolist(), np.asarray(view[key]).tolist(), made[1000:-1000].sum()))
+    assert results[0] == results[1]
+
+
+def test_an_empty_array_that_an_expression_fills_gets_no_memory_before() -> None:
+    pending = vector(la) * 2.0
+    made = la.empty(SIZE)
+    with la.record_runs() as runs:
+        made[1:] = pending[1:]
+        assert not runs.evaluations
+        made[:1] = 5.0
+        la.evaluate(made)
+    assert made[:3].tolist() == [5.0, 2.0, 4.0]
+    assert len(runs.evaluations) == 1
