@@ -1,7 +1,7 @@
 # C's side of `callables.py`.
 cimport cython
 
-from lazyarray.frontend.quick cimport Known, Limits, Op, known, limits, wrapped
+from lazyarray.frontend.quick cimport INT64, Known, Limits, Op, known, limits, wrapped
 from lazyarray.frontend.usual cimport binary, unary
 from lazyarray.frontend.small cimport REFUSED, small_call, small_items
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from types import MethodType
 from typing import Any, Final
 
-from lazyarray.frontend.quick import Op, known, limits, wrapped  # cimport
+from lazyarray.frontend.quick import INT64, Op, known, limits, wrapped  # cimport
 from lazyarray.frontend.small import REFUSED, small_call, small_items  # cimport
 from lazyarray.frontend.usual import binary, unary  # cimport
 
@@ -130,15 +130,15 @@ class Served:
 
 def extent_of(shape: Any) -> int:
     """The number of elements of a plain shape; -1 for what needs a closer look."""
-    if type(shape) is int:
-        return shape if shape < 1 << 60 else -1
+    if type(shape) is int or type(shape) is INT64:
+        return int(shape) if shape < 1 << 60 else -1
     if type(shape) is not tuple:
         return -1
     size = 1
     for extent in shape:
-        if type(extent) is not int or not 0 <= extent < 1 << 30:
+        if (type(extent) is not int and type(extent) is not INT64) or not 0 <= extent < 1 << 30:
             return -1
-        size *= extent
+        size *= int(extent)
         if size > 1 << 30:
             return -1
     return size

@@ -241,7 +241,13 @@ def elementwise(function: Any, args: tuple[Any, ...], python: Callable[..., Any]
     fast = None
     if function._transcendental and not must_be_eager(tuple(del_args)):
         fast = eager(function.__name__)
-    result = (fast or python or function._np)(*del_args)
+    if fast is None:
+        result = (python or function._np)(*del_args)
+    else:
+        try:
+            result = fast(*del_args)
+        except TypeError:
+            result = function._np(*del_args)  # no loop: NumPy says so, or asks objects for methods of their own
     return wrap(result) if type(result) is _nparray or type(result) is tuple else result
 
 

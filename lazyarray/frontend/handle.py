@@ -25,7 +25,7 @@ from lazyarray.frontend.quick import UNARY, wrapped  # cimport
 from lazyarray.frontend.small import REFUSED, small_items  # cimport
 from lazyarray.frontend.unusual import keys  # cimport
 from lazyarray.frontend.updates import put_under_mask  # cimport
-from lazyarray.frontend.usual import join, raised, reflected, unary  # cimport
+from lazyarray.frontend.usual import join, of_left, raised, reflected, unary  # cimport
 from lazyarray.ir.node import finish_waiting  # cimport
 from lazyarray.native.direct import pick_at, put_at, read_at, write_at  # cimport
 from lazyarray.native.loops import run_binary, run_product, run_unary  # cimport
@@ -545,6 +545,10 @@ class Handle(Fields):
 
     def __rpow__(self, value: Any, mod: Any = None, /) -> Any:
         """Return pow(value, self, mod)."""
+        if mod is None and (type(value) is float or type(value) is int):
+            found = of_left(known.power, value, self)
+            if found is not None:
+                return found
         return keys.reflected_power(self, value, mod)
 
     def __ipow__(self, value: Any, /) -> Any:  # type: ignore[misc]

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from lazyarray.config import config
 from lazyarray.frontend.foreign import forward
 from lazyarray.frontend.loops import resolve_loop
 from lazyarray.frontend.record import (
@@ -26,8 +27,10 @@ from lazyarray.ir.index_map import identity
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS, dtype_of
 from lazyarray.ir.raises import cast_raises, harmless
+from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.floating import join
 from lazyarray.runtime.ledger import ledger
+from lazyarray.runtime.remote import stays_home  # cimport
 
 _BOOL: Final = np.dtype(bool)
 _NOTHING: Final = np.empty(0)
@@ -67,6 +70,29 @@ def _is_region(array: Any, outs: tuple[Any, ...]) -> bool:
     return all([out is not array for out in outs]) or claim(array) is not None
 
 
+def _small_pending(touched: tuple[Any, ...]) -> list[Node]:
+    """What small arrays wait for; nothing where one is large.
+
+    What is written where, and under which mask, NumPy does in less time than recording it takes.
+    """
+    found: list[Node] = []
+    for array in touched:
+        node: Node | None = None
+        if type(array) is LazyScalar:
+            node = array._node
+        elif type(array) is ndarray:
+            data = array._np
+            if data is None:
+                node = array._node or array._base.node
+                if node is None or node.key.spec.size >= config.eager_below:
+                    return []
+            elif data.size >= config.eager_below:
+                return []
+        if node is not None and node.data is None:
+            found.append(node)
+    return found if stays_home() else []
+
+
 _RECORDED: Final = frozenset({"where", "dtype", "casting", "order", "subok", "signature", "sig"})
 
 
@@ -92,6 +118,12 @@ def call(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         compiled = False
     if compiled and any(not (type(a) is ndarray and a.dtype in COMPILED) for a in outs if a is not None):
         compiled = False
+    if compiled and (managed or lazy) and (where is not True or any([out is not None for out in outs])):
+        pending = _small_pending(touched)
+        if pending:
+            boundary.evaluate(pending, INTO_MEMORY)
+            managed = [a for a in managed if settle(a) is None]
+            lazy = False
     if compiled and (managed or lazy or not is_small([memory_of(a) for a in touched if a is not None])):
         try:
             recorded = _record_call(function, args, outs, where, given)
@@ -331,4 +363,4 @@ from lazyarray.frontend.elementwise import (  # noqa: E402
     operands_of,
 )
 from lazyarray.frontend.regions import claim, window  # noqa: E402
-from lazyarray.frontend.writing import as_operand, assign, write  # noqa: E402
+from lazyarray.frontend.writing import INTO_MEMORY, as_operand, assign, write  # noqa: E402

@@ -27,6 +27,7 @@ from lazyarray.runtime.floating import LAST, STATE
 _nparray: Final = np.ndarray
 _DOUBLE: Final = np.dtype(float)
 FLOAT64: Final = np.float64
+INT64: Final = np.int64
 _ZERO: Final = np.float64(0.0)
 # Operators of one expression are joined from this part of `eager_below` on: the look for it costs 2 % of one there.
 _MIDDLE: Final = 12

@@ -115,6 +115,8 @@ def _arange_plan(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, A
         return None
     numbers = tuple(to_number(n) for n in numbers)
     start, stop, step = numbers
+    if step == 0:
+        return None  # NumPy's error, after the warnings of its division
     length = _arange_length(start, stop, step)
     if length is None or length < max(config.eager_below, 3):
         return None

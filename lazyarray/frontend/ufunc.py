@@ -17,7 +17,7 @@ from lazyarray.frontend.overrides import SOURCES, ask_other_functions, ask_other
 from lazyarray.frontend.quick import BINARY, UNARY, Fields, limits, wrapped  # cimport
 from lazyarray.frontend.record import COMPILED, NUMBERS
 from lazyarray.frontend.scalar import LazyScalar
-from lazyarray.frontend.small import small_items  # cimport
+from lazyarray.frontend.small import listed, small_items  # cimport
 from lazyarray.frontend.subclass import Views
 from lazyarray.frontend.usual import write_into  # cimport
 from lazyarray.frontend.vectors import begin  # cimport
@@ -101,6 +101,10 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
     def general(self, *args: Any, **options: Any) -> Any:
         """A call that has not gone the short way."""
         if not options and len(args) == self.nin:
+            if self.nin == 1 and self._op is not None and (type(args[0]) is list or type(args[0]) is tuple):
+                array = listed(args[0])
+                if array is not None:
+                    return self(wrapped(array))
             return _positional(self, *args)
         if len(args) == self.nin and self._is_said_anyway(args, options):
             return self(*args)
@@ -281,7 +285,7 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
             return None
         if self._transcendental or self.__name__ in _PICKED_IN_VECTORS or x.ndim + y.ndim > MOST_AXES:
             return None
-        if x.size * y.size >= limits.eager or not (x.flags.c_contiguous and y.flags.c_contiguous):
+        if x.size * y.size >= limits.eager or not (is_flat(x) and is_flat(y)):
             return None
         found = run_binary(self._np, x.reshape(x.shape + (1,) * y.ndim), y)
         return wrapped(found) if type(found) is _nparray else found
@@ -319,6 +323,11 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
 
     def __reduce__(self) -> Any:
         return _find, (self.__name__,)
+
+
+def is_flat(data: Any) -> bool:
+    """Whether memory gets more axes without being copied."""
+    return bool(data.ndim == 1 or data.flags.c_contiguous)
 
 
 # Which of 0.0 and -0.0 these give depends on whether NumPy's loop takes an element by itself or in a vector.

@@ -6,7 +6,7 @@ from lazyarray.frontend.quick cimport operand_of, own_of, own_of_floats, record_
 from lazyarray.frontend.small cimport listed
 from lazyarray.ir.node cimport Key, Node, Waiting, finish_waiting
 from lazyarray.native.loops cimport run_binary, run_into, run_unary
-from lazyarray.native.primitives cimport bytes_of_memory, holds_in_c_order, same_shape, site_here, size_of_memory, span_here
+from lazyarray.native.primitives cimport bytes_of_memory, holds_in_c_order, holds_numbers, same_shape, site_here, size_of_memory, span_here
 
 cdef type _nparray
 cdef Waiting _waiting
@@ -37,6 +37,7 @@ cdef _record_binary(Op op, Fields self, other, int plain, int compiled)
 @cython.locals(large=bint)
 cpdef reflected(Op op, Fields self, other)
 cpdef raised(Op op, base, exponent)
+cpdef of_left(Op op, number, Fields self)
 cpdef of_number(Op op, Fields self, number)
 @cython.locals(right=Node, key=Key)
 cdef _record_reflected(Op op, Fields self, number)

@@ -15,7 +15,7 @@ from lazyarray.frontend.spans import PER, SPANS, learn
 from lazyarray.ir import node as node_module
 from lazyarray.ir.node import Key, Node, finish_waiting  # cimport
 from lazyarray.native.loops import run_binary, run_into, run_unary  # cimport
-from lazyarray.native.primitives import bytes_of_memory, holds_in_c_order, same_shape  # cimport
+from lazyarray.native.primitives import bytes_of_memory, holds_in_c_order, holds_numbers, same_shape  # cimport
 from lazyarray.runtime import evaluate as boundary
 
 # The build reads such imports by the line.
@@ -336,6 +336,20 @@ def raised(op: Op, base: Any, exponent: Any) -> Any:
     if base.dtype is not _DOUBLE or exponent in _SHORT_POWERS:
         return None
     found = own_of(op, base, 0.0)(base, exponent)
+    return wrapped(found) if type(found) is _nparray else found
+
+
+def of_left(op: Op, number: Any, self: Fields) -> Any:
+    """`op` of a float or an integer and small memory, by the ufunc with compiled kernels' bits; else None."""
+    finish_waiting()
+    data = self._np
+    if data is None or size_of_memory(data) >= limits.eager or not holds_numbers(data):
+        return None
+    if op.reads_exponents and type(number) is int and data.dtype.kind in "biu":
+        found = op.compute(number, data)  # integers have NumPy's own loop
+    else:
+        compute = own_of(op, data, number)
+        found = getattr(compute, "inexact", compute)(number, data)
     return wrapped(found) if type(found) is _nparray else found
 
 

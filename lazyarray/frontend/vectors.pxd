@@ -3,8 +3,8 @@
 from cpython.object cimport PyObject, PyTypeObject
 
 from lazyarray.frontend.callables cimport Builtin, Served, UfuncCall
-from lazyarray.frontend.quick cimport FLOAT64, Fields, Known, Limits, Op, known, limits, wrapped
-from lazyarray.frontend.usual cimport binary, of_float, of_floats, unary
+from lazyarray.frontend.quick cimport FLOAT64, INT64, Fields, Known, Limits, Op, known, limits, wrapped
+from lazyarray.frontend.usual cimport binary, of_float, of_floats, of_left, unary
 from lazyarray.frontend.small cimport INERT, REFUSED, small_items
 from lazyarray.ir.node cimport _waiting, finish_waiting
 from lazyarray.native.direct cimport direct_of, run_direct, stack_of, takes_dtype
@@ -154,6 +154,7 @@ cdef extern from *:
     PyObject *PyObject_Vectorcall(PyObject *function, PyObject **args, size_t flags, PyObject *names)
     bint PyTuple_CheckExact(PyObject *item)
     PyObject *Py_None
+    Py_ssize_t PyNumber_AsSsize_t(object item, PyObject *error) except? -1
 
 
 # A tuple of NumPy's arrays as one of lazyarray's; None for others.
@@ -287,13 +288,48 @@ cdef inline bint grows_little(PyObject **args, size_t given):
     return (size if given > 1 else size * size) < limits.eager
 
 
+cdef inline bint is_int64(PyObject *item):
+    return Py_TYPE(item) == <PyTypeObject *>INT64
+
+
+cdef inline bint is_number(PyObject *item):
+    return lazyarray_number(item) or is_int64(item)
+
+
+# The elements of a plain small shape, of Python's integers or NumPy's; -1 for what needs a closer look.
+cdef inline Py_ssize_t extent_of_shape(PyObject *shape) except? -2:
+    cdef Py_ssize_t size = lazyarray_extent(shape), extent
+    cdef object item
+    if size >= 0:
+        return size
+    if is_int64(shape):
+        extent = PyNumber_AsSsize_t(<object>shape, NULL)
+        return extent if extent >= 0 else -1
+    if not PyTuple_CheckExact(shape):
+        return -1
+    size = 1
+    for item in <tuple><object>shape:
+        if is_int64(<PyObject *>item):
+            extent = PyNumber_AsSsize_t(item, NULL)
+        elif type(item) is int:
+            extent = lazyarray_extent(<PyObject *>item)
+        else:
+            return -1
+        if not 0 <= extent < 1 << 30:
+            return -1
+        size *= extent
+        if size > 1 << 30:
+            return -1
+    return size
+
+
 # Whether the result is small, of an array that is repeated; of others nothing is said.
-cdef inline bint repeats_little(PyObject **args, size_t given):
+cdef inline bint repeats_little(PyObject **args, size_t given) except -1:
     cdef double size
     if given < 2 or Py_TYPE(args[0]) != <PyTypeObject *>known.array or (<Fields>args[0])._np is None:
         return True
     size = size_of_memory((<Fields>args[0])._np)
-    return size * lazyarray_extent(args[1]) < limits.eager
+    return size * extent_of_shape(args[1]) < limits.eager
 
 
 # Whether the arguments are those that the guard asks for; their own kinds are `small_vector`'s to look at.
@@ -311,7 +347,7 @@ cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names)
         return names == NULL and grows_little(args, given)
     item = <object>args[0]
     if guard == SIZED:
-        return given < 3 and 0 <= lazyarray_extent(args[0]) < limits.eager
+        return given < 3 and 0 <= extent_of_shape(args[0]) < limits.eager
     if guard == LIKE:
         return given < 3 and Py_TYPE(args[0]) == <PyTypeObject *>known.array
     if converts(guard):
@@ -321,15 +357,15 @@ cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names)
             return stacks(item) or small_items(item) is item
         return type(item) is known.array or lazyarray_number(args[0]) or Py_TYPE(args[0]) == <PyTypeObject *>FLOAT64
     for place in range(given):
-        if not lazyarray_number(args[place]):
+        if not is_number(args[place]):
             return False
     if guard == SPACED:
         if given == 2:
             return FEW_SPACED < limits.eager
-        return given == 3 and type(<object>args[2]) is int and 0 <= lazyarray_double(args[2]) < limits.eager
+        return given == 3 and not lazyarray_float(args[2]) and 0 <= lazyarray_double(args[2]) < limits.eager
     stop = lazyarray_double(args[0])
     if guard == SQUARE:
-        return given == 1 and type(item) is int and 0 <= stop * stop < limits.eager
+        return given == 1 and not lazyarray_float(args[0]) and 0 <= stop * stop < limits.eager
     if given > 1:
         start, stop = stop, lazyarray_double(args[1])
     if given > 2:
@@ -477,10 +513,22 @@ cdef inline bint computed_as_floats(PyObject *x, PyObject *y):
     return is_float(y) and lazyarray_number(x)
 
 
+# Whether all are integers that float64 has.
+cdef inline bint are_integers(PyObject **args, size_t given) except -1:
+    cdef size_t place
+    for place in range(given):
+        if not is_int64(args[place]) and (not lazyarray_number(args[place]) or lazyarray_float(args[place])):
+            return False
+        if not -9007199254740992.0 <= lazyarray_double(args[place]) <= 9007199254740992.0:
+            return False
+    return True
+
+
 cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
     cdef UfuncCall own = <UfuncCall>self
     cdef size_t given = PyVectorcall_NARGS(flags)
     cdef object found
+    cdef double first
     cdef PyObject *made
     cdef bint bare = names == NULL and given == <size_t>own.nin and own._op is not None
     if bare:
@@ -497,6 +545,23 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
             found = of_float(own._op, <object>args[0])
             Py_INCREF(<PyObject *>found)
             return <PyObject *>found
+        elif own._op.own is not None and not own._op.reads_exponents and are_integers(args, given):
+            # No loops of integers: they are computed as float64.
+            first = <double>PyNumber_AsSsize_t(<object>args[0], NULL)
+            if given == 1:
+                found = of_float(own._op, first)
+            else:
+                found = of_floats(own._op, first, <double>PyNumber_AsSsize_t(<object>args[1], NULL))
+            Py_INCREF(<PyObject *>found)
+            return <PyObject *>found
+        elif (
+            given == 2 and own._op.own is not None and lazyarray_number(args[0])
+            and Py_TYPE(args[1]) == <PyTypeObject *>known.array
+        ):
+            found = of_left(own._op, <object>args[0], <Fields>args[1])
+            if found is not None:
+                Py_INCREF(<PyObject *>found)
+                return <PyObject *>found
         elif given == 2 and computed_as_floats(args[0], args[1]):
             found = of_floats(own._op, <object>args[0], <object>args[1])
             Py_INCREF(<PyObject *>found)
@@ -522,10 +587,10 @@ cdef inline PyObject *drawn_vector(PyObject *self, PyObject **args, size_t flags
     cdef size_t total = lazyarray_total(given, names)
     cdef PyObject *found
     for place in range(1, total):
-        if lazyarray_number(args[place]) or PyTuple_CheckExact(args[place]):
-            if own.guard == FEW and not lazyarray_float(args[place]) and not 0 <= lazyarray_extent(args[place]) < FEW_DRAWN:
+        if is_number(args[place]) or PyTuple_CheckExact(args[place]):
+            if own.guard == FEW and not lazyarray_float(args[place]) and not 0 <= extent_of_shape(args[place]) < FEW_DRAWN:
                 break
-            if own.guard != FEW and PyTuple_CheckExact(args[place]) and lazyarray_extent(args[place]) < 0:
+            if own.guard != FEW and PyTuple_CheckExact(args[place]) and extent_of_shape(args[place]) < 0:
                 break
         elif not lazyarray_quiet(Py_TYPE(args[place])) and <object>Py_TYPE(args[place]) not in INERT:
             break
