@@ -208,8 +208,8 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
             usual = dtype is None and out is None and keepdims is False and initial is np._NoValue and where is True
             if usual and (axis is None or type(axis) is int):
                 data = array._np
-                if data is not None and data.size < config.eager_below:
-                    return wrap(self._np.reduce(data, axis))
+                if data is not None and data.size < limits.eager:
+                    return _own(self._np.reduce(data, axis))
                 del data
         from lazyarray.frontend import reduce_methods
 
@@ -230,7 +230,9 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
     ) -> Any:
         if type(array) is ndarray and type(axis) is int and dtype is None and out is None and not (more or unknown):
             data = array._np
-            if data is not None and data.size < config.eager_below:
+            if data is not None and data.size < limits.eager:
+                if not self._transcendental:
+                    return _own(self._np.accumulate(data, axis))
                 return wrap(self.numpy_method("accumulate", (data.dtype,))(data, axis))
             del data
         from lazyarray.frontend import reduce_methods
@@ -253,6 +255,8 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
         if type(array) is ndarray and type(axis) is int and dtype is None and out is None and not (more or unknown):
             passed = small_items((array, indices))
             if passed is not None:
+                if not self._transcendental:
+                    return _own(self._np.reduceat(passed[0], passed[1], axis))
                 return wrap(self.numpy_method("reduceat", (passed[0].dtype,))(*passed, axis))
         from lazyarray.frontend import reduce_methods
         from lazyarray.frontend.segments import shared_out
@@ -323,6 +327,11 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
 
     def __reduce__(self) -> Any:
         return _find, (self.__name__,)
+
+
+def _own(found: Any) -> Any:
+    """What NumPy returned, an array as one of ours."""
+    return wrapped(found) if type(found) is _nparray else wrap(found)
 
 
 def is_flat(data: Any) -> bool:

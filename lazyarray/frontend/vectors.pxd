@@ -603,6 +603,17 @@ cdef inline PyObject *drawn_vector(PyObject *self, PyObject **args, size_t flags
     return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
 
 
+# A number of NumPy's as Python's own, where its dtype changes nothing beside an array of float64 or int64.
+cdef inline taken_for(number, str code):
+    cdef Py_ssize_t value
+    if not is_int64(<PyObject *>number) or code not in "dl":
+        return number
+    value = PyNumber_AsSsize_t(number, NULL)
+    if code == "l":
+        return value
+    return <double>value if -9007199254740992 <= value <= 9007199254740992 else number
+
+
 # An array's `__array_ufunc__`: operators of NumPy's numbers with a small array, their class among the source's.
 cdef inline PyObject *asked_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
     cdef Served own = <Served>self
@@ -610,7 +621,8 @@ cdef inline PyObject *asked_vector(PyObject *self, PyObject **args, size_t flags
     cdef object found
     if (
         names == NULL and PyVectorcall_NARGS(flags) == 5 and args[4] == args[0]
-        and Py_TYPE(args[0]) == <PyTypeObject *>known.array and Py_TYPE(args[3]) == <PyTypeObject *>FLOAT64
+        and Py_TYPE(args[0]) == <PyTypeObject *>known.array
+        and (Py_TYPE(args[3]) == <PyTypeObject *>FLOAT64 or is_int64(args[3]))
     ):
         data = <PyObject *>(<Fields>args[0])._np
         if (
@@ -618,7 +630,7 @@ cdef inline PyObject *asked_vector(PyObject *self, PyObject **args, size_t flags
             and <object>args[1] in <frozenset>own.source
         ):
             found = <object>data
-            found = run_binary(<object>args[1], <object>args[3], found)
+            found = run_binary(<object>args[1], taken_for(<object>args[3], found.dtype.char), found)
             if Py_TYPE(<PyObject *>found) == <PyTypeObject *>known.memory:
                 found = wrapped(found)
             Py_INCREF(<PyObject *>found)
