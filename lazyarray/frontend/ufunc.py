@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyarray.config import config
 from lazyarray.frontend.array import BUILTIN, as_array, ndarray, read_only, wrap
 from lazyarray.frontend.callables import UfuncCall
 from lazyarray.frontend.elementwise import call_numpy, eager, elementwise, export, overrides, written_through
