@@ -40,6 +40,11 @@ np.zeros(n) | np.zeros((3, 3)) | np.ones(n) | np.empty(n) | np.full(n, 2.0) | np
 np.array([1.0, 2.0, 3.0]) | np.asarray(a) | np.array(a) | np.zeros_like(a) | np.empty_like(a) | np.eye(3)
 a + l | l + a | a * (1.0,) | a < l | a -= l | np.add(l, a) | np.maximum(a, l) | np.sqrt(l) | np.array([s, 2.0, s])
 np.maximum(s, 0.0) | np.hypot(s, 4.0) | np.arctan2(s, s) | np.exp(s) | np.sqrt(2.0) | [row for row in m] | a[[0, 2]]
+np.log(7) | np.exp(j) | np.hypot(3, 4) | np.log([1, 2, 3]) | 2 ** k | 2.0 ** k | np.power(2, k) | np.hypot(3.0, a)
+np.zeros(j) | np.ones((j, 3)) | np.arange(j) | np.arange(0, n, j) | np.linspace(0.0, 1.0, j) | np.repeat(a, j)
+j * a | a * j | j - k | a[j] | a[:j] | a.repeat(2) | a.take([1, 2]) | a.take(i) | m.diagonal() | m.swapaxes(0, 1)
+a.squeeze() | np.maximum.reduce(a) | np.add.accumulate(a) | np.add.reduceat(k, [0, 2])
+np.subtract.outer(m[:, 0], m[:, 1]) | np.multiply(a, 2.0, out=b, where=c) | np.tile(a, 2) | np.any(a > 2.0)
 """
 
 
@@ -73,6 +78,7 @@ def names_for(np: Any, size: int) -> dict[str, Any]:
         "k": np.arange(size),
         "m": m,
         "s": numpy.float64(3.0),
+        "j": numpy.int64(2),
         "l": numpy.linspace(0.5, 1.5, size).tolist(),
     }
 

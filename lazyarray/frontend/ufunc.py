@@ -16,7 +16,7 @@ from lazyarray.frontend.overrides import SOURCES, ask_other_functions, ask_other
 from lazyarray.frontend.quick import BINARY, UNARY, Fields, limits, wrapped  # cimport
 from lazyarray.frontend.record import COMPILED, NUMBERS
 from lazyarray.frontend.scalar import LazyScalar
-from lazyarray.frontend.small import listed, small_items  # cimport
+from lazyarray.frontend.small import small_items  # cimport
 from lazyarray.frontend.subclass import Views
 from lazyarray.frontend.usual import write_into  # cimport
 from lazyarray.frontend.vectors import begin  # cimport
@@ -100,10 +100,6 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
     def general(self, *args: Any, **options: Any) -> Any:
         """A call that has not gone the short way."""
         if not options and len(args) == self.nin:
-            if self.nin == 1 and self._op is not None and (type(args[0]) is list or type(args[0]) is tuple):
-                array = listed(args[0])
-                if array is not None:
-                    return self(wrapped(array))
             return _positional(self, *args)
         if len(args) == self.nin and self._is_said_anyway(args, options):
             return self(*args)

@@ -345,11 +345,17 @@ def of_left(op: Op, number: Any, self: Fields) -> Any:
     data = self._np
     if data is None or size_of_memory(data) >= limits.eager or not holds_numbers(data):
         return None
-    if op.reads_exponents and type(number) is int and data.dtype.kind in "biu":
-        found = op.compute(number, data)  # integers have NumPy's own loop
-    else:
+    if data.dtype is _DOUBLE:
+        found = run_binary(own_of(op, data, number), number, data)
+    elif data.dtype.kind not in "biu":
         compute = own_of(op, data, number)
         found = getattr(compute, "inexact", compute)(number, data)
+    elif op.reads_exponents and type(number) is int:
+        found = op.compute(number, data)  # integers have NumPy's own loop
+    elif type(number) is float:
+        found = run_binary(own_of_floats(op, True), number, data)
+    else:
+        return None
     return wrapped(found) if type(found) is _nparray else found
 
 

@@ -5,7 +5,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from lazyarray.frontend.callables cimport Builtin, Served, UfuncCall
 from lazyarray.frontend.quick cimport FLOAT64, INT64, Fields, Known, Limits, Op, known, limits, wrapped
 from lazyarray.frontend.usual cimport binary, of_float, of_floats, of_left, unary
-from lazyarray.frontend.small cimport INERT, REFUSED, small_items
+from lazyarray.frontend.small cimport INERT, REFUSED, listed, small_items
 from lazyarray.ir.node cimport _waiting, finish_waiting
 from lazyarray.native.direct cimport direct_of, run_direct, stack_of, takes_dtype
 from lazyarray.native.loops cimport call_source, run_binary
@@ -44,6 +44,9 @@ cdef extern from *:
     }
 
     static int lazyarray_number(PyObject *item) { return PyFloat_CheckExact(item) || PyLong_CheckExact(item); }
+
+    /* The value of a `numpy.int64`, which follows the head of the object (numpy/arrayscalars.h). */
+    static long long lazyarray_int64(PyObject *item) { return *(long long *)((char *)item + sizeof(PyObject)); }
 
     static int lazyarray_is_call(PyObject *method) {
         return PyUnicode_CheckExact(method) && !PyUnicode_CompareWithASCIIString(method, "__call__");
@@ -134,6 +137,7 @@ cdef extern from *:
     size_t lazyarray_total(size_t given, PyObject *names)
     bint lazyarray_quiet(PyTypeObject *kind)
     bint lazyarray_number(PyObject *item)
+    long long lazyarray_int64(PyObject *item)
     bint lazyarray_is_call(PyObject *method)
     bint lazyarray_float(PyObject *item)
     double lazyarray_double(PyObject *item)
@@ -154,7 +158,6 @@ cdef extern from *:
     PyObject *PyObject_Vectorcall(PyObject *function, PyObject **args, size_t flags, PyObject *names)
     bint PyTuple_CheckExact(PyObject *item)
     PyObject *Py_None
-    Py_ssize_t PyNumber_AsSsize_t(object item, PyObject *error) except? -1
 
 
 # A tuple of NumPy's arrays as one of lazyarray's; None for others.
@@ -296,21 +299,26 @@ cdef inline bint is_number(PyObject *item):
     return lazyarray_number(item) or is_int64(item)
 
 
+# NaN for what a float cannot be.
+cdef inline double value_of(PyObject *item):
+    return <double>lazyarray_int64(item) if is_int64(item) else lazyarray_double(item)
+
+
 # The elements of a plain small shape, of Python's integers or NumPy's; -1 for what needs a closer look.
-cdef inline Py_ssize_t extent_of_shape(PyObject *shape) except? -2:
-    cdef Py_ssize_t size = lazyarray_extent(shape), extent
+cdef inline Py_ssize_t extent_of_shape(PyObject *shape):
+    cdef Py_ssize_t size, extent
     cdef object item
+    if is_int64(shape):
+        return max(lazyarray_int64(shape), -1)
+    size = lazyarray_extent(shape)
     if size >= 0:
         return size
-    if is_int64(shape):
-        extent = PyNumber_AsSsize_t(<object>shape, NULL)
-        return extent if extent >= 0 else -1
     if not PyTuple_CheckExact(shape):
         return -1
     size = 1
     for item in <tuple><object>shape:
         if is_int64(<PyObject *>item):
-            extent = PyNumber_AsSsize_t(item, NULL)
+            extent = lazyarray_int64(<PyObject *>item)
         elif type(item) is int:
             extent = lazyarray_extent(<PyObject *>item)
         else:
@@ -324,7 +332,7 @@ cdef inline Py_ssize_t extent_of_shape(PyObject *shape) except? -2:
 
 
 # Whether the result is small, of an array that is repeated; of others nothing is said.
-cdef inline bint repeats_little(PyObject **args, size_t given) except -1:
+cdef inline bint repeats_little(PyObject **args, size_t given):
     cdef double size
     if given < 2 or Py_TYPE(args[0]) != <PyTypeObject *>known.array or (<Fields>args[0])._np is None:
         return True
@@ -362,14 +370,14 @@ cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names)
     if guard == SPACED:
         if given == 2:
             return FEW_SPACED < limits.eager
-        return given == 3 and not lazyarray_float(args[2]) and 0 <= lazyarray_double(args[2]) < limits.eager
-    stop = lazyarray_double(args[0])
+        return given == 3 and not lazyarray_float(args[2]) and 0 <= value_of(args[2]) < limits.eager
+    stop = value_of(args[0])
     if guard == SQUARE:
         return given == 1 and not lazyarray_float(args[0]) and 0 <= stop * stop < limits.eager
     if given > 1:
-        start, stop = stop, lazyarray_double(args[1])
+        start, stop = stop, value_of(args[1])
     if given > 2:
-        step = lazyarray_double(args[2])
+        step = value_of(args[2])
     # One less than the limit: rounding may add an element.
     return step != 0.0 and 0 <= (stop - start) / step < limits.eager - 1
 
@@ -514,12 +522,12 @@ cdef inline bint computed_as_floats(PyObject *x, PyObject *y):
 
 
 # Whether all are integers that float64 has.
-cdef inline bint are_integers(PyObject **args, size_t given) except -1:
+cdef inline bint are_integers(PyObject **args, size_t given):
     cdef size_t place
     for place in range(given):
         if not is_int64(args[place]) and (not lazyarray_number(args[place]) or lazyarray_float(args[place])):
             return False
-        if not -9007199254740992.0 <= lazyarray_double(args[place]) <= 9007199254740992.0:
+        if not -9007199254740992.0 <= value_of(args[place]) <= 9007199254740992.0:
             return False
     return True
 
@@ -528,7 +536,6 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
     cdef UfuncCall own = <UfuncCall>self
     cdef size_t given = PyVectorcall_NARGS(flags)
     cdef object found
-    cdef double first
     cdef PyObject *made
     cdef bint bare = names == NULL and given == <size_t>own.nin and own._op is not None
     if bare:
@@ -547,11 +554,10 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
             return <PyObject *>found
         elif own._op.own is not None and not own._op.reads_exponents and are_integers(args, given):
             # No loops of integers: they are computed as float64.
-            first = <double>PyNumber_AsSsize_t(<object>args[0], NULL)
             if given == 1:
-                found = of_float(own._op, first)
+                found = of_float(own._op, value_of(args[0]))
             else:
-                found = of_floats(own._op, first, <double>PyNumber_AsSsize_t(<object>args[1], NULL))
+                found = of_floats(own._op, value_of(args[0]), value_of(args[1]))
             Py_INCREF(<PyObject *>found)
             return <PyObject *>found
         elif (
@@ -560,6 +566,12 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
         ):
             found = of_left(own._op, <object>args[0], <Fields>args[1])
             if found is not None:
+                Py_INCREF(<PyObject *>found)
+                return <PyObject *>found
+        elif given == 1 and own._op.own is not None and lazyarray_listed(Py_TYPE(args[0])):
+            found = listed(<object>args[0])
+            if found is not None:
+                found = unary(own._op, <Fields>wrapped(found), 1, 0)
                 Py_INCREF(<PyObject *>found)
                 return <PyObject *>found
         elif given == 2 and computed_as_floats(args[0], args[1]):
@@ -605,10 +617,10 @@ cdef inline PyObject *drawn_vector(PyObject *self, PyObject **args, size_t flags
 
 # A number of NumPy's as Python's own, where its dtype changes nothing beside an array of float64 or int64.
 cdef inline taken_for(number, str code):
-    cdef Py_ssize_t value
+    cdef long long value
     if not is_int64(<PyObject *>number) or code not in "dl":
         return number
-    value = PyNumber_AsSsize_t(number, NULL)
+    value = lazyarray_int64(<PyObject *>number)
     if code == "l":
         return value
     return <double>value if -9007199254740992 <= value <= 9007199254740992 else number
