@@ -372,14 +372,23 @@ def test_an_edit_of_an_assignment_is_not_told_of_a_function_that_assigns() -> No
 
 
 def test_a_copy_that_repeats_elements_has_its_line_and_no_edit_of_reshapes() -> None:
-    y = np.tile(source(400), (3, 2))
+    y = np.broadcast_to(source(400)[:, None], (400, 3, 200)).reshape(1200, 200)
+    y = np.broadcast_to(y[:, :, None], (1200, 200, 2)).reshape(1200, 400)
     found = np.explain(y)
     for kernel in found.kernels:
         (operation,) = kernel.operations
         assert operation.name == "copy"
         assert operation.line is not None
-        assert "np.tile" in operation.line.text
+        assert "np.broadcast_to" in operation.line.text
     assert {reason.edit for reason in found.reasons} == {""}
+
+
+def test_a_tile_is_one_kernel_of_its_line_and_nothing_to_change() -> None:
+    found = np.explain(np.tile(source(400), (3, 2)))
+    ((operation,),) = (kernel.operations for kernel in found.kernels)
+    assert operation.line is not None
+    assert "np.tile" in operation.line.text
+    assert not found.reasons
 
 
 def test_a_write_in_place_is_no_new_memory() -> None:
