@@ -9,7 +9,7 @@ from lazyarray.frontend.small cimport REFUSED, small_call, small_items
 cdef class UfuncCall:
     cdef public int nin
     cdef public Op _op
-    cdef public object _product, _several
+    cdef public object _product, _plain
     cdef size_t vector
 
 cdef class Builtin:

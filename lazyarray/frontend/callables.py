@@ -34,13 +34,13 @@ FEW_DRAWN: Final = 1 << 15  # numbers drawn, from which sharing out saves more t
 class UfuncCall:
     """The call of a ufunc: one array, or an array and anything, go the short way."""
 
-    __slots__ = ("_op", "_product", "_several", "nin", "vector")
+    __slots__ = ("_op", "_plain", "_product", "nin", "vector")
 
     nin: int
     vector: int  # in C, what Python calls (`vectors.py`)
     _op: Op | None  # for one array, or an array and anything
     _product: Any  # the same of matmul, or None
-    _several: Any  # NumPy's own, where it has several results and compiled kernels have its bits, or None
+    _plain: Any  # NumPy's own, where it has no axes of its own and compiled kernels have its bits, or None
 
     # No docstring: the slot's own has the signature.
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -19,7 +19,7 @@ from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import small_items  # cimport
 from lazyarray.frontend.subclass import Views
 from lazyarray.frontend.usual import write_into  # cimport
-from lazyarray.frontend.vectors import begin  # cimport
+from lazyarray.frontend.vectors import begin, of_ufuncs  # cimport
 from lazyarray.ir.index_map import MOST_AXES
 from lazyarray.ir.ops import OPS, SPLIT
 from lazyarray.native.loops import run_binary  # cimport
@@ -94,7 +94,7 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
         self._op = self._product = None
         self._transcendental = any(OPS[op].transcendental for op in self._ops)
         whole = function.signature is None and not self._transcendental
-        self._several = function if whole and function.nout > 1 else None
+        self._plain = function if whole else None
         begin(self)
 
     def general(self, *args: Any, **options: Any) -> Any:
@@ -338,6 +338,8 @@ def is_flat(data: Any) -> bool:
 _PICKED_IN_VECTORS: Final = frozenset(("fmin", "fmax", "minimum", "maximum"))
 
 name_as_in_c(ufunc)
+for _name in ("reduce", "accumulate", "reduceat"):
+    setattr(ufunc, _name, of_ufuncs(vars(ufunc)[_name], _name))
 
 
 def _find(name: str) -> ufunc:

@@ -585,8 +585,8 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
         made = small_vector(<PyObject *>own._op.compute, NULL, args, given, names, True)
         if made != <PyObject *>REFUSED:
             return made
-    elif own._several is not None and names == NULL and given == <size_t>own.nin:
-        made = small_vector(<PyObject *>own._several, NULL, args, given, names, False)
+    elif own._plain is not None and names == NULL and given == <size_t>own.nin:
+        made = small_vector(<PyObject *>own._plain, NULL, args, given, names, False)
         if made != <PyObject *>REFUSED:
             return made
     return lazyarray_general(self, args, given, names)
@@ -650,6 +650,25 @@ cdef inline PyObject *asked_vector(PyObject *self, PyObject **args, size_t flags
     return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
 
 
+# A method of ufuncs, whose name is the source: NumPy's own, where its bits are those of compiled kernels.
+cdef inline PyObject *method_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
+    cdef Served own = <Served>self
+    cdef size_t given = PyVectorcall_NARGS(flags)
+    cdef PyObject *found
+    cdef object method
+    if (
+        given > 1 and isinstance(<object>args[0], UfuncCall) and (<UfuncCall>args[0])._plain is not None
+        and Py_TYPE(args[1]) == <PyTypeObject *>known.array and not lazyarray_names_tuple(args + given, names)
+    ):
+        if _waiting.open:
+            finish_waiting()
+        method = getattr((<UfuncCall>args[0])._plain, own.source)
+        found = small_vector(<PyObject *>method, NULL, args + 1, given - 1, names, True)
+        if found != <PyObject *>REFUSED:
+            return found
+    return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
+
+
 cdef inline begin(made):
     cdef Builtin own
     if isinstance(made, UfuncCall):
@@ -672,6 +691,14 @@ cdef inline serving(function, source, guard):
 cdef inline drawing(function, source, guard):
     cdef Served made = Served(function, source, guard)
     lazyarray_begin(<PyObject *>made, &made.vector, <void *>drawn_vector, True)
+    return made
+
+
+cdef inline of_ufuncs(function, name):
+    cdef Served made = Served(function, name, 0)
+    for part in ("__name__", "__qualname__", "__module__"):
+        setattr(made, part, getattr(function, part))
+    lazyarray_begin(<PyObject *>made, &made.vector, <void *>method_vector, True)
     return made
 
 

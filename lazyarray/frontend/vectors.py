@@ -22,6 +22,11 @@ def drawing(function: Any, _source: Any, _guard: int) -> Any:
     return function
 
 
+def of_ufuncs(function: Any, _name: str) -> Any:
+    """A method of ufuncs: `function`, but for small arguments, which go to the method `_name` of NumPy's ufunc."""
+    return function
+
+
 def asking(function: Any, _quiet: Any) -> Any:
     """An array's `__array_ufunc__`: `function`, but for ufuncs of `_quiet` with one of NumPy's numbers."""
     return function

@@ -25,9 +25,9 @@ cdef extern from *:
 
     static int lazyarray_is_slice(PyObject *item) {
         PySliceObject *slice = (PySliceObject *)item;
-        return PySlice_Check(item) && (slice->start == Py_None || PyLong_CheckExact(slice->start))
-            && (slice->stop == Py_None || PyLong_CheckExact(slice->stop))
-            && (slice->step == Py_None || PyLong_CheckExact(slice->step));
+        return PySlice_Check(item) && (slice->start == Py_None || lazyarray_is_place(slice->start))
+            && (slice->stop == Py_None || lazyarray_is_place(slice->stop))
+            && (slice->step == Py_None || lazyarray_is_place(slice->step));
     }
 
     static int lazyarray_add_axis(lazyarray_region *region, npy_intp extent, npy_intp stride) {
@@ -145,6 +145,14 @@ cdef extern from *:
         return PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(type), rank, dims, NULL, NULL, 0, NULL);
     }
 
+    static int lazyarray_is_listed(PyObject *item) { return PyList_CheckExact(item) || PyTuple_CheckExact(item); }
+
+    /* An index from the end as one from the beginning; -1 for one outside. */
+    static npy_intp lazyarray_place_in(npy_intp extent, npy_intp at) {
+        if (at < 0) at += extent;
+        return at < extent ? at : -1;
+    }
+
     /* The places in one axis that a short index names; how many, or -1 where NumPy is to look. */
     static npy_intp lazyarray_find_places(PyArrayObject *a, PyArrayObject *index, npy_intp *taken) {
         npy_intp extent, place, size, at;
@@ -156,12 +164,40 @@ cdef extern from *:
         if (size > LAZYARRAY_FEW) return -1;
         from = PyArray_BYTES(index);
         for (place = 0; place < size; place++, from += PyArray_STRIDE(index, 0)) {
-            at = *(npy_intp *)from;
-            if (at < 0) at += extent;
-            if (at < 0 || at >= extent) return -1;
+            at = lazyarray_place_in(extent, *(npy_intp *)from);
+            if (at < 0) return -1;
             taken[place] = at;
         }
         return size;
+    }
+
+    /* The same of a list or tuple of integers. */
+    static npy_intp lazyarray_find_listed(PyArrayObject *a, PyObject *items, npy_intp *taken) {
+        npy_intp size = PySequence_Fast_GET_SIZE(items), place, at;
+        if (PyArray_NDIM(a) != 1 || !size || size > LAZYARRAY_FEW) return -1;
+        for (place = 0; place < size; place++) {
+            PyObject *item = PySequence_Fast_ITEMS(items)[place];
+            if (!lazyarray_is_place(item)) return -1;
+            at = lazyarray_named_place(item);
+            if (at == -1 && PyErr_Occurred()) { PyErr_Clear(); return -1; }
+            taken[place] = lazyarray_place_in(PyArray_DIM(a, 0), at);
+            if (taken[place] < 0) return -1;
+        }
+        return size;
+    }
+
+    /* The elements of a vector at so many places. */
+    static PyObject *lazyarray_gather(PyArrayObject *a, const npy_intp *taken, npy_intp count) {
+        npy_intp place, size = PyArray_ITEMSIZE(a);
+        PyObject *made = lazyarray_new(PyArray_TYPE(a), 1, &count);
+        char *to, *from;
+        if (!made) return NULL;
+        to = PyArray_BYTES((PyArrayObject *)made);
+        for (place = 0; place < count; place++, to += size) {
+            from = PyArray_BYTES(a) + taken[place] * PyArray_STRIDE(a, 0);
+            if (size == 8) memcpy(to, from, 8); else memcpy(to, from, size);
+        }
+        return made;
     }
 
     /* Arrays and indices that are looked at here. */
@@ -172,8 +208,7 @@ cdef extern from *:
 
     static PyObject *lazyarray_pick_at(PyObject *given, PyObject *index, PyObject *missing) {
         PyArrayObject *a = (PyArrayObject *)given;
-        npy_intp count, place, size, taken[LAZYARRAY_FEW];
-        char *from, *to;
+        npy_intp count, taken[LAZYARRAY_FEW];
         PyObject *made;
         if (!lazyarray_is_ready()) return NULL;
         if (!lazyarray_is_indexed(given, index)) return lazyarray_missing(missing);
@@ -182,15 +217,7 @@ cdef extern from *:
             return made || PyErr_Occurred() ? made : lazyarray_missing(missing);
         }
         count = lazyarray_find_places(a, (PyArrayObject *)index, taken);
-        if (count < 0) return lazyarray_missing(missing);
-        if (!(made = lazyarray_new(PyArray_TYPE(a), 1, &count))) return NULL;
-        size = PyArray_ITEMSIZE(a);
-        to = PyArray_BYTES((PyArrayObject *)made);
-        for (place = 0; place < count; place++, to += size) {
-            from = PyArray_BYTES(a) + taken[place] * PyArray_STRIDE(a, 0);
-            if (size == 8) memcpy(to, from, 8); else memcpy(to, from, size);
-        }
-        return made;
+        return count < 0 ? lazyarray_missing(missing) : lazyarray_gather(a, taken, count);
     }
 
     /* A number's bits as the array's dtype has them; 0 where NumPy is to convert it. */
@@ -337,6 +364,69 @@ cdef extern from *:
         return lazyarray_show(a, rank, region.dims, region.strides, PyArray_BYTES(a));
     }
 
+    static PyObject *lazyarray_do_swapaxes(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+        PyArrayObject *a = (PyArrayObject *)first;
+        lazyarray_region region;
+        npy_intp axes[2], at;
+        int axis, rank = PyArray_NDIM(a);
+        if (count != 2 || rank > LAZYARRAY_RANK) return NULL;
+        for (axis = 0; axis < 2; axis++) {
+            if (!PyLong_CheckExact(rest[axis])) return NULL;
+            at = PyLong_AsSsize_t(rest[axis]);
+            if (at == -1 && PyErr_Occurred()) { PyErr_Clear(); return NULL; }
+            axes[axis] = lazyarray_place_in(rank, at);
+            if (axes[axis] < 0) return NULL;
+        }
+        region.rank = 0;
+        for (axis = 0; axis < rank; axis++) {
+            int from = axis == axes[0] ? (int)axes[1] : axis == axes[1] ? (int)axes[0] : axis;
+            lazyarray_add_axis(&region, PyArray_DIM(a, from), PyArray_STRIDE(a, from));
+        }
+        return lazyarray_show(a, rank, region.dims, region.strides, PyArray_BYTES(a));
+    }
+
+    /* Read-only, as NumPy's. */
+    static PyObject *lazyarray_do_diagonal(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+        PyArrayObject *a = (PyArrayObject *)first;
+        npy_intp extent, stride;
+        PyObject *made;
+        if (count || PyArray_NDIM(a) != 2) return NULL;
+        extent = PyArray_DIM(a, 0) < PyArray_DIM(a, 1) ? PyArray_DIM(a, 0) : PyArray_DIM(a, 1);
+        stride = PyArray_STRIDE(a, 0) + PyArray_STRIDE(a, 1);
+        made = lazyarray_show(a, 1, &extent, &stride, PyArray_BYTES(a));
+        if (made) PyArray_CLEARFLAGS((PyArrayObject *)made, NPY_ARRAY_WRITEABLE);
+        return made;
+    }
+
+    static PyObject *lazyarray_do_take(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+        PyArrayObject *a = (PyArrayObject *)first;
+        npy_intp found, taken[LAZYARRAY_FEW];
+        if (count != 1 || !lazyarray_is_own(a)) return NULL;
+        if (PyArray_CheckExact(rest[0])) found = lazyarray_find_places(a, (PyArrayObject *)rest[0], taken);
+        else if (lazyarray_is_listed(rest[0])) found = lazyarray_find_listed(a, rest[0], taken);
+        else return NULL;
+        return found < 0 ? NULL : lazyarray_gather(a, taken, found);
+    }
+
+    static PyObject *lazyarray_do_repeat(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+        PyArrayObject *a = (PyArrayObject *)first;
+        npy_intp times, size, total, place, again, item = PyArray_ITEMSIZE(a);
+        const char *from = PyArray_BYTES(a);
+        PyObject *made;
+        char *to;
+        if (count != 1 || !lazyarray_is_place(rest[0]) || !PyArray_IS_C_CONTIGUOUS(a) || !lazyarray_is_own(a)) return NULL;
+        times = lazyarray_named_place(rest[0]);
+        size = PyArray_SIZE(a);
+        if (times < 0 || times >= limit || size * times >= limit) { PyErr_Clear(); return NULL; }
+        total = size * times;
+        if (total > LAZYARRAY_FEW || !(made = lazyarray_new(PyArray_TYPE(a), 1, &total))) return NULL;
+        to = PyArray_BYTES((PyArrayObject *)made);
+        for (place = 0; place < size; place++, from += item)
+            for (again = 0; again < times; again++, to += item)
+                if (item == 8) memcpy(to, from, 8); else memcpy(to, from, item);
+        return made;
+    }
+
     static PyObject *lazyarray_do_argsort(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
         PyArrayObject *a = (PyArrayObject *)first;
         if (count || !PyArray_NDIM(a) || !lazyarray_is_own(a)) return NULL;
@@ -385,8 +475,8 @@ cdef extern from *:
         Py_ssize_t place, rank = many ? PyTuple_GET_SIZE(shape) : 1, size = 1;
         if (rank > LAZYARRAY_RANK) return -1;
         for (place = 0; place < rank; place++) {
-            if (!PyLong_CheckExact(items[place])) return -1;
-            dims[place] = PyLong_AsSsize_t(items[place]);
+            if (!lazyarray_is_place(items[place])) return -1;
+            dims[place] = lazyarray_named_place(items[place]);
             if (dims[place] < 0 || dims[place] >= limit) { PyErr_Clear(); return -1; }
             size *= dims[place];
             if (size >= limit) return -1;
@@ -468,8 +558,8 @@ cdef extern from *:
     static PyObject *lazyarray_do_arange(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
         PyObject *made;
         npy_intp extent;
-        if (count || !PyLong_CheckExact(first)) return NULL;
-        extent = PyLong_AsSsize_t(first);
+        if (count || !lazyarray_is_place(first)) return NULL;
+        extent = lazyarray_named_place(first);
         if (extent < 0 || extent >= limit) { PyErr_Clear(); return NULL; }
         if (!(made = lazyarray_new(NPY_INTP, 1, &extent))) return NULL;
         lazyarray_fill_places((npy_intp *)PyArray_DATA((PyArrayObject *)made), extent);
@@ -512,8 +602,6 @@ cdef extern from *:
         }
         return 1;
     }
-
-    static int lazyarray_is_listed(PyObject *item) { return PyList_CheckExact(item) || PyTuple_CheckExact(item); }
 
     /* An array of the floats of a list or of its rows, or of integers of a machine word, or of truth values alone: NULL
        for all others. `asked`: a type, or -1 for that of the numbers. */
@@ -651,7 +739,8 @@ cdef extern from *:
         {"astype", lazyarray_do_astype}, {"view", lazyarray_do_view}, {"squeeze", lazyarray_do_squeeze},
         {"sum", lazyarray_do_sum}, {"mean", lazyarray_do_mean}, {"max", lazyarray_do_max}, {"min", lazyarray_do_min},
         {"any", lazyarray_do_any}, {"all", lazyarray_do_all}, {"nonzero", lazyarray_do_nonzero}, {"fill", lazyarray_do_fill},
-        {"item", lazyarray_do_item}, {"tobytes", lazyarray_do_tobytes}, {NULL, NULL},
+        {"item", lazyarray_do_item}, {"tobytes", lazyarray_do_tobytes}, {"swapaxes", lazyarray_do_swapaxes},
+        {"diagonal", lazyarray_do_diagonal}, {"take", lazyarray_do_take}, {"repeat", lazyarray_do_repeat}, {NULL, NULL},
     };
     static const lazyarray_named lazyarray_functions[] = {
         {"array", lazyarray_do_array}, {"asarray", lazyarray_do_asarray}, {"asanyarray", lazyarray_do_asarray},
@@ -665,7 +754,8 @@ cdef extern from *:
         {"ascontiguousarray", lazyarray_do_ascontiguous}, {"asfortranarray", lazyarray_do_asfortran},
         {"where", lazyarray_do_where}, {"nonzero", lazyarray_do_nonzero}, {"sum", lazyarray_do_sum},
         {"mean", lazyarray_do_mean}, {"max", lazyarray_do_max}, {"min", lazyarray_do_min}, {"any", lazyarray_do_any},
-        {"all", lazyarray_do_all}, {NULL, NULL},
+        {"all", lazyarray_do_all}, {"swapaxes", lazyarray_do_swapaxes}, {"diagonal", lazyarray_do_diagonal},
+        {"take", lazyarray_do_take}, {"repeat", lazyarray_do_repeat}, {NULL, NULL},
     };
 
     /* Whether what runs takes a dtype as its second argument. */
