@@ -3,7 +3,7 @@ cimport cython
 
 from lazyarray.frontend.loops cimport Ranged
 from lazyarray.ir.node cimport Key, Node, leaf, next_sequence, finish_waiting, spec_of
-from lazyarray.native.primitives cimport copy_of, create, holds_in_c_order, present, size_of_memory, weak
+from lazyarray.native.primitives cimport copy_of, create, holds_in_c_order, kind_of_memory, present, size_of_memory, weak
 from lazyarray.runtime.floating cimport Last
 from lazyarray.native.recycled cimport quicken, quicken_below, quicken_flat, recent, recycle, reused
 
@@ -39,8 +39,9 @@ cdef dict _TURNED, _VIEW_KEYS
 @cython.locals(last=tuple, earlier=tuple)
 cdef find_key(Op op, left, right)
 cdef own_of_floats(Op op, bint two)
+@cython.locals(first=int, second=int)
 cdef own_of(Op op, a, b)
-cdef _own_of_doubles(Op op, a, b)
+cdef _own_of_floats(Op op, a, b)
 
 cpdef Node record_node(Key key, tuple args, site)
 @cython.locals(node=Node)

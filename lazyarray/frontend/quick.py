@@ -19,7 +19,7 @@ from lazyarray.native.primitives import copy_of, create, holds_in_c_order  # cim
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.frontend.loops import Ranged  # cimport
-from lazyarray.native.primitives import present, size_of_memory, weak  # cimport
+from lazyarray.native.primitives import kind_of_memory, present, size_of_memory, weak  # cimport
 from lazyarray.native.recycled import quicken, quicken_below, quicken_flat, recent, recycle, reused  # cimport
 from lazyarray.runtime import budget
 from lazyarray.runtime.floating import LAST, STATE
@@ -51,7 +51,7 @@ UNARY: Final = 1
 BINARY: Final = 2
 REFLECTED: Final = 3
 """The forms of an operator: over an array; over an array and anything; over a number and an array."""
-_swift: list[Any] = []  # ops that know what runs on float64, until settings change
+_swift: list[Any] = []  # ops that know what runs on floats, until settings change
 
 
 def _follow() -> None:
@@ -83,7 +83,7 @@ class Op:
         self.known = memo.known
         self.own = own  # finds the ufunc with compiled kernels' bits for the operands, or None: NumPy's has them
         self.slow = slow
-        self.swift: Any = None  # what `own` finds for float64 where floating-point errors may wait
+        self.swift: Any = None  # what `own` finds for floats where floating-point errors may wait
         self.reads_exponents = name == "power"  # of integers: these go the general way where they are recorded
         self.reflected: Any = None
         self.in_place: Any = None
@@ -306,20 +306,24 @@ def in_range(key: Any, number: Any) -> Any:
 
 def own_of_floats(op: Op, two: bool) -> Any:
     """`own_of` one or two numbers that are computed as float64."""
-    return op.compute if op.own is None else _own_of_doubles(op, _ZERO, 0.0 if two else None)
+    return op.compute if op.own is None else _own_of_floats(op, _ZERO, 0.0 if two else None)
 
 
 def own_of(op: Op, a: Any, b: Any) -> Any:
     """The ufunc that has compiled kernels' bits for the operands; `b`: None for one operand, or an array or number."""
-    if a.dtype is not _DOUBLE or not (
-        b is None or type(b) is float or type(b) is int or (type(b) is _nparray and b.dtype is _DOUBLE)
-    ):
+    first = kind_of_memory(a)
+    second = first
+    if b is not None:
+        second = 2 if type(b) is float else 1 if type(b) is int else kind_of_memory(b) if type(b) is _nparray else 0
+    if not first or not second:
         return (op.own(op.name, a) if b is None else op.own(op.name, a, b)) or op.compute
-    return _own_of_doubles(op, a, b)
+    if op.reads_exponents and first + second == 2:
+        return op.compute  # integers have NumPy's own loop
+    return _own_of_floats(op, a, b)
 
 
-def _own_of_doubles(op: Op, a: Any, b: Any) -> Any:
-    """`own_of` where all is computed as float64; known while floating-point errors may wait."""
+def _own_of_floats(op: Op, a: Any, b: Any) -> Any:
+    """`own_of` where not all are integers with a loop of their own; known while floating-point errors may wait."""
     if op.swift is not None and present(_state) is _last.waits:
         return op.swift
     found = op.own(op.name, a) if b is None else op.own(op.name, a, b)

@@ -339,7 +339,7 @@ _PICKED_IN_VECTORS: Final = frozenset(("fmin", "fmax", "minimum", "maximum"))
 
 name_as_in_c(ufunc)
 for _name in ("reduce", "accumulate", "reduceat"):
-    setattr(ufunc, _name, of_ufuncs(vars(ufunc)[_name], _name))
+    setattr(ufunc, _name, of_ufuncs(vars(ufunc)[_name], getattr(np.ufunc, _name)))
 
 
 def _find(name: str) -> ufunc:

@@ -5,8 +5,8 @@ from lazyarray.frontend.quick cimport BINARY, Fields, Known, Limits, Op, REFLECT
 from lazyarray.frontend.quick cimport operand_of, own_of, own_of_floats, record_node, turned, wrapped
 from lazyarray.frontend.small cimport listed
 from lazyarray.ir.node cimport Key, Node, Waiting, finish_waiting
-from lazyarray.native.loops cimport run_binary, run_into, run_unary
-from lazyarray.native.primitives cimport bytes_of_memory, holds_in_c_order, holds_numbers, same_shape, site_here, size_of_memory, span_here
+from lazyarray.native.loops cimport doubles_of, run_binary, run_into, run_numbers, run_unary
+from lazyarray.native.primitives cimport bytes_of_memory, holds_in_c_order, kind_of_memory, same_shape, site_here, size_of_memory, span_here
 
 cdef type _nparray
 cdef Waiting _waiting

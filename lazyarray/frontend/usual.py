@@ -14,8 +14,8 @@ from lazyarray.frontend.quick import BINARY, REFLECTED, UNARY, Fields, Op, find_
 from lazyarray.frontend.spans import PER, SPANS, learn
 from lazyarray.ir import node as node_module
 from lazyarray.ir.node import Key, Node, finish_waiting  # cimport
-from lazyarray.native.loops import run_binary, run_into, run_unary  # cimport
-from lazyarray.native.primitives import bytes_of_memory, holds_in_c_order, holds_numbers, same_shape  # cimport
+from lazyarray.native.loops import doubles_of, run_binary, run_into, run_numbers, run_unary  # cimport
+from lazyarray.native.primitives import bytes_of_memory, holds_in_c_order, kind_of_memory, same_shape  # cimport
 from lazyarray.runtime import evaluate as boundary
 
 # The build reads such imports by the line.
@@ -98,14 +98,12 @@ def broadcast_cost(a: Any, b: Any) -> int:
 
 def of_float(op: Op, number: Any) -> Any:
     """`op` of a float, Python's or NumPy's."""
-    compute = own_of_floats(op, False)
-    return compute(number)
+    return run_numbers(own_of_floats(op, False), number, None)
 
 
 def of_floats(op: Op, x: Any, y: Any) -> Any:
     """`op` of two numbers that are computed as float64."""
-    compute = own_of_floats(op, True)
-    return compute(x, y)
+    return run_numbers(own_of_floats(op, True), x, y)
 
 
 def _spreads(a: Any, b: Any, n: int, m: int) -> bool:
@@ -152,6 +150,7 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
         compute = op.compute
         if op.own is not None:
             compute = own_of(op, a, None)
+            a = doubles_of(a)
         found = run_unary(compute, a)
         return wrapped(found) if type(found) is _nparray else found
     if _waiting.open:
@@ -343,19 +342,9 @@ def of_left(op: Op, number: Any, self: Fields) -> Any:
     """`op` of a float or an integer and small memory, by the ufunc with compiled kernels' bits; else None."""
     finish_waiting()
     data = self._np
-    if data is None or size_of_memory(data) >= limits.eager or not holds_numbers(data):
+    if data is None or size_of_memory(data) >= limits.eager or not kind_of_memory(data):
         return None
-    if data.dtype is _DOUBLE:
-        found = run_binary(own_of(op, data, number), number, data)
-    elif data.dtype.kind not in "biu":
-        compute = own_of(op, data, number)
-        found = getattr(compute, "inexact", compute)(number, data)
-    elif op.reads_exponents and type(number) is int:
-        found = op.compute(number, data)  # integers have NumPy's own loop
-    elif type(number) is float:
-        found = run_binary(own_of_floats(op, True), number, data)
-    else:
-        return None
+    found = run_binary(own_of(op, data, number), number, data)
     return wrapped(found) if type(found) is _nparray else found
 
 

@@ -7,7 +7,7 @@ from lazyarray.frontend.quick cimport FLOAT64, INT64, Fields, Known, Limits, Op,
 from lazyarray.frontend.usual cimport binary, of_float, of_floats, of_left, unary
 from lazyarray.frontend.small cimport INERT, REFUSED, listed, small_items
 from lazyarray.ir.node cimport _waiting, finish_waiting
-from lazyarray.native.direct cimport direct_of, run_direct, stack_of, takes_dtype
+from lazyarray.native.direct cimport direct_of, floats_of, run_direct, stack_of, takes_dtype
 from lazyarray.native.loops cimport call_source, run_binary
 from lazyarray.native.primitives cimport holds_numbers, rank_of_memory, same_shape, size_of_memory
 
@@ -190,9 +190,9 @@ cdef inline PyObject *taken(PyObject *found, bint as_is) except NULL:
 
 
 # What NumPy's `source` makes of small arguments; REFUSED, borrowed, where nothing has happened. `as_is`: what is in lists
-# and tuples that it returns is not looked at.
+# and tuples that it returns is not looked at. `owner`: whose method the source is, or NULL.
 cdef inline PyObject *small_vector(
-    PyObject *source, PyObject *inner, PyObject **args, size_t given, PyObject *names, bint as_is
+    PyObject *source, PyObject *inner, PyObject *owner, PyObject **args, size_t given, PyObject *names, bint as_is
 ) except NULL:
     cdef PyObject *passed[LAZYARRAY_MOST + 1]
     cdef size_t total = lazyarray_total(given, names), place = 0, other
@@ -200,7 +200,7 @@ cdef inline PyObject *small_vector(
     cdef PyObject *item
     cdef PyObject *found
     cdef object listed
-    passed[0] = NULL
+    passed[0] = owner
     if total > LAZYARRAY_MOST:
         return <PyObject *>REFUSED
     while place < total:
@@ -232,7 +232,10 @@ cdef inline PyObject *small_vector(
     if place < total:
         lazyarray_drop(passed + 1, place)
         return <PyObject *>REFUSED
-    found = call_source(source, inner, passed + 1, given | PY_VECTORCALL_ARGUMENTS_OFFSET, names)
+    if owner != NULL:
+        found = PyObject_Vectorcall(source, passed, given + 1, names)
+    else:
+        found = call_source(source, inner, passed + 1, given | PY_VECTORCALL_ARGUMENTS_OFFSET, names)
     if found == NULL:
         lazyarray_drop(passed + 1, total)
         return NULL
@@ -412,7 +415,7 @@ cdef inline PyObject *guarded_vector(
         return <PyObject *>REFUSED
     elif names == NULL and (LIKE < guard < NUMBERS or (guard == SIZED and given == 1)):
         return made_of(source, args, given)  # of numbers alone
-    return small_vector(source, inner, args, given, names, guard == AS_IS or guard == NUMBERS)
+    return small_vector(source, inner, NULL, args, given, names, guard == AS_IS or guard == NUMBERS)
 
 
 # What C makes of the arguments without NumPy's look at them; REFUSED, borrowed, for those that it does not know.
@@ -569,7 +572,9 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
                 Py_INCREF(<PyObject *>found)
                 return <PyObject *>found
         elif given == 1 and own._op.own is not None and lazyarray_listed(Py_TYPE(args[0])):
-            found = listed(<object>args[0])
+            found = floats_of(<object>args[0], None)
+            if found is None:
+                found = listed(<object>args[0])
             if found is not None:
                 found = unary(own._op, <Fields>wrapped(found), 1, 0)
                 Py_INCREF(<PyObject *>found)
@@ -582,11 +587,11 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
         finish_waiting()
     if own._op is not None and own._op.own is None and not lazyarray_names_tuple(args + given, names):
         # An `out` (but in a tuple), a `where`, a list: NumPy's bits are those of compiled kernels.
-        made = small_vector(<PyObject *>own._op.compute, NULL, args, given, names, True)
+        made = small_vector(<PyObject *>own._op.compute, NULL, NULL, args, given, names, True)
         if made != <PyObject *>REFUSED:
             return made
     elif own._plain is not None and names == NULL and given == <size_t>own.nin:
-        made = small_vector(<PyObject *>own._plain, NULL, args, given, names, False)
+        made = small_vector(<PyObject *>own._plain, NULL, NULL, args, given, names, False)
         if made != <PyObject *>REFUSED:
             return made
     return lazyarray_general(self, args, given, names)
@@ -650,20 +655,21 @@ cdef inline PyObject *asked_vector(PyObject *self, PyObject **args, size_t flags
     return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
 
 
-# A method of ufuncs, whose name is the source: NumPy's own, where its bits are those of compiled kernels.
+# A method of ufuncs, whose source is that of NumPy's class: NumPy's own, where its bits are those of compiled kernels.
 cdef inline PyObject *method_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
     cdef Served own = <Served>self
     cdef size_t given = PyVectorcall_NARGS(flags)
     cdef PyObject *found
-    cdef object method
+    cdef PyObject *source
+    cdef PyObject *owner
     if (
         given > 1 and isinstance(<object>args[0], UfuncCall) and (<UfuncCall>args[0])._plain is not None
         and Py_TYPE(args[1]) == <PyTypeObject *>known.array and not lazyarray_names_tuple(args + given, names)
     ):
         if _waiting.open:
             finish_waiting()
-        method = getattr((<UfuncCall>args[0])._plain, own.source)
-        found = small_vector(<PyObject *>method, NULL, args + 1, given - 1, names, True)
+        source, owner = <PyObject *>own.source, <PyObject *>(<UfuncCall>args[0])._plain
+        found = small_vector(source, NULL, owner, args + 1, given - 1, names, True)
         if found != <PyObject *>REFUSED:
             return found
     return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
@@ -694,8 +700,8 @@ cdef inline drawing(function, source, guard):
     return made
 
 
-cdef inline of_ufuncs(function, name):
-    cdef Served made = Served(function, name, 0)
+cdef inline of_ufuncs(function, source):
+    cdef Served made = Served(function, source, 0)
     for part in ("__name__", "__qualname__", "__module__"):
         setattr(made, part, getattr(function, part))
     lazyarray_begin(<PyObject *>made, &made.vector, <void *>method_vector, True)

@@ -22,8 +22,8 @@ def drawing(function: Any, _source: Any, _guard: int) -> Any:
     return function
 
 
-def of_ufuncs(function: Any, _name: str) -> Any:
-    """A method of ufuncs: `function`, but for small arguments, which go to the method `_name` of NumPy's ufunc."""
+def of_ufuncs(function: Any, _source: Any) -> Any:
+    """A method of ufuncs: `function`, but for small arguments, which go to `_source`, that of NumPy's class."""
     return function
 
 

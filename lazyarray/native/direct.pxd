@@ -465,7 +465,13 @@ cdef extern from *:
     }
 
     static PyObject *lazyarray_do_squeeze(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
-        return count ? NULL : PyArray_Squeeze((PyArrayObject *)first);
+        PyArrayObject *a = (PyArrayObject *)first;
+        int axis = PyArray_NDIM(a);
+        if (count) return NULL;
+        while (axis > 0 && PyArray_DIM(a, axis - 1) != 1) axis--;
+        if (axis) return PyArray_Squeeze(a);
+        Py_INCREF(first);
+        return first;
     }
 
     /* A shape of plain integers, `limit` of them at most; -1 for others. */
@@ -530,9 +536,9 @@ cdef extern from *:
         for (place = 0; place < count; place++) to[place] = 1.0;
     }
 
-    LAZYARRAY_VECTORS static void lazyarray_fill_places(npy_intp *to, npy_intp count) {
+    LAZYARRAY_VECTORS static void lazyarray_fill_places(npy_intp *to, npy_intp count, npy_intp start, npy_intp step) {
         npy_intp place;
-        for (place = 0; place < count; place++) to[place] = place;
+        for (place = 0; place < count; place++) to[place] = start + place * step;
     }
 
     static PyObject *lazyarray_do_ones(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
@@ -557,12 +563,25 @@ cdef extern from *:
 
     static PyObject *lazyarray_do_arange(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
         PyObject *made;
-        npy_intp extent;
-        if (count || !lazyarray_is_place(first)) return NULL;
-        extent = lazyarray_named_place(first);
-        if (extent < 0 || extent >= limit) { PyErr_Clear(); return NULL; }
+        npy_intp bounds[3] = {0, 0, 1}, extent;
+        PyObject *given[3];
+        size_t place;
+        if (count > 2) return NULL;
+        for (place = 0; place <= count; place++) {
+            given[place] = place ? rest[place - 1] : first;
+            if (!lazyarray_is_place(given[place])) return NULL;
+            bounds[count ? place : 1] = lazyarray_named_place(given[place]);
+        }
+        if (PyErr_Occurred()) { PyErr_Clear(); return NULL; }
+        /* So that no difference overflows. */
+        for (place = 0; place < 3; place++)
+            if (bounds[place] > NPY_MAX_INT32 || bounds[place] < NPY_MIN_INT32 || !bounds[2]) return NULL;
+        extent = bounds[1] - bounds[0];
+        extent = bounds[2] > 0 ? (extent + bounds[2] - 1) / bounds[2] : (extent + bounds[2] + 1) / bounds[2];
+        if (extent <= 0) extent = 0;
+        if (extent >= limit) return NULL;
         if (!(made = lazyarray_new(NPY_INTP, 1, &extent))) return NULL;
-        lazyarray_fill_places((npy_intp *)PyArray_DATA((PyArrayObject *)made), extent);
+        lazyarray_fill_places((npy_intp *)PyArray_DATA((PyArrayObject *)made), extent, bounds[0], bounds[2]);
         return made;
     }
 
@@ -664,6 +683,14 @@ cdef extern from *:
         PyObject *found;
         if (!lazyarray_is_ready()) return NULL;
         found = lazyarray_of_items(items, -1);
+        return found || PyErr_Occurred() ? found : lazyarray_missing(missing);
+    }
+
+    /* The same as float64. */
+    static PyObject *lazyarray_floats_of(PyObject *items, PyObject *missing) {
+        PyObject *found;
+        if (!lazyarray_is_ready()) return NULL;
+        found = lazyarray_of_items(items, NPY_DOUBLE);
         return found || PyErr_Occurred() ? found : lazyarray_missing(missing);
     }
 
@@ -802,6 +829,7 @@ cdef extern from *:
     object pick_at "lazyarray_pick_at" (object a, object index, object missing)
     object show_at "lazyarray_show_at" (object a, Py_ssize_t offset, tuple shape, tuple strides)
     object numbers_of "lazyarray_numbers_of" (object items, object missing)
+    object floats_of "lazyarray_floats_of" (object items, object missing)
     object stack_of "lazyarray_stack_of" (object items, object missing)
     int put_at "lazyarray_put_at" (object a, object index, object value) except -1
     int write_at "lazyarray_write_at" (object a, object key, object value) except -1

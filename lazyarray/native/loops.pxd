@@ -394,6 +394,40 @@ cdef extern from *:
         return PyObject_Vectorcall(source, args, flags, names);
     }
 
+    static PyObject *lazyarray_call_with(PyObject *ufunc, PyObject *x, PyObject *y) {
+        PyObject *given[2] = {x, y};
+        return PyObject_Vectorcall(ufunc, given, y == Py_None ? 1 : 2, NULL);
+    }
+
+    static PyObject *lazyarray_run_numbers(PyObject *ufunc, PyObject *x, PyObject *y) {
+        int count = y == Py_None ? 1 : 2, raised;
+        double numbers[2][2], made[2];
+        char *places[3] = {(char *)numbers[0], (char *)numbers[1], (char *)made};
+        npy_intp once = 1, steps[3] = {0, 0, 0};
+        lazyarray_loop chosen;
+        if (!lazyarray_is_ready()) return NULL;
+        if (Py_TYPE(ufunc) != &PyUFunc_Type || ((PyUFuncObject *)ufunc)->nin != count
+            || ((PyUFuncObject *)ufunc)->core_enabled || lazyarray_number_as(x, NPY_DOUBLE, numbers[0]) < 0
+            || (count == 2 && lazyarray_number_as(y, NPY_DOUBLE, numbers[1]) < 0)) return lazyarray_call_with(ufunc, x, y);
+        chosen = lazyarray_loop_of(ufunc, NPY_DOUBLE);
+        if (!chosen.loop || (chosen.made != NPY_DOUBLE && chosen.made != NPY_BOOL)) return lazyarray_call_with(ufunc, x, y);
+        places[count] = (char *)made;
+        lazyarray_forget_errors();
+        (*chosen.loop)(places, &once, steps, chosen.data);
+        raised = fetestexcept(LAZYARRAY_ERRORS);
+        if (raised && !PyErr_Occurred()) lazyarray_tell(lazyarray_name_of(ufunc), raised);
+        return PyErr_Occurred() ? NULL : PyArray_Scalar(made, lazyarray_own(chosen.made), NULL);
+    }
+
+    static PyObject *lazyarray_doubles_of(PyObject *given) {
+        PyArrayObject *a = (PyArrayObject *)given;
+        if (!lazyarray_is_ready()) return NULL;
+        if (PyArray_TYPE(a) >= NPY_INT && PyArray_TYPE(a) <= NPY_ULONGLONG && PyArray_IS_C_CONTIGUOUS(a))
+            return PyArray_CastToType(a, PyArray_DescrFromType(NPY_DOUBLE), 0);
+        Py_INCREF(given);
+        return given;
+    }
+
     static PyObject *lazyarray_run_unary(PyObject *ufunc, PyObject *a) {
         PyObject *given[1] = {a}, *found = lazyarray_run(ufunc, given, 1, NULL);
         return found || PyErr_Occurred() ? found : PyObject_Vectorcall(ufunc, given, 1, NULL);
@@ -413,6 +447,8 @@ cdef extern from *:
     """
     object run_unary "lazyarray_run_unary" (object ufunc, object a)
     object run_binary "lazyarray_run_binary" (object ufunc, object a, object b)
+    object run_numbers "lazyarray_run_numbers" (object ufunc, object x, object y)
+    object doubles_of "lazyarray_doubles_of" (object a)
     PyObject *call_source "lazyarray_call" (
         PyObject *source, PyObject *inner, PyObject **args, size_t flags, PyObject *names
     )

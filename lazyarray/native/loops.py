@@ -15,6 +15,16 @@ def run_unary(ufunc: Any, a: Any) -> Any:
     return ufunc(a)
 
 
+def run_numbers(ufunc: Any, x: Any, y: Any) -> Any:
+    """`ufunc` of one number, or two, that it computes as float64; `y` is None for one."""
+    return ufunc(x) if y is None else ufunc(x, y)
+
+
+def doubles_of(a: Any) -> Any:
+    """A NumPy array as float64 where that is what functions of floats make of its integers; others as they are."""
+    return a
+
+
 def run_binary(ufunc: Any, a: Any, b: Any) -> Any:
     """`ufunc(a, b)` of NumPy arrays, or of one and a number."""
     return ufunc(a, b)

@@ -342,6 +342,14 @@ cdef extern from *:
         return number < NPY_OBJECT || number == NPY_HALF;
     }
 
+    static int lazyarray_kind_of_memory(PyObject *a) {
+        PyArray_Descr *dtype = ((PyArrayObject_fields *)a)->descr;
+        int number = dtype->type_num;
+        if (!PyArray_ISNBO(dtype->byteorder)) return 0;
+        if (number <= NPY_ULONGLONG) return 1;
+        return (number < NPY_OBJECT && number != NPY_LONGDOUBLE && number != NPY_CLONGDOUBLE) || number == NPY_HALF ? 2 : 0;
+    }
+
     static int lazyarray_holds_in_c_order(PyObject *a) {
         return (((PyArrayObject_fields *)a)->flags & NPY_ARRAY_C_CONTIGUOUS) != 0;
     }
@@ -452,6 +460,7 @@ cdef extern from *:
     int rank_of_memory "lazyarray_rank_of_memory" (object a)
     Py_ssize_t bytes_of_memory "lazyarray_bytes_of_memory" (object a) except -1
     bint holds_numbers "lazyarray_holds_numbers" (object a)
+    int kind_of_memory "lazyarray_kind_of_memory" (object a)
     bint holds_in_c_order "lazyarray_holds_in_c_order" (object a)
     object item_of "lazyarray_item_of" (object a, object key, object missing)
     object item_at "PySequence_GetItem" (object a, Py_ssize_t place)

@@ -113,6 +113,14 @@ def holds_numbers(a: Any) -> bool:
     return bool(a.dtype.num < 17 or a.dtype.num == 23)  # NPY_OBJECT, NPY_HALF
 
 
+def kind_of_memory(a: Any) -> int:
+    """2 for floats and complex numbers, 1 for integers and truth values, of this machine's byte order; 0 for others."""
+    dtype = a.dtype
+    if not dtype.isnative or dtype.char in "gG":
+        return 0
+    return 2 if dtype.kind in "fc" else int(dtype.kind in "biu")
+
+
 def holds_in_c_order(a: Any) -> bool:
     """True when a NumPy array is C-contiguous."""
     return bool(a.flags.c_contiguous)
