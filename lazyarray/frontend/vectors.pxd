@@ -9,7 +9,7 @@ from lazyarray.frontend.small cimport INERT, REFUSED, listed, small_items
 from lazyarray.ir.node cimport _waiting, finish_waiting
 from lazyarray.native.direct cimport direct_of, floats_of, run_direct, stack_of, takes_dtype
 from lazyarray.native.loops cimport call_source, run_binary
-from lazyarray.native.primitives cimport holds_numbers, rank_of_memory, same_shape, size_of_memory
+from lazyarray.native.primitives cimport holds_numbers, rank_of_memory, same_shape, size_of_memory, type_of_memory
 
 cdef enum:  # of `callables.py`
     ANY = 0
@@ -133,7 +133,7 @@ cdef extern from *:
         PyType_Modified(type);
     }
     """
-    enum: LAZYARRAY_MOST
+    enum: LAZYARRAY_MOST, NPY_DOUBLE, NPY_LONG
     size_t lazyarray_total(size_t given, PyObject *names)
     bint lazyarray_quiet(PyTypeObject *kind)
     bint lazyarray_number(PyObject *item)
@@ -621,12 +621,13 @@ cdef inline PyObject *drawn_vector(PyObject *self, PyObject **args, size_t flags
 
 
 # A number of NumPy's as Python's own, where its dtype changes nothing beside an array of float64 or int64.
-cdef inline taken_for(number, str code):
+cdef inline taken_for(number, data):
     cdef long long value
-    if not is_int64(<PyObject *>number) or code not in "dl":
+    cdef int code = type_of_memory(data)
+    if not is_int64(<PyObject *>number) or (code != NPY_LONG and code != NPY_DOUBLE):
         return number
     value = lazyarray_int64(<PyObject *>number)
-    if code == "l":
+    if code == NPY_LONG:
         return value
     return <double>value if -9007199254740992 <= value <= 9007199254740992 else number
 
@@ -647,7 +648,7 @@ cdef inline PyObject *asked_vector(PyObject *self, PyObject **args, size_t flags
             and <object>args[1] in <frozenset>own.source
         ):
             found = <object>data
-            found = run_binary(<object>args[1], taken_for(<object>args[3], found.dtype.char), found)
+            found = run_binary(<object>args[1], taken_for(<object>args[3], found), found)
             if Py_TYPE(<PyObject *>found) == <PyTypeObject *>known.memory:
                 found = wrapped(found)
             Py_INCREF(<PyObject *>found)

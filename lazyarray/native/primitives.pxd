@@ -342,10 +342,15 @@ cdef extern from *:
         return number < NPY_OBJECT || number == NPY_HALF;
     }
 
-    static int lazyarray_kind_of_memory(PyObject *a) {
+    /* NumPy's number of the dtype; -1 where bytes lie in the other order. */
+    static int lazyarray_type_of_memory(PyObject *a) {
         PyArray_Descr *dtype = ((PyArrayObject_fields *)a)->descr;
-        int number = dtype->type_num;
-        if (!PyArray_ISNBO(dtype->byteorder)) return 0;
+        return PyArray_ISNBO(dtype->byteorder) ? dtype->type_num : -1;
+    }
+
+    static int lazyarray_kind_of_memory(PyObject *a) {
+        int number = lazyarray_type_of_memory(a);
+        if (number < 0) return 0;
         if (number <= NPY_ULONGLONG) return 1;
         return (number < NPY_OBJECT && number != NPY_LONGDOUBLE && number != NPY_CLONGDOUBLE) || number == NPY_HALF ? 2 : 0;
     }
@@ -460,6 +465,7 @@ cdef extern from *:
     int rank_of_memory "lazyarray_rank_of_memory" (object a)
     Py_ssize_t bytes_of_memory "lazyarray_bytes_of_memory" (object a) except -1
     bint holds_numbers "lazyarray_holds_numbers" (object a)
+    int type_of_memory "lazyarray_type_of_memory" (object a)
     int kind_of_memory "lazyarray_kind_of_memory" (object a)
     bint holds_in_c_order "lazyarray_holds_in_c_order" (object a)
     object item_of "lazyarray_item_of" (object a, object key, object missing)
