@@ -99,7 +99,7 @@ def compare(expected: Sequence[Any], got: Sequence[Any]) -> Difference:
         want = np.asarray(want)
         if want.dtype != have.dtype or want.shape != have.shape:
             raise ValueError(f"{have.dtype}{have.shape} where NumPy has {want.dtype}{want.shape}")
-        if np.array_equal(want, have, equal_nan=want.dtype.kind == "f"):
+        if np.array_equal(want, have, equal_nan=want.dtype.kind in "fc"):
             continue
         exact = False
         if want.dtype.kind != "f":

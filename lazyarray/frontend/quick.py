@@ -25,7 +25,6 @@ from lazyarray.runtime import budget
 from lazyarray.runtime.floating import LAST, STATE
 
 _nparray: Final = np.ndarray
-_DOUBLE: Final = np.dtype(float)
 FLOAT64: Final = np.float64
 INT64: Final = np.int64
 _ZERO: Final = np.float64(0.0)
@@ -317,7 +316,7 @@ def own_of(op: Op, a: Any, b: Any) -> Any:
         second = 2 if type(b) is float else 1 if type(b) is int else kind_of_memory(b) if type(b) is _nparray else 0
     if not first or not second:
         return (op.own(op.name, a) if b is None else op.own(op.name, a, b)) or op.compute
-    if op.reads_exponents and first + second == 2:
+    if op.reads_exponents and first == 1 and second == 1:
         return op.compute  # integers have NumPy's own loop
     return _own_of_floats(op, a, b)
 

@@ -62,8 +62,9 @@ def by_position(
     """The keywords `named`, those given by position (`more`) among them; NumPy's error where the call has one."""
     missing = given[1 if method == "reduceat" else 0] is MISSING
     rest = dict(zip(named, more, strict=False))
-    wrong = rest.get("out") is ... or type(rest.get("out")) is tuple  # only by its name
-    if missing or unknown or len(more) > len(named) or wrong or said({n: named[n] for n in rest}):
+    out = rest.get("out")
+    only_named = out is ... or type(out) is tuple
+    if missing or unknown or len(more) > len(named) or only_named or said({n: named[n] for n in rest}):
         args = tuple(takewhile(lambda item: item is not MISSING, (*given, *more)))
         run = getattr(function._np, method)
         run(*export(args), **export({**said(named), **unknown}))

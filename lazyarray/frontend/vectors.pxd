@@ -9,7 +9,8 @@ from lazyarray.frontend.small cimport INERT, REFUSED, listed, small_items
 from lazyarray.ir.node cimport _waiting, finish_waiting
 from lazyarray.native.direct cimport direct_of, floats_of, run_direct, stack_of, takes_dtype
 from lazyarray.native.loops cimport call_source, run_binary
-from lazyarray.native.primitives cimport holds_numbers, rank_of_memory, same_shape, size_of_memory, type_of_memory
+from lazyarray.native.primitives cimport holds_numbers, named_place, rank_of_memory, same_shape, size_of_memory
+from lazyarray.native.primitives cimport type_of_memory
 
 cdef enum:  # of `callables.py`
     ANY = 0
@@ -44,9 +45,6 @@ cdef extern from *:
     }
 
     static int lazyarray_number(PyObject *item) { return PyFloat_CheckExact(item) || PyLong_CheckExact(item); }
-
-    /* The value of a `numpy.int64`, which follows the head of the object (numpy/arrayscalars.h). */
-    static long long lazyarray_int64(PyObject *item) { return *(long long *)((char *)item + sizeof(PyObject)); }
 
     static int lazyarray_is_call(PyObject *method) {
         return PyUnicode_CheckExact(method) && !PyUnicode_CompareWithASCIIString(method, "__call__");
@@ -137,7 +135,6 @@ cdef extern from *:
     size_t lazyarray_total(size_t given, PyObject *names)
     bint lazyarray_quiet(PyTypeObject *kind)
     bint lazyarray_number(PyObject *item)
-    long long lazyarray_int64(PyObject *item)
     bint lazyarray_is_call(PyObject *method)
     bint lazyarray_float(PyObject *item)
     double lazyarray_double(PyObject *item)
@@ -304,7 +301,7 @@ cdef inline bint is_number(PyObject *item):
 
 # NaN for what a float cannot be.
 cdef inline double value_of(PyObject *item):
-    return <double>lazyarray_int64(item) if is_int64(item) else lazyarray_double(item)
+    return <double>named_place(<object>item) if is_int64(item) else lazyarray_double(item)
 
 
 # The elements of a plain small shape, of Python's integers or NumPy's; -1 for what needs a closer look.
@@ -312,7 +309,7 @@ cdef inline Py_ssize_t extent_of_shape(PyObject *shape):
     cdef Py_ssize_t size, extent
     cdef object item
     if is_int64(shape):
-        return max(lazyarray_int64(shape), -1)
+        return max(named_place(<object>shape), -1)
     size = lazyarray_extent(shape)
     if size >= 0:
         return size
@@ -321,7 +318,7 @@ cdef inline Py_ssize_t extent_of_shape(PyObject *shape):
     size = 1
     for item in <tuple><object>shape:
         if is_int64(<PyObject *>item):
-            extent = lazyarray_int64(<PyObject *>item)
+            extent = named_place(item)
         elif type(item) is int:
             extent = lazyarray_extent(<PyObject *>item)
         else:
@@ -622,11 +619,11 @@ cdef inline PyObject *drawn_vector(PyObject *self, PyObject **args, size_t flags
 
 # A number of NumPy's as Python's own, where its dtype changes nothing beside an array of float64 or int64.
 cdef inline taken_for(number, data):
-    cdef long long value
+    cdef Py_ssize_t value
     cdef int code = type_of_memory(data)
     if not is_int64(<PyObject *>number) or (code != NPY_LONG and code != NPY_DOUBLE):
         return number
-    value = lazyarray_int64(<PyObject *>number)
+    value = named_place(number)
     if code == NPY_LONG:
         return value
     return <double>value if -9007199254740992 <= value <= 9007199254740992 else number

@@ -65,11 +65,8 @@ cdef extern from *:
         for (place = 0; place < given; place++) {
             PyObject *item = items[place];
             if (lazyarray_is_place(item)) {
-                Py_ssize_t at = lazyarray_named_place(item);
-                if (at == -1 && PyErr_Occurred()) { PyErr_Clear(); return 0; }
-                if (rank < (many ? 1 : 2)) return 0;
-                if (at < 0) at += PyArray_DIM(a, axis);
-                if (at < 0 || at >= PyArray_DIM(a, axis)) return 0;
+                Py_ssize_t at = rank < (many ? 1 : 2) ? -1 : lazyarray_place_in(item, PyArray_DIM(a, axis));
+                if (at < 0) return 0;
                 found->data += at * PyArray_STRIDE(a, axis++);
             }
             else if (item == Py_None) {
@@ -147,12 +144,6 @@ cdef extern from *:
 
     static int lazyarray_is_listed(PyObject *item) { return PyList_CheckExact(item) || PyTuple_CheckExact(item); }
 
-    /* An index from the end as one from the beginning; -1 for one outside. */
-    static npy_intp lazyarray_place_in(npy_intp extent, npy_intp at) {
-        if (at < 0) at += extent;
-        return at < extent ? at : -1;
-    }
-
     /* The places in one axis that a short index names; how many, or -1 where NumPy is to look. */
     static npy_intp lazyarray_find_places(PyArrayObject *a, PyArrayObject *index, npy_intp *taken) {
         npy_intp extent, place, size, at;
@@ -164,7 +155,7 @@ cdef extern from *:
         if (size > LAZYARRAY_FEW) return -1;
         from = PyArray_BYTES(index);
         for (place = 0; place < size; place++, from += PyArray_STRIDE(index, 0)) {
-            at = lazyarray_place_in(extent, *(npy_intp *)from);
+            at = lazyarray_from_start(*(npy_intp *)from, extent);
             if (at < 0) return -1;
             taken[place] = at;
         }
@@ -173,14 +164,10 @@ cdef extern from *:
 
     /* The same of a list or tuple of integers. */
     static npy_intp lazyarray_find_listed(PyArrayObject *a, PyObject *items, npy_intp *taken) {
-        npy_intp size = PySequence_Fast_GET_SIZE(items), place, at;
+        npy_intp size = PySequence_Fast_GET_SIZE(items), place;
         if (PyArray_NDIM(a) != 1 || !size || size > LAZYARRAY_FEW) return -1;
         for (place = 0; place < size; place++) {
-            PyObject *item = PySequence_Fast_ITEMS(items)[place];
-            if (!lazyarray_is_place(item)) return -1;
-            at = lazyarray_named_place(item);
-            if (at == -1 && PyErr_Occurred()) { PyErr_Clear(); return -1; }
-            taken[place] = lazyarray_place_in(PyArray_DIM(a, 0), at);
+            taken[place] = lazyarray_place_in(PySequence_Fast_ITEMS(items)[place], PyArray_DIM(a, 0));
             if (taken[place] < 0) return -1;
         }
         return size;
@@ -367,14 +354,11 @@ cdef extern from *:
     static PyObject *lazyarray_do_swapaxes(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
         PyArrayObject *a = (PyArrayObject *)first;
         lazyarray_region region;
-        npy_intp axes[2], at;
+        npy_intp axes[2];
         int axis, rank = PyArray_NDIM(a);
         if (count != 2 || rank > LAZYARRAY_RANK) return NULL;
         for (axis = 0; axis < 2; axis++) {
-            if (!PyLong_CheckExact(rest[axis])) return NULL;
-            at = PyLong_AsSsize_t(rest[axis]);
-            if (at == -1 && PyErr_Occurred()) { PyErr_Clear(); return NULL; }
-            axes[axis] = lazyarray_place_in(rank, at);
+            axes[axis] = lazyarray_place_in(rest[axis], rank);
             if (axes[axis] < 0) return NULL;
         }
         region.rank = 0;
@@ -564,18 +548,17 @@ cdef extern from *:
     static PyObject *lazyarray_do_arange(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
         PyObject *made;
         npy_intp bounds[3] = {0, 0, 1}, extent;
-        PyObject *given[3];
         size_t place;
         if (count > 2) return NULL;
         for (place = 0; place <= count; place++) {
-            given[place] = place ? rest[place - 1] : first;
-            if (!lazyarray_is_place(given[place])) return NULL;
-            bounds[count ? place : 1] = lazyarray_named_place(given[place]);
+            PyObject *item = place ? rest[place - 1] : first;
+            if (!lazyarray_is_place(item)) return NULL;
+            bounds[count ? place : 1] = lazyarray_named_place(item);
         }
         if (PyErr_Occurred()) { PyErr_Clear(); return NULL; }
-        /* So that no difference overflows. */
-        for (place = 0; place < 3; place++)
-            if (bounds[place] > NPY_MAX_INT32 || bounds[place] < NPY_MIN_INT32 || !bounds[2]) return NULL;
+        if (!bounds[2]) return NULL;
+        for (place = 0; place < 3; place++)  /* so that no difference overflows */
+            if (bounds[place] > NPY_MAX_INT32 || bounds[place] < NPY_MIN_INT32) return NULL;
         extent = bounds[1] - bounds[0];
         extent = bounds[2] > 0 ? (extent + bounds[2] - 1) / bounds[2] : (extent + bounds[2] + 1) / bounds[2];
         if (extent <= 0) extent = 0;

@@ -15,6 +15,21 @@ cdef extern from *:
         return PyLong_CheckExact(item) ? PyLong_AsSsize_t(item) : (Py_ssize_t)PyArrayScalar_VAL(item, Long);
     }
 
+    /* A place from the beginning of an axis, also for one from its end; -1 for one outside. */
+    static inline Py_ssize_t lazyarray_from_start(Py_ssize_t at, Py_ssize_t extent) {
+        if (at < 0) at += extent;
+        return at >= 0 && at < extent ? at : -1;
+    }
+
+    /* The same for what names it; -1 also for what names none, none raised. */
+    static inline Py_ssize_t lazyarray_place_in(PyObject *item, Py_ssize_t extent) {
+        Py_ssize_t at;
+        if (!lazyarray_is_place(item)) return -1;
+        at = lazyarray_named_place(item);
+        if (at == -1 && PyErr_Occurred()) { PyErr_Clear(); return -1; }
+        return lazyarray_from_start(at, extent);
+    }
+
     /* The C classes of the hot modules are no heap types; Python classes derived from them are. */
     static PyObject *lazyarray_create(PyObject *cls) {
         static PyObject *nothing = NULL;
@@ -286,15 +301,8 @@ cdef extern from *:
         if ((x->descr->type_num >= NPY_OBJECT && x->descr->type_num != NPY_HALF) || x->nd < 1
             || (PyTuple_Check(key) ? PyTuple_GET_SIZE(key) : 1) != x->nd) return NULL;
         for (axis = 0; axis < x->nd; axis++) {
-            npy_intp extent = x->dimensions[axis];
-            Py_ssize_t at;
-            if (!lazyarray_is_place(items[axis])) return NULL;
-            at = lazyarray_named_place(items[axis]);
-            if (at < 0) {
-                if (at == -1 && PyErr_Occurred()) { PyErr_Clear(); return NULL; }
-                at += extent;
-            }
-            if (at < 0 || at >= extent) return NULL;
+            Py_ssize_t at = lazyarray_place_in(items[axis], x->dimensions[axis]);
+            if (at < 0) return NULL;
             found += at * x->strides[axis];
         }
         return found;
@@ -452,6 +460,7 @@ cdef extern from *:
         return 0;
     }
     """
+    Py_ssize_t named_place "lazyarray_named_place" (object item)
     object create "lazyarray_create" (object cls)
     object site_here "lazyarray_site_here" (int plain, int compiled)
     object site_outside "lazyarray_site_outside" (int plain)
