@@ -14,7 +14,7 @@ import numpy
 
 import lazyarray
 from benchmarks import harness
-from lazyarray.runtime import evaluate, recalled
+from lazyarray.runtime import recalled, running
 from lazyarray.schedule import bands
 
 Program = Callable[[Any, list[Any]], list[Any]]
@@ -83,7 +83,7 @@ def without_bands() -> Iterator[None]:
 
 def forget() -> None:
     """Plans are made anew."""
-    evaluate._plans.clear()
+    running.plans.clear()
     recalled.forget()
 
 
@@ -102,14 +102,14 @@ def measure(program: Program, count: int, shape: tuple[int, ...]) -> tuple[list[
     for one, other in zip(found, program(numpy, [array.copy() for array in theirs]), strict=True):
         numpy.testing.assert_array_equal(numpy.asarray(one), other)
     used = lazyarray.counters()["in_bands"] - before
-    plans: list[dict[Any, Any]] = [dict(evaluate._plans), {}]
+    plans: list[dict[Any, Any]] = [dict(running.plans), {}]
 
     def run(side: int) -> None:
-        evaluate._plans.clear()
-        evaluate._plans.update(plans[side])
+        running.plans.clear()
+        running.plans.update(plans[side])
         recalled.forget()
         lazyarray.evaluate(*program(lazyarray, sides[side]))
-        plans[side] = dict(evaluate._plans)
+        plans[side] = dict(running.plans)
 
     with without_bands():
         run(1)

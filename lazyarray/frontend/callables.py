@@ -66,7 +66,7 @@ class Builtin:
     __slots__ = ("__dict__", "asks", "direct", "function", "guard", "source", "vector")
 
     asks: int  # in C, whether `direct` takes arrays alone
-    direct: int  # in C, what runs in the place of `source` (`native/direct.py`)
+    direct: int  # in C, what runs in the place of `source` (`native/direct.pxd`)
     vector: int
 
     def __init__(self, function: Any) -> None:

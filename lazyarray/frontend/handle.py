@@ -27,8 +27,8 @@ from lazyarray.frontend.unusual import keys  # cimport
 from lazyarray.frontend.updates import put_under_mask  # cimport
 from lazyarray.frontend.usual import join, of_left, raised, reflected, unary  # cimport
 from lazyarray.ir.node import finish_waiting  # cimport
-from lazyarray.native.direct import pick_at, put_at, read_at, write_at  # cimport
 from lazyarray.native.loops import run_binary, run_product, run_unary  # cimport
+from lazyarray.native.parts import pick_at, put_at, read_at, write_at  # cimport
 from lazyarray.native.primitives import item_at, length_of, wrap_slots  # cimport
 
 _nparray: Final = np.ndarray

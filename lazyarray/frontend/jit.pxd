@@ -5,7 +5,7 @@ from lazyarray.frontend.quick cimport Fields, Limits, limits, managed, turned, w
 from lazyarray.ir.node cimport Key, Node, Spec
 from lazyarray.native.primitives cimport holds_in_c_order
 from lazyarray.runtime.direct cimport Direct
-from lazyarray.runtime.evaluate cimport Settings, settings
+from lazyarray.runtime.running cimport Settings, settings
 from lazyarray.runtime.execute cimport Run
 from lazyarray.runtime.ledger cimport Ledger
 from lazyarray.runtime.remote cimport Seen

@@ -33,11 +33,12 @@ from lazyarray.runtime.execute import Run  # cimport
 from lazyarray.runtime.floating import tell
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.remote import seen
+from lazyarray.runtime.running import plan_of
 
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.runtime.direct import direct_of
-from lazyarray.runtime.evaluate import settings  # cimport
+from lazyarray.runtime.running import settings  # cimport
 
 TRACES_LIMIT: Final = 64  # kinds of arguments for which a function is recorded; then it is only called
 Refuse: TypeAlias = Callable[[str, str], None]
@@ -102,7 +103,7 @@ class Trace:
             raise Unfit("the interpreter has no plans")
         self.device = placement(sources)
         self.exact = config.numerics == "numpy"
-        self.plan = boundary.plan_of(signature)
+        self.plan = plan_of(signature)
         self.outputs = self.plan.outputs
         self.memo: dict[str, Any] = {} if self.device is None else {"equal": equal_sources(sources)}
         self.keys = [leaf_key(node.key.spec) for node in results]

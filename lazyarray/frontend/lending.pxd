@@ -2,7 +2,7 @@
 cimport cython
 
 from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits, wrapped
-from lazyarray.native.direct cimport read_at
+from lazyarray.native.parts cimport read_at
 from lazyarray.native.primitives cimport address_of, element_of, most_selected, picked_by, put_element
 from lazyarray.native.primitives cimport remember, same_memory, selected_by, size_of_memory
 from lazyarray.runtime.root cimport Root

@@ -15,7 +15,7 @@ import numpy as np
 from lazyarray.frontend.loops import IMMEDIATE
 from lazyarray.frontend.quick import Fields, known, limits, wrapped  # cimport
 from lazyarray.ir.index_map import IndexMap
-from lazyarray.native.direct import read_at  # cimport
+from lazyarray.native.parts import read_at  # cimport
 from lazyarray.native.primitives import address_of, element_of, most_selected, picked_by, put_element  # cimport
 
 # The build reads such imports by the line.

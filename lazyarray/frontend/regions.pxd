@@ -4,7 +4,7 @@ cimport cython
 from lazyarray.frontend.measures cimport elements_of, shape_of
 from lazyarray.frontend.quick cimport Fields, Limits, limits
 from lazyarray.ir.node cimport Node
-from lazyarray.native.direct cimport show_at
+from lazyarray.native.parts cimport show_at
 from lazyarray.native.primitives cimport size_of_memory
 from lazyarray.runtime.root cimport Root
 

@@ -22,7 +22,7 @@ from lazyarray.frontend.updates import CHAIN
 from lazyarray.ir.index_map import IndexMap, apply, identity, size_of
 from lazyarray.ir.node import Node  # cimport
 from lazyarray.ir.ops import OPS
-from lazyarray.native.direct import show_at  # cimport
+from lazyarray.native.parts import show_at  # cimport
 from lazyarray.native.primitives import size_of_memory  # cimport
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.along import is_pending

@@ -3,7 +3,7 @@ cimport cython
 
 from lazyarray.frontend.quick cimport FLOAT64, Fields, Known, Limits, known, limits, wrapped
 from lazyarray.ir.node cimport finish_waiting
-from lazyarray.native.direct cimport numbers_of
+from lazyarray.native.lists cimport numbers_of
 from lazyarray.native.primitives cimport holds_numbers, size_of_memory
 
 cdef type _nparray

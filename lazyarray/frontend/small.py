@@ -11,7 +11,7 @@ import numpy as np
 
 from lazyarray.frontend.quick import FLOAT64, Fields, known, limits, wrapped  # cimport
 from lazyarray.ir.node import finish_waiting  # cimport
-from lazyarray.native.direct import numbers_of  # cimport
+from lazyarray.native.lists import numbers_of  # cimport
 from lazyarray.native.primitives import holds_numbers, size_of_memory  # cimport
 
 _nparray: Final = np.ndarray

@@ -7,7 +7,8 @@ from lazyarray.frontend.quick cimport FLOAT64, INT64, Fields, Known, Limits, Op,
 from lazyarray.frontend.usual cimport binary, of_float, of_floats, of_left, unary
 from lazyarray.frontend.small cimport INERT, REFUSED, listed, small_items
 from lazyarray.ir.node cimport _waiting, finish_waiting
-from lazyarray.native.direct cimport direct_of, floats_of, run_direct, stack_of, takes_dtype
+from lazyarray.native.direct cimport direct_of, run_direct, takes_dtype
+from lazyarray.native.lists cimport floats_of, stack_of
 from lazyarray.native.loops cimport call_source, run_binary
 from lazyarray.native.primitives cimport holds_numbers, named_place, rank_of_memory, same_shape, size_of_memory
 from lazyarray.native.primitives cimport type_of_memory

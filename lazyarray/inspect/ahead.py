@@ -10,8 +10,9 @@ from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.along import pending
 from lazyarray.runtime.device import placement
 from lazyarray.runtime.device_run import plan_there
-from lazyarray.runtime.evaluate import expression_for, plan_of
+from lazyarray.runtime.evaluate import expression_for
 from lazyarray.runtime.liveness import needed_again
+from lazyarray.runtime.running import plan_of
 from lazyarray.runtime.settling import Wanted, changes, sites_of
 from lazyarray.schedule.plan import Plan
 

@@ -47,6 +47,7 @@ MODULES: Final = (
     "lazyarray.runtime.recalled",
     "lazyarray.runtime.repeated",
     "lazyarray.runtime.settling",
+    "lazyarray.runtime.running",
     "lazyarray.runtime.evaluate",
     "lazyarray.runtime.budget",
     "lazyarray.runtime.floating",

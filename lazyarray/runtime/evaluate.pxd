@@ -8,29 +8,14 @@ from lazyarray.runtime.recalled cimport Recalled
 from lazyarray.runtime.remote cimport Seen
 from lazyarray.runtime.repeated cimport Repeat
 from lazyarray.runtime.run cimport AnyDirect, AnyRun
-from lazyarray.runtime.settling cimport Changes, hand_out, settle, sites_of
-
-cdef class Settings:
-    cdef public object backend
-    cdef public bint away, exact, home, progress
-    cdef public long changes, tries
-
-    cpdef work_out(self)
-
-cdef class Running:
-    cdef public long depth
-    cdef public unsigned long thread
-    cdef public set apart
-
-    cpdef bint here(self) except -1
+from lazyarray.runtime.running cimport Settings, enter, is_planned, leave, run_of, run_plan, run_there, settings
+from lazyarray.runtime.settling cimport Changes, settle, sites_of
 
 cdef Ledger ledger
 cdef Pinned _pinned
 cdef list _tape, _under_way
 cdef dict _recalled, _repeats
 cdef Changes _changes
-cdef Settings settings
-cdef Running _running
 cdef Seen _seen
 
 cpdef evaluate(nodes, reason=*, bint alone=*, bint stay=*)
@@ -50,8 +35,5 @@ cpdef prune()
 cpdef evaluate_pending(list targets, reason, bint alone=*)
 @cython.locals(node=Node, asked=Py_ssize_t, along=Py_ssize_t, read=Py_ssize_t, closure=list, outside=list, outputs=list, small=list, readers=list, holders=list, sources=list)
 cpdef tuple expression_for(list targets, bint alone, bint unasked=*, list noted=*)
-@cython.locals(finished=bint)
-cpdef run_plan(AnyRun run, list outputs, tuple wanted)
 @cython.locals(node=Node, found=list)
 cdef list there(list sources)
-cdef AnyRun run_there(plan, list sources, device, uses)

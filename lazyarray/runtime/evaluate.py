@@ -10,23 +10,22 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from weakref import WeakSet
 
-from lazyarray.config import config
 from lazyarray.ir.expression import Signature, expression_of
 from lazyarray.ir.node import PINNED, TAPE, Node
-from lazyarray.native.primitives import referent, thread_here  # cimport
+from lazyarray.native.primitives import referent  # cimport
 from lazyarray.runtime.along import companions, readers_first, releasing
-from lazyarray.runtime.backend import NotReady, current
+from lazyarray.runtime.backend import NotReady
 from lazyarray.runtime.device import fetch, fetch_part, placement, told_by
 from lazyarray.runtime.device_errors import tell_waiting
 from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.liveness import named_and_dear, reduces, uses_of_ending, writes  # cimport
-from lazyarray.runtime.progress import shown
-from lazyarray.runtime.remote import seen, stays_home
-from lazyarray.runtime.settling import Wanted, catch_up, changes, under_way, where, with_equals
+from lazyarray.runtime.remote import seen
+from lazyarray.runtime.running import plan_of, running
+from lazyarray.runtime.settling import Wanted, catch_up, changes, under_way, where
 from lazyarray.runtime.warned import install
 
 # The build reads such imports by the line.
@@ -36,15 +35,10 @@ from lazyarray.runtime import recalled, repeated
 from lazyarray.runtime.along import is_pending, others, pending, stands_apart, unused  # cimport
 from lazyarray.runtime.recalled import Recalled  # cimport
 from lazyarray.runtime.repeated import Repeat  # cimport
-from lazyarray.runtime.run import AnyDirect, AnyRun  # cimport
-from lazyarray.runtime.settling import hand_out, settle, sites_of  # cimport
+from lazyarray.runtime.run import AnyDirect  # cimport
+from lazyarray.runtime.running import enter, is_planned, leave, run_of, run_plan, run_there, settings  # cimport
+from lazyarray.runtime.settling import settle, sites_of  # cimport
 
-# Imported where needed: scheduling and running plans, which programs of small arrays never come to.
-if TYPE_CHECKING:
-    from lazyarray.runtime.device_run import DeviceRun
-    from lazyarray.schedule.plan import Plan
-
-PLANS_LIMIT: Final = 2048
 ASKED: Final = "evaluate() was called"
 JOINED: Final = "the last operator of an expression on arrays of middle size"
 AT_ONCE: Final = "the error state is to be obeyed at once"
@@ -52,83 +46,19 @@ SHARED: Final = "others can write what it reads"
 BUDGET: Final = "the recording reached its budget"
 HELD_UNSEEN: Final = 16 << 20  # bytes of new results after which it is looked for memory that pending ones hold
 
-_plans: dict[Signature, Plan] = {}
-_exact_plans: dict[str, dict[Signature, Plan]] = {}  # those of numerics="numpy", by backend
-
-
 # Asked before each evaluation; what they return is given the outputs' values after it (see `inspect/verify.py`).
 Shadow: TypeAlias = Callable[[Signature, list[Any]], Callable[[list[Any]], None] | None]
 shadows: Final[list[Shadow]] = []
-
-
-class Running:
-    """How many plans are running, one inside another, and in which thread: who holds the lock."""
-
-    __slots__ = ("apart", "depth", "thread")
-
-    def __init__(self) -> None:
-        self.depth = 0
-        self.thread = 0
-        self.apart: set[int] = set()  # threads that do not wait for evaluations, beside that one
-
-    def here(self) -> bool:
-        """True in a thread that is running a plan, or does not wait for one."""
-        if not self.depth and not self.apart:
-            return False
-        thread = thread_here()
-        return (self.depth > 0 and thread == self.thread) or thread in self.apart
-
 
 # Nodes whose evaluation, when nobody asked for it, met the end of memory.
 too_large: Final[WeakSet[Node]] = WeakSet()
 _pinned: Final = PINNED  # in C
 _tape: Final = TAPE
-running: Final = Running()
-_running: Final = running  # in C
 _changes: Final = changes  # in C
 _under_way: Final = under_way
 _seen: Final = seen  # in C
-
-
-class Settings:
-    """What `config` says of where evaluations run, worked out when it has changed."""
-
-    __slots__ = ("away", "backend", "changes", "exact", "home", "progress", "tries")
-
-    def __init__(self) -> None:
-        self.backend: Any = None  # None: not worked out
-        self.changes = 0
-        self.home = False  # on the host, unless a value is on a device
-        self.away = False  # a device may be where values are made
-        self.forget()
-
-    def work_out(self) -> Any:
-        """The backend. Settings that change meanwhile are worked out again."""
-        while True:
-            before = self.changes
-            backend = current()
-            away = not stays_home()
-            if before == self.changes:
-                self.home = backend.name != "numpy" and not away
-                self.away = away
-                self.backend = backend
-                return backend
-
-    def forget(self) -> None:
-        """Settings have changed."""
-        self.changes += 1
-        self.backend = None
-        self.exact = config.numerics == "numpy"
-        self.progress = config.progress
-        # How often a cheap expression may be interpreted. Who asks for stages, or for all to be compiled, gets that.
-        shown = self.exact or config.debug or config.dump is not None
-        self.tries = 0 if shown or not config.eager_below else config.compile_at - 1
-
-
 _repeats: Final = repeated.repeats
 _recalled: Final = recalled.recalled
-settings: Final = Settings()
-config.followers.append(settings.forget)
 
 # One thread at a time evaluates (nodes lose their arguments there) or moves the value of a base that views share.
 lock = threading.RLock()
@@ -261,15 +191,14 @@ def launch(known: Recalled, sources: list[Any], targets: list[Node]) -> bool:
     if direct is None or direct.backend is not settings.backend or settings.progress or ledger.is_attended():
         return False
     outputs = known.outputs_of(sources, targets)
-    _running.depth += 1
-    _running.thread = thread_here()
+    enter()
     try:
         values = direct.launch(sources, direct.numbers(sources))
     except BaseException as error:
         error.add_note(where(outputs))
         raise
     finally:
-        _running.depth -= 1
+        leave()
     if values is None:
         known.direct = None
         known.indirect = True
@@ -307,14 +236,13 @@ def came_before(targets: list[Node], reason: str) -> bool:
         nodes = known.match(targets)
         if nodes is None:
             continue
-        _running.depth += 1
-        _running.thread = thread_here()
+        enter()
         try:
             made = known.queue(nodes)
         except MemoryError:
             made = None
         finally:
-            _running.depth -= 1
+            leave()
         if made is None:
             return False
         ledger.evaluation(reason)
@@ -394,7 +322,7 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
     elif backend.name == "numpy":
         interpret_nodes(outputs, signature, sources, reason)
     else:
-        if settings.tries and signature not in _plans and not shadows and ran_first(signature, sources, outputs):
+        if settings.tries and not is_planned(signature) and not shadows and ran_first(signature, sources, outputs):
             return
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
         plan = plan_of(signature)
@@ -418,19 +346,14 @@ def ran_first(signature: Signature, sources: list[Any], outputs: list[Node]) -> 
     structure = first.takes(expression, settings.tries)
     if structure is None:
         return False
-    _running.depth += 1
-    _running.thread = thread_here()
+    enter()
     try:
         told = first.run(structure, expression, sources, outputs)
     finally:
-        _running.depth -= 1
+        leave()
     for node, bits in told or ():
         tell(node, bits)
     return told is not None
-
-
-_runs: list[Any] = []  # what makes runs, once it is imported: each evaluation makes one
-_runs_there: list[Any] = []
 
 
 def there(sources: list[Any]) -> list[Any]:
@@ -442,26 +365,6 @@ def there(sources: list[Any]) -> list[Any]:
             if node.remote is not None:
                 found.append(node)
     return found
-
-
-def run_there(plan: Plan, sources: list[Any], device: Any, uses: dict[int, int]) -> DeviceRun:
-    """One evaluation of a plan on a device."""
-    if not _runs_there:
-        from lazyarray.runtime import device_run
-
-        _runs_there.append(device_run.DeviceRun)
-    made: DeviceRun = _runs_there[0](plan, sources, device, uses)
-    return made
-
-
-def run_of(plan: Plan, sources: list[Any], backend: Any, uses: dict[int, int]) -> AnyRun:
-    """One evaluation of a plan on the host."""
-    if not _runs:
-        from lazyarray.runtime.execute import new_run
-
-        _runs.append(new_run)
-    made: AnyRun = _runs[0](plan, sources, backend, uses)
-    return made
 
 
 def expression_for(
@@ -532,10 +435,10 @@ def evaluate_unasked(nodes: list[Node], reason: str) -> None:
 
 def settle_warnings(reason: str) -> None:
     """Evaluates the pending nodes that may warn."""
-    if _tape and not _running.here():
+    if _tape and not running.here():
         with lock:
             evaluate_unasked([node for node in unused(pending()) if may_warn(node)], reason)
-    if told_by and not _running.here():
+    if told_by and not running.here():
         with lock:  # no kernel is queued between its words being looked at and being handed out again
             tell_waiting()
 
@@ -543,61 +446,6 @@ def settle_warnings(reason: str) -> None:
 def may_warn(node: Node) -> bool:
     """True when the node or anything pending that it needs may warn."""
     return any(wanted(needed) for needed in pending_closure([node]))
-
-
-def run_plan(run: AnyRun, outputs: list[Node], wanted: Wanted) -> None:
-    """Runs a plan and settles its outputs; after an error everything that was reached."""
-    _running.depth += 1
-    _running.thread = thread_here()
-    told: list[tuple[Node, int]] = []
-    finished = False
-    try:
-        _under_way.append(run)
-        if settings.progress:
-            run_shown(run)
-        else:
-            run.run()
-        finished = True
-        if run.raised:
-            told = with_equals(run.raised, run.sources)
-    except BaseException as error:
-        error.add_note(where(outputs))
-        raise
-    finally:
-        _running.depth -= 1
-        try:
-            hand_out(run, outputs, wanted, finished)
-        finally:
-            if _under_way and _under_way[-1] is run:
-                _under_way.pop()
-    for node, bits in told:
-        tell(node, bits)
-
-
-def run_shown(run: AnyRun) -> None:
-    """Runs a plan beside a progress bar."""
-    with shown(run):
-        run.run()
-
-
-def plan_of(signature: Signature, device: bool = False) -> Plan:
-    """The plan of an expression, made once; `device`: for a device that has no NumPy."""
-    exact = settings.exact and not device
-    plans: Any = _plans if not exact else _exact_plans.setdefault(config.backend, {})
-    plan: Plan | None = plans.get(signature)
-    if plan is None:
-        from lazyarray.runtime.planning import new_plan
-
-        if len(plans) >= PLANS_LIMIT:
-            for old in list(plans)[: PLANS_LIMIT // 4]:
-                del plans[old]
-        expression = expression_of(signature)
-        if exact:
-            from lazyarray.passes.own_loops import use_numpy_loops
-
-            expression = use_numpy_loops(expression, current().runs_numpy_loop)
-        plan = plans[signature] = new_plan(expression)
-    return plan
 
 
 install(settle_warnings)

@@ -73,7 +73,7 @@ def shown(run: Watched, bar: Callable[[int], Any] = make_bar) -> Iterator[None]:
 
 def watch(run: Watched, over: threading.Event, bar: Callable[[int], Any]) -> None:
     """Draws until the run is over; nothing if that is soon."""
-    from lazyarray.runtime.evaluate import running
+    from lazyarray.runtime.running import running
 
     if over.wait(DELAY):
         return

@@ -81,7 +81,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the caches held nothing, and all results began lines; kernels are bound anew."""
     monkeypatch.setattr(streaming, "cache_bytes", lambda: 0)
     monkeypatch.setattr("lazyarray.runtime.pool._POOLED_FROM", 1)
-    monkeypatch.setattr("lazyarray.runtime.evaluate._plans", {})
+    monkeypatch.setattr("lazyarray.runtime.running.plans", {})
 
 
 @pytest.mark.usefixtures("always")

@@ -15,7 +15,8 @@ import pytest
 import lazyarray as np
 from lazyarray.inspect.__main__ import main
 from lazyarray.inspect.replay import replay, run
-from lazyarray.runtime import evaluate, saved
+from lazyarray.runtime import saved
+from lazyarray.runtime.running import plans
 
 
 def elementwise() -> np.ndarray:
@@ -68,7 +69,7 @@ def complex_scalar() -> np.ndarray:
 def dump(program, folder: Path) -> numpy.ndarray:  # type: ignore[no-untyped-def]
     with np.config.set(eager_below=0):
         x = program()
-        evaluate._plans.clear()
+        plans.clear()
         with np.config.set(dump=str(folder)):
             np.evaluate(x)
         return numpy.asarray(x)

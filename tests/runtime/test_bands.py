@@ -13,7 +13,7 @@ import numpy
 import pytest
 
 import lazyarray as np
-from lazyarray.runtime import banded, evaluate, execute, recalled
+from lazyarray.runtime import banded, execute, recalled, running
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.remote import seen
 from lazyarray.schedule import bands
@@ -48,8 +48,8 @@ def small_bands(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def forget() -> None:
     """All plans are made anew."""
-    evaluate._plans.clear()
-    evaluate._exact_plans.clear()
+    running.plans.clear()
+    running.exact_plans.clear()
     recalled.forget()
 
 
@@ -238,7 +238,7 @@ def test_what_is_raised_is_told_where_the_cpu_cannot_say_that_anything_was(monke
 def any_kernel() -> Any:
     """A kernel of some plan."""
     np.evaluate(np.evaluate(np.array(data(1)[0])) * 2.0)
-    return next(kernel for plan in evaluate._plans.values() for kernel in plan.kernels)
+    return next(kernel for plan in running.plans.values() for kernel in plan.kernels)
 
 
 def test_nothing_is_told_of_what_does_not_raise() -> None:

@@ -8,11 +8,11 @@ import numpy
 import pytest
 
 import lazyarray as np
-from lazyarray.runtime import evaluate
+from lazyarray.runtime import running
 
 
 def run(offset: float) -> None:
-    evaluate._plans.clear()
+    running.plans.clear()
     x = np.asarray(numpy.arange(6000.0).reshape(60, 100))
     np.evaluate((x + offset).reshape(-1) * 2.0)
 

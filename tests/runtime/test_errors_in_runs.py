@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 import lazyarray
-from lazyarray.runtime import evaluate, execute
+from lazyarray.runtime import execute, running
 from lazyarray.runtime.backend import current
 from lazyarray.schedule.plan import ClaimStep
 
@@ -120,14 +120,14 @@ def test_what_an_error_ended_is_right_when_it_is_evaluated_again(
     for count in range(40):
         found = program(lazyarray, DATA)
         raised = False
-        evaluate._plans.clear()
+        running.plans.clear()
         with monkeypatch.context() as patched:
             fail(patched, count)
             try:
                 lazyarray.evaluate(*found)
             except (MemoryError, KeyboardInterrupt):
                 raised = True
-        evaluate._plans.clear()
+        running.plans.clear()
         for one, other in zip(found, expected, strict=True):
             numpy.testing.assert_allclose(numpy.asarray(one), other, rtol=1e-10)
         if not raised:

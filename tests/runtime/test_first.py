@@ -13,14 +13,14 @@ import pytest
 
 import lazyarray as np
 from lazyarray.frontend import histograms
-from lazyarray.runtime import evaluate, first
+from lazyarray.runtime import first, running
 
 N = 5000  # enough elements to be recorded
 
 
 @pytest.fixture(autouse=True)
 def cheap_expressions_wait(monkeypatch: Any) -> Iterator[None]:
-    monkeypatch.setattr(evaluate, "_plans", {}, raising=False)
+    monkeypatch.setattr(running, "plans", {})
     monkeypatch.setattr(first, "is_on_disk", lambda expression: False)
     first.forget()
     with np.config.set(compile_at=3, eager_below=4096, device="cpu"):

@@ -46,7 +46,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process."""
-    monkeypatch.setattr("lazyarray.runtime.evaluate._plans", {})
+    monkeypatch.setattr("lazyarray.runtime.running.plans", {})
 
 
 def evaluated(program: Callable[[Any], Any]) -> tuple[Any, Plan]:

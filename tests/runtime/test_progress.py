@@ -139,7 +139,7 @@ def test_the_setting_is_a_switch() -> None:
 def test_only_the_thread_that_evaluates_is_running() -> None:
     from lazyarray.frontend.array import from_node, value
     from lazyarray.ir.node import Key, record
-    from lazyarray.runtime.evaluate import running
+    from lazyarray.runtime.running import running
 
     here: dict[str, bool] = {}
 

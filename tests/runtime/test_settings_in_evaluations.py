@@ -6,7 +6,7 @@ import pytest
 
 import lazyarray as np
 from lazyarray.config import config
-from lazyarray.runtime import evaluate
+from lazyarray.runtime import running
 from lazyarray.runtime.backend import load
 
 
@@ -19,7 +19,7 @@ def test_a_backend_that_is_set_is_the_one_that_runs() -> None:
 
 
 def test_settings_that_change_while_they_are_worked_out_are_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = evaluate.Settings()
+    settings = running.Settings()
     answers = ["llvm", "numpy"]
 
     def current() -> object:
@@ -28,7 +28,7 @@ def test_settings_that_change_while_they_are_worked_out_are_not_forgotten(monkey
             settings.forget()  # somebody sets `config.backend` at this moment
         return found
 
-    monkeypatch.setattr(evaluate, "current", current)
+    monkeypatch.setattr(running, "current", current)
     assert settings.work_out().name == "numpy"
     assert settings.backend.name == "numpy"
     assert not settings.home

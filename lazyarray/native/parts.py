@@ -1,6 +1,6 @@
-"""Owns what needs no look at arguments as general as NumPy's: parts, copies and new arrays, made in C where they lie.
+"""Owns parts of arrays that are read, shown and written in C where they lie: at plain keys, few places and in strides.
 
-As `primitives.py`: these functions in the hot modules' Python form, those of `direct.pxd` in the compiled one. What
+As `primitives.py`: these functions in the hot modules' Python form, those of `parts.pxd` in the compiled one. What
 these do not know is left to NumPy's functions, and nothing has happened then.
 """
 
@@ -18,11 +18,6 @@ def read_at(_a: Any, _key: Any, missing: Any) -> Any:
 
 def pick_at(_a: Any, _index: Any, missing: Any) -> Any:
     """`a[index]` for a mask, or for few places in one axis; `missing` for others."""
-    return missing
-
-
-def numbers_of(_items: Any, missing: Any) -> Any:
-    """The array that NumPy makes of a short list or tuple of numbers, or of rows of them; `missing` for others."""
     return missing
 
 
