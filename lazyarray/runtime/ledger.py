@@ -17,6 +17,15 @@ from lazyarray.config import config
 from lazyarray.ir.node import Node, Site
 from lazyarray.native.primitives import find_site
 from lazyarray.records import NamedTuple
+from lazyarray.runtime.warned import line_of
+
+
+def tell(record: Any) -> str:
+    """A record as it is printed: its site by file and line, without the namespace that the site holds."""
+    site = record.site
+    values = dict(zip(record._fields, record, strict=True))
+    values["site"] = None if site is None else f"{site[0].co_filename}:{line_of(site)}"
+    return f"{type(record).__name__}({', '.join(f'{name}={value!r}' for name, value in values.items())})"
 
 
 class KernelRun(NamedTuple):
@@ -32,6 +41,9 @@ class KernelRun(NamedTuple):
     elements: int  # points of the loop nest
     together: int = 1  # how many kernels ran at once, in bands of rows, this one among them; the time is its share
 
+    def __repr__(self) -> str:
+        return tell(self)
+
 
 class LibraryRun(NamedTuple):
     """One call of a library (BLAS, FFT, ...) on evaluated arguments."""
@@ -42,6 +54,9 @@ class LibraryRun(NamedTuple):
     site: Site | None
     seconds: float
     start: float
+
+    def __repr__(self) -> str:
+        return tell(self)
 
 
 class Compile(NamedTuple):
@@ -60,6 +75,9 @@ class Materialisation(NamedTuple):
     reason: str
     site: Site | None
 
+    def __repr__(self) -> str:
+        return tell(self)
+
 
 class Transfer(NamedTuple):
     """Values copied between the host and a device, and why."""
@@ -69,6 +87,9 @@ class Transfer(NamedTuple):
     reason: str
     site: Site | None = None
     start: float = 0.0
+
+    def __repr__(self) -> str:
+        return tell(self)
 
 
 class FallbackRun:
@@ -105,6 +126,9 @@ class EvaluationRun(NamedTuple):
     reason: str
     site: Site | None
     start: float
+
+    def __repr__(self) -> str:
+        return tell(self)
 
 
 class Runs:

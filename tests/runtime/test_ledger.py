@@ -10,6 +10,7 @@ import pytest
 import lazyarray
 from lazyarray.native.primitives import find_site
 from lazyarray.runtime.ledger import Ledger
+from lazyarray.runtime.warned import line_of
 
 
 def test_counts_and_recordings() -> None:
@@ -39,6 +40,16 @@ def test_counts_and_recordings() -> None:
     assert (counts["launches"], counts["compiles"], counts["fallbacks"]) == (2, 2, 2)
     assert (counts["bytes_read"], counts["bytes_written"]) == (124, 26)
     assert counts["fallbacks_by_name"] == {"sort": 2}
+
+
+def test_records_are_printed_with_their_lines_and_not_what_lies_around() -> None:
+    with lazyarray.config.set(backend="numpy", eager_below=0), lazyarray.record_runs() as runs:
+        (lazyarray.asarray(numpy.ones(3)) + 1).tolist()
+    (run,) = runs.evaluation_runs
+    assert run.site is not None
+    line = line_of(run.site)
+    assert repr(run) == f"EvaluationRun(reason={run.reason!r}, site='{__file__}:{line}', start={run.start!r})"
+    assert repr(run._replace(site=None)).endswith(f"site=None, start={run.start!r})")
 
 
 def test_a_recording_ends_with_an_error() -> None:
