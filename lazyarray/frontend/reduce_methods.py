@@ -25,6 +25,7 @@ from lazyarray.frontend.dispatch import REFUSALS, Foreign, Uncompiled
 from lazyarray.frontend.elementwise import call_numpy, export, overrides, written_through
 from lazyarray.frontend.foreign import Forwarder, forward
 from lazyarray.frontend.overrides import ask_ufunc
+from lazyarray.frontend.recipes import Recipes
 from lazyarray.frontend.record import COMPILED
 from lazyarray.frontend.ufunc import MISSING
 from lazyarray.frontend.writing import (
@@ -52,6 +53,7 @@ SCANNED: Final = {
     "maximum": reductions.running_max,
     "minimum": reductions.running_min,
 }
+_LEFT: Final = (Uncompiled, *REFUSALS)  # to NumPy
 # Reductions of a few dtypes have no loop of their own in the compiled table.
 _ORDERED_ONLY: Final = frozenset({"max", "min", "fmax", "fmin"})
 
@@ -78,6 +80,37 @@ def said(options: dict[str, Any]) -> dict[str, Any]:
 
 
 _DEFAULTS: Final = {"axis": 0, "dtype": None, "out": None, "keepdims": False, "where": True}
+
+
+_reducing: Final[dict[Any, Recipes]] = {}
+_accumulating: Final[dict[Any, Recipes]] = {}
+
+
+def reduce_along(function: Any, array: ndarray, axis: int | None) -> Any:
+    """`ufunc.reduce` where nothing but an axis is said."""
+    known = _reducing.get(function)
+    if known is None:
+
+        def whole(array: Any, axis: Any) -> Any:
+            return reduce(function, array, axis, None, None, False, np._NoValue, True)
+
+        known = _reducing[function] = Recipes(whole)
+    # Whether all are true may be told by the first few.
+    if function.__name__ in _TRUTH:
+        return known.function(array, axis)
+    return known.call((array, axis), {})
+
+
+def accumulate_along(function: Any, array: ndarray, axis: int) -> Any:
+    """`ufunc.accumulate` where nothing but an axis is said."""
+    known = _accumulating.get(function)
+    if known is None:
+
+        def whole(array: Any, axis: Any) -> Any:
+            return accumulate(function, array, axis, None, None)
+
+        known = _accumulating[function] = Recipes(whole)
+    return known.call((array, axis), {})
 
 
 def _is_memory(array: ndarray) -> bool:
@@ -120,7 +153,7 @@ def reduce(function: Any, array: Any, axis: Any, dtype: Any, out: Any, keepdims:
         return reductions.reduce(name, own, axis, dtype, target, keepdims, initial, where)
     except Foreign:
         return written_through(wrap(function._np.reduce(*export((own,)), **export(options))), options)
-    except (Uncompiled, *REFUSALS):
+    except _LEFT:
         return call_numpy(f"{function.__name__}.reduce", function._np.reduce, (own,), options)
 
 
@@ -143,7 +176,7 @@ def accumulate(function: Any, array: Any, axis: Any, dtype: Any, out: Any) -> An
         result = run(*export((own,)), **export(options))
         return written_through(wrap(result), options)
     made = None
-    with contextlib.suppress(Uncompiled, *REFUSALS):
+    with contextlib.suppress(*_LEFT):
         made = _into(target, scan(own, operator.index(axis), wanted))
     if made is None:
         return call_numpy(f"{function.__name__}.accumulate", function._np.accumulate, (own,), options)

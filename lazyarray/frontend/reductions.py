@@ -291,15 +291,18 @@ def _search(name: str) -> Callable[[Any, Any], Any]:
         if len(args) > 2 or type(args[0]) is not ndarray or (kwargs and not _SEARCHING.issuperset(kwargs)):
             return REFUSED
         axis = args[1] if len(args) == 2 else kwargs.get("axis")
-        node = args[0]._node if args[0]._np is None else None
-        if node is None or (axis is not None and type(axis) is not int) or not config.eager_below:
+        if (axis is not None and type(axis) is not int) or not config.eager_below:
             return REFUSED
-        data = node.data
+        data = args[0]._np
+        if data is None and args[0]._node is not None:
+            data = args[0]._node.data
         if data is None or data.nbytes > _SEARCHED * config.eager_below or not stays_home():
             return REFUSED
         kind = data.dtype
-        if kind.kind not in "iuf" or kind.itemsize < 4 or not (axis is None or axis == -1 or axis == data.ndim - 1):
+        if kind.kind not in "iuf" or not (axis is None or axis == -1 or axis == data.ndim - 1):
             return REFUSED
+        if kind.itemsize < 4 and (kind.kind == "f" or (axis is not None and data.ndim > 1)):
+            return REFUSED  # NumPy takes narrow integers in long rows only, and half floats one by one
         found = method(data, *args[1:], **kwargs) if kwargs else method(data, axis)
         return wrap(found) if type(found) is np.ndarray else found
 

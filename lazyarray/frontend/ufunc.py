@@ -34,6 +34,18 @@ _BY_TYPE: Final[dict[Any, Any]] = {
 MISSING: Final[Any] = object()
 
 
+_reduce_methods: list[Any] = []
+
+
+def _later() -> Any:
+    """The module of `reduce` and `accumulate`, which needs this one."""
+    if not _reduce_methods:
+        from lazyarray.frontend import reduce_methods
+
+        _reduce_methods.append(reduce_methods)
+    return _reduce_methods[0]
+
+
 # ---- the objects
 
 
@@ -206,8 +218,8 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
                 if data is not None and data.size < limits.eager:
                     return _own(self._np.reduce(data, axis))
                 del data
-        from lazyarray.frontend import reduce_methods
-
+                return _later().reduce_along(self, array, axis)
+        reduce_methods = _later()
         if more or unknown or array is MISSING:
             named = {"out": out, "keepdims": keepdims, "initial": initial, "where": where}
             rest = reduce_methods.by_position(self, "reduce", (array, axis, dtype), more, named, unknown)
@@ -230,8 +242,8 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
                     return _own(self._np.accumulate(data, axis))
                 return wrap(self.numpy_method("accumulate", (data.dtype,))(data, axis))
             del data
-        from lazyarray.frontend import reduce_methods
-
+            return _later().accumulate_along(self, array, axis)
+        reduce_methods = _later()
         if more or unknown or array is MISSING:
             rest = reduce_methods.by_position(self, "accumulate", (array, axis, dtype), more, {"out": out}, unknown)
             return self.accumulate(array, axis, dtype, **rest)
@@ -253,9 +265,9 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
                 if not self._transcendental:
                     return _own(self._np.reduceat(passed[0], passed[1], axis))
                 return wrap(self.numpy_method("reduceat", (passed[0].dtype,))(*passed, axis))
-        from lazyarray.frontend import reduce_methods
         from lazyarray.frontend.segments import shared_out
 
+        reduce_methods = _later()
         if more or unknown or indices is MISSING:
             given = (array, indices, axis, dtype)
             rest = reduce_methods.by_position(self, "reduceat", given, more, {"out": out}, unknown)
@@ -271,11 +283,9 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
             found = self._small_outer(args[0], args[1])
             if found is not None:
                 return found
-        from lazyarray.frontend import reduce_methods
-
         if len(args) != 2 or self.nin != 2:
             return self._np.outer(*export(args), **export(options))  # NumPy's error
-        return reduce_methods.outer(self, *args, options)
+        return _later().outer(self, *args, options)
 
     def _small_outer(self, a: Fields, b: Fields) -> Any:
         """`outer` of small memory as NumPy has it, by the loop alone: its iterator takes twice the time; else None."""

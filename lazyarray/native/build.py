@@ -82,6 +82,7 @@ MODULES: Final = (
     "lazyarray.frontend.linalg",
     "lazyarray.frontend.selection",
     "lazyarray.frontend.reductions",
+    "lazyarray.frontend.reduce_methods",
     "lazyarray.frontend.foreign",
     "lazyarray.frontend.boundary",
     "lazyarray.runtime.backend",

@@ -362,6 +362,20 @@ def test_specials_in_reductions(code: str) -> None:
     same(run_reduction(reduce_kernel("sum", code, ("r", "p")), b, (0,), code), reduced("sum", b, (0,)))
 
 
+@pytest.mark.parametrize("code", ["u1", "i1", "u2", "i2"])
+def test_places_of_narrow_integers_are_found_in_long_rows(code: str) -> None:
+    """Lanes count steps in the values' width: rows go on where these end."""
+    draw = np.random.default_rng(3)
+    for n in (1, 64, 65, (1 << 14) - 1, 1 << 14, (1 << 14) + 65, 1 << 16, (1 << 21) + 70):
+        for op in ("argmax", "argmin"):
+            kernel = reduce_kernel(op, code, ("p", "r"))
+            best = 6 if op == "argmax" else 4
+            for first in {0, n - 1, *draw.integers(0, n, 3)}:
+                a = np.zeros((2, n), code) + np.array(5, code)
+                a[0, [first, -1, min(n - 1, first + 64)]] = best
+                same(run_reduction(kernel, a, (1,), "i8"), reduced(op, a, (1,)))
+
+
 @pytest.mark.parametrize("code", ["i4", "u1", "i8", "f2", "f4", "f8", "c8", "c16"])
 def test_where_and_start(code: str) -> None:
     for roles, axes in ((("p", "r"), (1,)), (("r", "p"), (0,)), (("r",), (0,))):

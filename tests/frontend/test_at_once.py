@@ -192,6 +192,24 @@ def test_a_truth_that_shows_at_the_beginning_needs_no_look_at_all_of_it() -> Non
         assert large.all()
 
 
+def test_narrow_integers_are_searched_at_once_in_long_rows_only() -> None:
+    with lazyarray.config.set(eager_below=1 << 11):
+        data = numpy.random.default_rng(2).integers(0, 200, 4096).astype("u1")
+        for shape, dtype, axis, evaluations in (
+            ((4096,), "u1", None, 0),
+            ((4096,), "i2", 0, 0),
+            ((64, 64), "u1", None, 0),
+            ((64, 64), "u1", 1, 1),
+            ((64, 64), "i4", 1, 0),
+            ((4096,), "f2", None, 1),
+        ):
+            given = data.astype(dtype).reshape(shape)
+            x = lazyarray.evaluate(lazyarray.array(given))
+            before = lazyarray.counters()["evaluations"]
+            numpy.testing.assert_array_equal(numpy.asarray(lazyarray.argmax(x, axis)), given.argmax(axis))
+            assert lazyarray.counters()["evaluations"] - before == evaluations, (shape, dtype, axis)
+
+
 def test_columns_of_a_large_array_are_read_where_they_lie() -> None:
     data = numpy.random.default_rng(5).random((400, 500))
     places = numpy.arange(0, 500, 3)

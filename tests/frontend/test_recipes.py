@@ -78,6 +78,13 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "average": lambda np, x, y: np.average(x, axis=1),
     "weighed average": lambda np, x, y: np.average(x, axis=1, weights=y * y),
     "largest": lambda np, x, y: np.argmax(x, axis=1),
+    "ufunc's sum": lambda np, x, y: np.add.reduce(x),
+    "ufunc's maximum of all": lambda np, x, y: np.maximum.reduce(x - y, axis=None),
+    "ufunc's minimum of rows": lambda np, x, y: np.fmin.reduce(x, 1),
+    "ufunc's truth": lambda np, x, y: np.logical_or.reduce(x > y, axis=1),
+    "ufunc's difference": lambda np, x, y: np.subtract.reduce(x, axis=1),
+    "ufunc's running sum": lambda np, x, y: np.add.accumulate(x, axis=1),
+    "ufunc's running quotient": lambda np, x, y: np.divide.accumulate(x, axis=0),
     "rounded": lambda np, x, y: np.round(x, 3),
     "tiled": lambda np, x, y: np.tile(x, (2, 3)),
     "sum without NaN": lambda np, x, y: np.nansum(np.where(x > y, x, numpy.nan), axis=0),
@@ -101,7 +108,8 @@ def test_a_call_is_recorded_again_with_the_same_bits(name: str) -> None:
     "name",
     """
     sum,variance,choice,clipped,running sum,sum of a view,rolled,rolled row,joined,joined list of views,stacked,padded,
-    padded by reflection,differences,slope,norms of rows,average,largest
+    padded by reflection,differences,slope,norms of rows,average,largest,ufunc's sum,
+    ufunc's maximum of all,ufunc's minimum of rows,ufunc's running sum
     """.replace("\n    ", "")
     .strip()
     .split(","),

@@ -271,13 +271,14 @@ class Pass:
         return b.add(base, self.frame.number(lane)) if lane else base
 
     def _arg(self, r: Running, point: Point, value: AnyValue, registers: list[Value]) -> list[Value]:
-        b = self.frame.b
+        frame, b = self.frame, self.frame.b
         assert isinstance(value, Value)
         if r.folded:
             assert self.base is not None
-            place = b.sub(point.index, self.base)
-            narrow = place if _place_code(r.code) == "i8" else b.convert("trunc", place, "i4")
-            lanes = b.splat(narrow, point.lanes)
+            place, code = b.sub(point.index, self.base), self._place_code(r)
+            if itemsize(code) < 4:
+                place = b.binary("lshr", place, frame.number(self.lanes.bit_length() - 1), "step")
+            lanes = b.splat(place if code == "i8" else b.convert("trunc", place, code), point.lanes)
         else:
             index = self._flat_index(point, 0)
             lanes = b.add(b.splat(index, point.lanes), b.vector("i8", range(point.lanes))) if point.lanes > 1 else index
@@ -296,6 +297,7 @@ class Pass:
         if not any(r.folded for r in self.running):
             return walk(start, stop, carried)
         frame, b = self.frame, self.frame.b
+        size = min(self._block(r) for r in self.running if r.folded)
 
         def block(first: Value, state: list[Register]) -> list[Register]:
             groups = self._grouped(state)
@@ -303,21 +305,36 @@ class Pass:
             inner: list[Register] = []
             for r, registers in groups:
                 inner += self._spread(r) if r.folded else registers
-            found = self._grouped(walk(first, frame.minimum(b.add(first, frame.number(_BLOCK)), stop), inner))
+            found = self._grouped(walk(first, frame.minimum(b.add(first, frame.number(size)), stop), inner))
             after: list[Register] = []
             for (r, before), (_, registers) in zip(groups, found, strict=True):
                 after += self._folded(r, first, before, registers) if r.folded else registers
             return after
 
-        return frame.loop(start, stop, _BLOCK, carried, block)[1:]
+        return frame.loop(start, stop, size, carried, block)[1:]
 
     def _spread(self, r: Running) -> list[Register]:
         b = self.frame.b
-        return [*ops.parts(ops.identity(b, r.op, r.code, self.lanes)), b.const(_place_code(r.code), 0, self.lanes)]
+        return [*ops.parts(ops.identity(b, r.op, r.code, self.lanes)), b.const(self._place_code(r), 0, self.lanes)]
+
+    def _place_code(self, r: Running) -> str:
+        """The dtype of places inside a walk, of lanes as wide as the values: of elements, or of steps if narrow."""
+        width = itemsize(r.code)
+        if width < 4 and r.code != "b1" and self.lanes >= _FEW_LANES:
+            return f"u{width}"
+        return "i8" if width == 8 else "i4"
+
+    def _block(self, r: Running) -> int:
+        """How many elements have places of that dtype."""
+        code = self._place_code(r)
+        return self.lanes << 8 * itemsize(code) if code[0] == "u" else _BLOCK
 
     def _folded(self, r: Running, first: Value, before: list[Value], registers: list[Value]) -> list[Register]:
         """The best of the lanes, joined with the best of the blocks before."""
         b, (best, place) = self.frame.b, registers
+        if itemsize(place.code) < 4:
+            steps = b.convert("zext", place, "i4")
+            place = b.mul(steps, b.const("i4", self.lanes, self.lanes))
         if self.lanes > 1:
             place = b.add(place, b.vector(place.code, range(self.lanes)))
         best, place = ops.fold_best(b, r.op, best, place)
@@ -332,11 +349,7 @@ class Pass:
 
 
 _BLOCK = 1 << 30  # elements whose places are counted from the first one in 32 bits
-
-
-def _place_code(code: str) -> str:
-    """The dtype of places inside a walk: of lanes as wide as the values."""
-    return "i8" if itemsize(code) == 8 else "i4"
+_FEW_LANES = 16  # with fewer, a block whose steps are counted in 8 bits ends too soon
 
 
 def _all(b: Builder, masks: Sequence[Value]) -> Value | None:
