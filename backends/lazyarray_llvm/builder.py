@@ -154,6 +154,7 @@ class Builder:
         self.observer: Callable[[str, Sequence[Value], Value], None] | None = None
         self._names: dict[str, int] = {}
         self._constants: dict[tuple[str, int, str], Value] = {}
+        self.uniform: set[str] = set()  # registers and constants that hold one number for all elements of a row
 
     # -- names, blocks -------------------------------------------------------------------------------------------
     def fresh(self, hint: str) -> str:
@@ -201,7 +202,12 @@ class Builder:
             element = REAL_TYPES[code]
             found = Value("<" + ", ".join([f"{element} {one}"] * lanes) + ">", code, lanes)
             self._constants[key] = found
+            self.uniform.add(found.ref)
         return found
+
+    def is_uniform(self, value: Value) -> bool:
+        """Whether a register is known to hold one number for all elements of a row."""
+        return value.ref in self.uniform or (value.lanes == 1 and value.ref[0] != "%")
 
     def like(self, value: Value, constant: float | int | bool) -> Value:
         """The constant with the dtype and lanes of `value`."""
@@ -325,7 +331,9 @@ class Builder:
         element = REAL_TYPES[a.code]
         seed = self.emit(f"insertelement <{lanes} x {element}> poison, {a}, i64 0", a.code, lanes, "seed")
         zeros = f"<{lanes} x i32> zeroinitializer"
-        return self.emit(f"shufflevector {seed}, <{lanes} x {element}> poison, {zeros}", a.code, lanes, "splat")
+        made = self.emit(f"shufflevector {seed}, <{lanes} x {element}> poison, {zeros}", a.code, lanes, "splat")
+        self.uniform.add(made.ref)
+        return made
 
     def shuffle(self, a: Value, b: Value | None, lanes: Sequence[int]) -> Value:
         """Lanes picked from the concatenation of a and b; -1 is an undefined lane. `a` has two lanes or more."""

@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from lazyarray.ir.installed import HALVES_KEEP_ZERO
+from lazyarray.ir.installed import HALVES_KEEP_ZERO, POWER_HAS_SHORTCUTS
 from lazyarray.records import NamedTuple
 from lazyarray.runtime.backend import Once
 from lazyarray.runtime.cache import KernelCache
@@ -234,7 +234,8 @@ class Engine:
                 found = hosts.Described(_versions(binding), *_read_host(binding))
                 hosts.remember(found, self._cache_root)
             at = self._wanted if self._wanted is not None else Host(*found[1:])
-            made_for = f"{_CODEGEN_VERSION}|{found.versions}|{at.triple}|{at.cpu}|{at.features}|{HALVES_KEEP_ZERO}"
+            numpys = f"{HALVES_KEEP_ZERO}|{POWER_HAS_SHORTCUTS}"
+            made_for = f"{_CODEGEN_VERSION}|{found.versions}|{at.triple}|{at.cpu}|{at.features}|{numpys}"
             self._host = at
             self._cache = KernelCache(self._cache_root, made_for)
 

@@ -27,6 +27,7 @@ from .builder import (
 )
 from .eager import symbol_of
 from .elementwise import lower
+from .elementwise.arithmetic import power
 from .elementwise.casts import truth
 from .elementwise.comparison import isinf, isnan
 from .vecmath.formats import FORMATS
@@ -120,9 +121,11 @@ class _Loop:
         b.start(empty)
         b.line("ret void")
         b.start(loop)
+        self.still: list[Value] = []
         self.constant = []
         for k in range(len(self.codes) - 1):
-            fixed = b.and_(b.compare("eq", self.steps[k], zero), self.whole)
+            self.still.append(b.compare("eq", self.steps[k], zero))
+            fixed = b.and_(self.still[k], self.whole)
             self.constant.append(fixed)
             self._when(fixed, lambda k=k: self._stage(k, self.bases[k], b.const("i8", 1, 1)))
 
@@ -260,7 +263,7 @@ class _Loop:
         taken = b.phi("i8", 1, [(b.const("i8", self.lanes, 1), head), (count, staged)], "count")
         in_buffer = b.phi("b1", 1, [(b.const("b1", False, 1), head), (behind, staged)], "in_buffer")
         args = [self._load(place, code) for place, code in zip(places[:out], self.codes[:out], strict=True)]
-        result = lower(b, self.op, args, self.codes[out])
+        result = self._compute(args)
         self._store(result, places[out])
         if self.checked:
             self.flags.collect(self.op, args, result)
@@ -275,6 +278,15 @@ class _Loop:
         if self.checked:
             self.flags.close()
         b.line("ret void")
+
+    def _compute(self, args: list[AnyValue]) -> AnyValue:
+        b, code, one = self.b, self.codes[-1], self.b.const("i8", 1, 1)
+        if self.op == "power" and code in ("f4", "f8"):
+            x, y = args
+            assert isinstance(x, Value)
+            assert isinstance(y, Value)
+            return power(b, x, y, b.and_(self.still[1], b.or_(self.whole, b.compare("eq", self.size, one))))
+        return lower(b, self.op, args, code)
 
     def _places(self) -> tuple[list[str], list[Value], Value]:
         """Where the loop begins in each operand, how far a chunk takes it, and whether all are used in place."""

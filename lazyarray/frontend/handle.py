@@ -269,6 +269,8 @@ class Handle(Fields):
                 place = _plain_key(key)
                 small = small and place is not None
             elif kind is list:
+                if small and put_at(data, key, _memory_or(value)):
+                    return
                 listed = small and small_items(key) is key  # of numbers
                 small = listed
             given_kind = type(value)

@@ -7,7 +7,7 @@ from lazyarray.frontend.quick cimport FLOAT64, INT64, Fields, Known, Limits, Op,
 from lazyarray.frontend.usual cimport binary, of_float, of_floats, of_left, unary
 from lazyarray.frontend.small cimport INERT, REFUSED, listed, small_items
 from lazyarray.ir.node cimport _waiting, finish_waiting
-from lazyarray.native.direct cimport direct_of, run_direct, takes_dtype
+from lazyarray.native.direct cimport before_dtype, direct_of, run_direct
 from lazyarray.native.lists cimport floats_of, stack_of
 from lazyarray.native.loops cimport call_source, run_binary
 from lazyarray.native.primitives cimport holds_numbers, named_place, rank_of_memory, same_shape, size_of_memory
@@ -448,7 +448,7 @@ cdef inline PyObject *direct_vector(void *direct, bint asks, PyObject **args, si
 
 # Whether the only keyword is a dtype, and stands where the dtype does by position.
 cdef inline bint names_dtype_next(size_t direct, size_t given, PyObject *names):
-    return given == 1 and lazyarray_names_dtype(names) and takes_dtype(<void *>direct)
+    return lazyarray_names_dtype(names) and given == before_dtype(<void *>direct)
 
 
 # The same, where no argument is named, or a dtype is where one stands by position.

@@ -19,6 +19,11 @@ def _power_reads_scalars() -> bool:
     return bool((np.ones(1, np.float32) ** two).dtype == np.float32)
 
 
+def _power_has_shortcuts() -> bool:
+    with np.errstate(invalid="ignore"):
+        return bool(np.isnan(np.power(np.full(2, -np.inf), 0.5)[0]))
+
+
 def _halves_keep_zero() -> bool:
     zero: Any = np.float16(0.0)
     return not np.signbit(np.nextafter(zero, -zero))
@@ -32,3 +37,7 @@ SUMS_IN_BUFFERS: Final = _sums_in_buffers()
 
 # `**` looks at the value of any scalar or 0-d exponent and then forgets its dtype (releases before 2.3).
 POWER_READS_SCALARS: Final = _power_reads_scalars()
+
+# The loops of `power` for float32 and float64 multiply, divide or take a root where the exponent is one number, 2, -1
+# or 0.5 (releases since 2.3), and -inf has no root. Source: NumPy's loops_umath_fp.dispatch.c.src.
+POWER_HAS_SHORTCUTS: Final = _power_has_shortcuts()

@@ -47,11 +47,21 @@ cdef extern from *:
     static PyObject *lazyarray_do_transpose(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
         PyArrayObject *a = (PyArrayObject *)first;
         lazyarray_region region;
-        int axis, rank = PyArray_NDIM(a);
-        if (count || rank > LAZYARRAY_RANK) return NULL;
+        int axis, from, rank = PyArray_NDIM(a), seen = 0;
+        if (rank > LAZYARRAY_RANK) return NULL;
+        if (count == 1 && PyTuple_CheckExact(rest[0])) {
+            count = PyTuple_GET_SIZE(rest[0]);
+            rest = PySequence_Fast_ITEMS(rest[0]);
+            if (!count) return NULL;
+        }
+        if (count && count != (size_t)rank) return NULL;
         region.rank = 0;
-        for (axis = rank - 1; axis >= 0; axis--)
-            lazyarray_add_axis(&region, PyArray_DIM(a, axis), PyArray_STRIDE(a, axis));
+        for (axis = 0; axis < rank; axis++) {
+            from = count ? (int)lazyarray_place_in(rest[axis], rank) : rank - 1 - axis;
+            if (from < 0 || seen & 1 << from) return NULL;
+            seen |= 1 << from;
+            lazyarray_add_axis(&region, PyArray_DIM(a, from), PyArray_STRIDE(a, from));
+        }
         return lazyarray_show(a, rank, region.dims, region.strides, PyArray_BYTES(a));
     }
 
@@ -121,13 +131,25 @@ cdef extern from *:
         return PyArray_ArgSort(a, -1, NPY_QUICKSORT);
     }
 
-    /* The number of the type that a class means for which there are many names; -1 for others. */
+    /* The number of a type of numbers that a dtype, or its name, means in the machine's byte order; -1 for others. */
+    static int lazyarray_type_named(PyObject *given) {
+        PyArray_Descr *dtype = NULL;
+        int type;
+        if (!PyArray_DescrCheck(given) && !PyUnicode_CheckExact(given)) return -1;
+        if (!PyArray_DescrConverter(given, &dtype)) { PyErr_Clear(); return -1; }
+        type = PyDataType_ISNOTSWAPPED(dtype) && PyTypeNum_ISNUMBER(dtype->type_num) ? dtype->type_num : -1;
+        if (type >= 0 && dtype != PyArray_DescrFromType(type)) type = -1;  /* one with metadata */
+        Py_DECREF(dtype);
+        return type;
+    }
+
+    /* The number of the type that a class, a dtype or its name means; -1 for others. */
     static int lazyarray_type_of(PyObject *cls) {
         if (cls == (PyObject *)&PyFloat_Type || cls == (PyObject *)&PyFloat64ArrType_Type) return NPY_DOUBLE;
         if (cls == (PyObject *)&PyLong_Type || cls == (PyObject *)&PyInt64ArrType_Type) return NPY_INT64;
         if (cls == (PyObject *)&PyFloat32ArrType_Type) return NPY_FLOAT32;
         if (cls == (PyObject *)&PyInt32ArrType_Type) return NPY_INT32;
-        return cls == (PyObject *)&PyBool_Type ? NPY_BOOL : -1;
+        return cls == (PyObject *)&PyBool_Type ? NPY_BOOL : lazyarray_type_named(cls);
     }
 
     /* The type that a second argument asks for, or `usual`; -1 for others. */
@@ -232,6 +254,29 @@ cdef extern from *:
     static PyObject *lazyarray_do_ones(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
         PyObject *made = count ? NULL : lazyarray_do_empty(first, rest, count, limit);
         if (made) lazyarray_fill_ones((double *)PyArray_DATA((PyArrayObject *)made), PyArray_SIZE((PyArrayObject *)made));
+        return made;
+    }
+
+    static PyObject *lazyarray_do_full(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+        npy_intp dims[LAZYARRAY_RANK], size, item;
+        PyObject *made;
+        double number[2];
+        char *to, *end;
+        int type, rank;
+        if (!count) return NULL;
+        type = PyFloat_CheckExact(rest[0]) ? NPY_DOUBLE
+            : PyLong_CheckExact(rest[0]) ? NPY_INT64 : PyBool_Check(rest[0]) ? NPY_BOOL : -1;
+        if (type >= 0) type = lazyarray_asked_type(rest + 1, count - 1, type);
+        rank = type < 0 ? -1 : lazyarray_shape_of(first, dims, limit);
+        if (rank < 0 || !(made = lazyarray_new(type, rank, dims))) return NULL;
+        size = PyArray_SIZE((PyArrayObject *)made);
+        if (size > LAZYARRAY_FEW || !lazyarray_element_as(rest[0], (PyArrayObject *)made, number)) {
+            Py_DECREF(made);
+            return NULL;
+        }
+        item = PyArray_ITEMSIZE((PyArrayObject *)made);
+        to = PyArray_BYTES((PyArrayObject *)made);
+        for (end = to + size * item; to < end; to += item) memcpy(to, number, item);
         return made;
     }
 
@@ -351,7 +396,7 @@ cdef extern from *:
         {"array", lazyarray_do_array}, {"asarray", lazyarray_do_asarray}, {"asanyarray", lazyarray_do_asarray},
         {"zeros", lazyarray_do_zeros}, {"empty", lazyarray_do_empty}, {"ones", lazyarray_do_ones},
         {"zeros_like", lazyarray_do_zeros_like}, {"empty_like", lazyarray_do_empty_like},
-        {"arange", lazyarray_do_arange}, {NULL, NULL},
+        {"arange", lazyarray_do_arange}, {"full", lazyarray_do_full}, {NULL, NULL},
     };
     /* Functions that ask arrays alone, as methods do. */
     static const lazyarray_named lazyarray_of_arrays[] = {
@@ -363,9 +408,10 @@ cdef extern from *:
         {"take", lazyarray_do_take}, {"repeat", lazyarray_do_repeat}, {NULL, NULL},
     };
 
-    /* Whether what runs takes a dtype as its second argument. */
-    static int lazyarray_takes_dtype(void *direct) {
+    /* How many arguments stand before a dtype in what runs; 0 where none does. */
+    static size_t lazyarray_before_dtype(void *direct) {
         lazyarray_direct run = (lazyarray_direct)direct;
+        if (run == lazyarray_do_full) return 2;
         return run == lazyarray_do_array || run == lazyarray_do_asarray || run == lazyarray_do_zeros
             || run == lazyarray_do_empty || run == lazyarray_do_zeros_like || run == lazyarray_do_empty_like
             || run == lazyarray_do_astype;
@@ -403,7 +449,7 @@ cdef extern from *:
         return found || PyErr_Occurred() ? found : refused;
     }
     """
-    bint takes_dtype "lazyarray_takes_dtype" (void *direct)
+    size_t before_dtype "lazyarray_before_dtype" (void *direct)
     void *direct_of "lazyarray_direct_of" (object source, int *asks) except? NULL
     PyObject *run_direct "lazyarray_run_direct" (
         void *direct, PyObject *first, PyObject **rest, size_t count, Py_ssize_t limit, PyObject *refused

@@ -185,10 +185,19 @@ cdef extern from *:
         return made;
     }
 
-    /* Arrays and indices that are looked at here. */
+    /* Arrays and indices that are looked at here: indices are arrays, or lists of integers. */
     static int lazyarray_is_indexed(PyObject *given, PyObject *index) {
-        return PyArray_CheckExact(given) && PyArray_CheckExact(index) && lazyarray_is_own((PyArrayObject *)given)
-            && lazyarray_is_own((PyArrayObject *)index);
+        return PyArray_CheckExact(given) && lazyarray_is_own((PyArrayObject *)given)
+            && (PyList_CheckExact(index) || (PyArray_CheckExact(index) && lazyarray_is_own((PyArrayObject *)index)));
+    }
+
+    static npy_intp lazyarray_find_indexed(PyArrayObject *a, PyObject *index, npy_intp *taken) {
+        if (PyList_CheckExact(index)) return lazyarray_find_listed(a, index, taken);
+        return lazyarray_find_places(a, (PyArrayObject *)index, taken);
+    }
+
+    static int lazyarray_is_truths(PyObject *index) {
+        return PyArray_CheckExact(index) && PyArray_TYPE((PyArrayObject *)index) == NPY_BOOL;
     }
 
     static PyObject *lazyarray_pick_at(PyObject *given, PyObject *index, PyObject *missing) {
@@ -197,11 +206,11 @@ cdef extern from *:
         PyObject *made;
         if (!lazyarray_is_ready()) return NULL;
         if (!lazyarray_is_indexed(given, index)) return lazyarray_missing(missing);
-        if (PyArray_TYPE((PyArrayObject *)index) == NPY_BOOL) {
+        if (lazyarray_is_truths(index)) {
             made = lazyarray_select_masked(a, (PyArrayObject *)index);
             return made || PyErr_Occurred() ? made : lazyarray_missing(missing);
         }
-        count = lazyarray_find_places(a, (PyArrayObject *)index, taken);
+        count = lazyarray_find_indexed(a, index, taken);
         return count < 0 ? lazyarray_missing(missing) : lazyarray_gather(a, taken, count);
     }
 
@@ -224,7 +233,7 @@ cdef extern from *:
         char *from = (char *)number, *to;
         if (!lazyarray_is_ready()) return -1;
         if (!lazyarray_is_indexed(given, index) || !PyArray_ISWRITEABLE(a) || (PyArray_FLAGS(a) & (1 << 31))
-            || lazyarray_may_meet(a, (PyArrayObject *)index)) return 0;
+            || (PyArray_CheckExact(index) && lazyarray_may_meet(a, (PyArrayObject *)index))) return 0;
         if (!PyArray_CheckExact(value)) {
             if (!lazyarray_element_as(value, a, number)) return 0;
         }
@@ -233,9 +242,9 @@ cdef extern from *:
             if (PyArray_DESCR(source) != PyArray_DESCR(a) || PyArray_NDIM(source) != 1 || lazyarray_may_meet(a, source))
                 return 0;
         }
-        if (PyArray_TYPE((PyArrayObject *)index) == NPY_BOOL)
+        if (lazyarray_is_truths(index))
             return lazyarray_put_masked(a, (PyArrayObject *)index, from, source);
-        count = lazyarray_find_places(a, (PyArrayObject *)index, taken);
+        count = lazyarray_find_indexed(a, index, taken);
         if (count < 0) return 0;
         if (source) {
             if (PyArray_DIM(source, 0) != count) return 0;

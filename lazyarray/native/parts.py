@@ -17,7 +17,7 @@ def read_at(_a: Any, _key: Any, missing: Any) -> Any:
 
 
 def pick_at(_a: Any, _index: Any, missing: Any) -> Any:
-    """`a[index]` for a mask, or for few places in one axis; `missing` for others."""
+    """`a[index]` for a mask, or for few places in one axis, an array's or a list's; `missing` for others."""
     return missing
 
 

@@ -192,6 +192,64 @@ def test_a_truth_that_shows_at_the_beginning_needs_no_look_at_all_of_it() -> Non
         assert large.all()
 
 
+def answer(call: Callable[[Any], Any], np: Any) -> Any:
+    """What a call gives, in full, or raises."""
+    try:
+        found = call(np)
+    except Exception as error:
+        return type(error), str(error)
+    made = numpy.asarray(found)
+    return repr(made.tolist()), made.dtype, made.shape, made.strides, made.flags.writeable
+
+
+@pytest.mark.parametrize(
+    "axes", [(), ((1, 0, 2),), (2, 1, 0), (-1, 0, 1), (0, 0, 1), (0, 1), ((0, 1),), (3, 0, 1), (None,), (True, 0, 2)]
+)
+def test_axes_are_named_one_by_one_or_in_a_tuple(axes: Any) -> None:
+    data = numpy.arange(24.0).reshape(2, 3, 4)
+
+    def call(np: Any) -> Any:
+        return np.array(data).transpose(*axes)
+
+    assert answer(call, lazyarray) == answer(call, numpy)
+
+
+@pytest.mark.parametrize("dtype", [None, float, "f4", "i1", "?", ">f8", "c16", "U3", "nonsense", numpy.dtype("i4")])
+@pytest.mark.parametrize("number", [2.0, 2, True, -1, 2**70, 1j, "a", numpy.float32(3), None, [1, 2, 3]])
+def test_constants_of_a_dtype_by_its_name_are_numpys(number: Any, dtype: Any) -> None:
+    for shape in (3, (2, 2), (), 0, -1):
+
+        def by_place(np: Any, shape: Any = shape) -> Any:
+            return np.full(shape, number) if dtype is None else np.full(shape, number, dtype)
+
+        def by_name(np: Any, shape: Any = shape) -> Any:
+            return np.full(shape, number, dtype=dtype)
+
+        def converted(np: Any, shape: Any = shape) -> Any:
+            return np.zeros((2, 3)).astype(dtype), np.zeros_like(np.ones(2, "i4"), dtype=dtype)
+
+        for call in (by_place, by_name):
+            assert answer(call, lazyarray) == answer(call, numpy)
+        if number == 2.0:
+            for place in (0, 1):
+                one, other = (answer(lambda np: converted(np)[place], np) for np in (lazyarray, numpy))  # noqa: B023
+                assert one == other
+
+
+@pytest.mark.parametrize("places", [[0, 1], [-1, 0], [0, 0, 1], [], [5], [True, False, True], [0.5], [[0, 1]], ["a"]])
+@pytest.mark.parametrize("dtype", ["f8", "i4", "?", "c16"])
+def test_what_is_written_at_a_list_of_places_is_numpys(places: Any, dtype: str) -> None:
+    for value in (1.0, 2, True, 1j, [7.0, 8.0], numpy.float32(2), "x", None):
+        for data in ([1, 0, 3], [[1, 0, 3], [1, 2, 3]]):
+
+            def call(np: Any, value: Any = value, data: Any = data) -> Any:
+                made = np.array(data, dtype)
+                made[places] = value
+                return made
+
+            assert answer(call, lazyarray) == answer(call, numpy)
+
+
 def test_narrow_integers_are_searched_at_once_in_long_rows_only() -> None:
     with lazyarray.config.set(eager_below=1 << 11):
         data = numpy.random.default_rng(2).integers(0, 200, 4096).astype("u1")

@@ -147,6 +147,7 @@ _FLOAT: dict[str, Lowering] = {
     "frexp_exponent": rounding.frexp_exponent,
     "float_power": _vecmath("power"),
     **{name: _vecmath(name) for name in arithmetic.TRANSCENDENTAL},
+    "power": arithmetic.power,
 }
 
 # The ops that act on the bits of a half float; all others compute in f4 and round once.

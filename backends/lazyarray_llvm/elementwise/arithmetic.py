@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from lazyarray.ir.installed import POWER_HAS_SHORTCUTS
+
 from .. import vecmath
 from ..builder import Builder, Value, is_float
 from .flags import quiet
@@ -94,6 +96,37 @@ def transcendental(b: Builder, name: str, args: Sequence[Value]) -> Value:
     if name in ("logaddexp", "logaddexp2"):
         return _log_add_exp(b, args[0], args[1], two=name == "logaddexp2")
     return call_real(b, _C_NAMES[name], args)
+
+
+def power(b: Builder, x: Value, y: Value, same: Value | None = None) -> Value:
+    """`power` as NumPy's loops have it where the exponent is one number for all elements (`POWER_HAS_SHORTCUTS`).
+
+    `same`: whether it is, if that is not known before the kernel runs.
+    """
+    if not POWER_HAS_SHORTCUTS or (same is None and not b.is_uniform(y)):
+        return transcendental(b, "power", (x, y))
+    number = b.extract(y, 0)
+    quick: list[tuple[float, Callable[[], Value]]] = [
+        (2.0, lambda: square(b, x)),
+        (0.5, lambda: sqrt(b, x)),
+        (-1.0, lambda: reciprocal(b, x)),
+        (1.0, lambda: x),
+        (0.0, lambda: b.like(x, 1.0)),
+    ]
+    join = b.fresh("power")
+    incoming: list[tuple[Value, str]] = []
+    for exponent, made in quick:
+        here, other = b.fresh("quick"), b.fresh("other")
+        found = b.compare("oeq", number, b.like(number, exponent))
+        b.branch(found if same is None else b.and_(found, same), here, other)
+        b.start(here)
+        incoming.append((made(), b.block))
+        b.jump(join)
+        b.start(other)
+    incoming.append((transcendental(b, "power", (x, y)), b.block))
+    b.jump(join)
+    b.start(join)
+    return b.phi(x.code, x.lanes, incoming)
 
 
 def _log_add_exp(b: Builder, x: Value, y: Value, *, two: bool) -> Value:

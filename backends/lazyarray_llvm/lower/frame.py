@@ -139,7 +139,9 @@ class Frame:
         if code[0] == "c":
             part = "f4" if code == "c8" else "f8"
             return Complex(self.argument(f"scalar{number}.re", part), self.argument(f"scalar{number}.im", part))
-        return self.argument(f"scalar{number}", code)
+        found = self.argument(f"scalar{number}", code)
+        self.b.uniform.add(found.ref)
+        return found
 
     # -- addresses, integers --------------------------------------------------------------------------------
     def pointer(self, instruction: str, hint: str) -> Pointer:
