@@ -66,6 +66,7 @@ _quiet = [op.ufunc for name, op in OPS.items() if name in QUIET]
 QUIET_UFUNCS: Final = frozenset([found for found in _quiet if found is not None and found.nout == 1])
 serve(quiet=QUIET_UFUNCS)
 _SIMPLE: Final = frozenset({int, float, bool})
+_PLACES: Final = frozenset({int, np.int64})
 
 
 # ---- seeing
@@ -388,10 +389,10 @@ def _picked_by_axis(key: tuple[Any, ...], whole: Array, limit: int) -> Any:
 def _index(item: Any) -> Any:
     """A small array of indices that is there, or a list of them; else None."""
     if type(item) is list:
-        for entry in item:
-            if type(entry) is not int:
-                return None
-        return np.array(item) if 0 < len(item) < config.eager_below and max(map(abs, item)) < 1 << 62 else None
+        if not 0 < len(item) < config.eager_below or not _PLACES.issuperset(map(type, item)):
+            return None
+        places = [int(entry) for entry in item]
+        return np.array(places) if max(map(abs, places)) < 1 << 62 else None
     if type(item) is core.ndarray:
         item = item._np if item._np is not None else core.settle(item) if item._node is not None else window(item)
     elif type(item) is not _nparray:

@@ -250,6 +250,23 @@ def test_what_is_written_at_a_list_of_places_is_numpys(places: Any, dtype: str) 
             assert answer(call, lazyarray) == answer(call, numpy)
 
 
+def test_few_rows_of_a_large_array_are_picked_at_once_by_numbers_of_either_kind() -> None:
+    data = numpy.arange(8192.0).reshape(2048, 4)
+    rows = lazyarray.evaluate(lazyarray.array(data) * 1.0)
+    place = numpy.int64(7)
+    for key in ([place], [place, 3], [numpy.int64(-1)], [2, 5]):
+        before = lazyarray.counters()["evaluations"]
+        found = rows[key]
+        assert numpy.asarray(found).tolist() == data[key].tolist()
+        assert lazyarray.counters()["evaluations"] == before
+    wrong: list[Any] = [numpy.int64(2**63 - 1), numpy.int64(-(2**63)), 2048, numpy.int64(-2049), numpy.float64(1)]
+    for key in [[place, entry] for entry in wrong]:
+        assert answer(lambda np: (rows if np is lazyarray else data)[key], lazyarray) == answer(  # noqa: B023
+            lambda np: (rows if np is lazyarray else data)[key],  # noqa: B023
+            numpy,
+        )
+
+
 def test_narrow_integers_are_searched_at_once_in_long_rows_only() -> None:
     with lazyarray.config.set(eager_below=1 << 11):
         data = numpy.random.default_rng(2).integers(0, 200, 4096).astype("u1")
