@@ -137,8 +137,8 @@ cdef extern from *:
         int type;
         if (!PyArray_DescrCheck(given) && !PyUnicode_CheckExact(given)) return -1;
         if (!PyArray_DescrConverter(given, &dtype)) { PyErr_Clear(); return -1; }
-        type = PyDataType_ISNOTSWAPPED(dtype) && PyTypeNum_ISNUMBER(dtype->type_num) ? dtype->type_num : -1;
-        if (type >= 0 && dtype != PyArray_DescrFromType(type)) type = -1;  /* one with metadata */
+        type = dtype->type_num;
+        if (!lazyarray_is_plain_type(type) || dtype != lazyarray_own(type)) type = -1;
         Py_DECREF(dtype);
         return type;
     }
@@ -268,9 +268,9 @@ cdef extern from *:
             : PyLong_CheckExact(rest[0]) ? NPY_INT64 : PyBool_Check(rest[0]) ? NPY_BOOL : -1;
         if (type >= 0) type = lazyarray_asked_type(rest + 1, count - 1, type);
         rank = type < 0 ? -1 : lazyarray_shape_of(first, dims, limit);
-        if (rank < 0 || !(made = lazyarray_new(type, rank, dims))) return NULL;
-        size = PyArray_SIZE((PyArrayObject *)made);
-        if (size > LAZYARRAY_FEW || !lazyarray_element_as(rest[0], (PyArrayObject *)made, number)) {
+        if (rank < 0 || (size = PyArray_MultiplyList(dims, rank)) > LAZYARRAY_FEW) return NULL;
+        if (!(made = lazyarray_new(type, rank, dims))) return NULL;
+        if (!lazyarray_element_as(rest[0], (PyArrayObject *)made, number)) {
             Py_DECREF(made);
             return NULL;
         }
