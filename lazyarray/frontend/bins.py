@@ -41,7 +41,7 @@ class Bins(NamedTuple):
     wide: bool
 
     def places_of(self, x: Node) -> Node:
-        """Each element's bin, or `total` for what is outside."""
+        """Each element's bin, from 1 on; 0 for what is outside."""
         # All that takes part lies between two edges: nothing overflows, and NumPy has nothing to report.
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             return self._places_of(cast_(x, _FLOAT))
@@ -61,32 +61,32 @@ class Bins(NamedTuple):
             place = map_("trunc", (map_("multiply", (map_("subtract", (x, numbers.start)), numbers.scale)),))
             if self.table is not None:
                 place = _up_to(place, self.total)
-            place = map_("where", (map_("less", (x, self._edge(place))), map_("subtract", (place, 1.0)), place))
+            place = map_("where", (map_("less", (x, self._edge(place))), place, map_("add", (place, 1.0))))
         else:
             place = self._corrected(x)
         # The last edge belongs to the last bin.
-        return _whole(map_("where", (inside, _up_to(place, self.total - 1), float(self.total))), self.total)
+        return map_("minimum", (_whole(map_("where", (inside, place, 0.0)), self.total), self.total))
 
     def _corrected(self, x: Node) -> Node:
-        """NumPy's own way: its quotient, and a look at both edges."""
+        """NumPy's own way: its quotient, and a look at both edges; bins from 1 on."""
         quotient = map_("divide", (map_("subtract", (x, self.numbers.start)), self.numbers.scale))
         place = _up_to(map_("trunc", (map_("multiply", (quotient, float(self.total))),)), self.total - 1)
         following = map_("add", (place, 1.0))
         before = map_("less", (x, self._edge(place)))
         beyond = map_("greater_equal", (x, self._edge(following)))
-        return map_("where", (before, map_("subtract", (place, 1.0)), map_("where", (beyond, following, place))))
+        return map_("where", (before, place, map_("where", (beyond, map_("add", (following, 1.0)), following))))
 
     def _edge(self, place: Node) -> Node:
         """The edges where these bins begin."""
         if self.table is not None:
-            return gather_(self.table, (_whole(place, self.total),), (0,), 0)
+            return gather_(self.table, (cast_(_whole(place, self.total), _INT),), (0,), 0)
         edge = map_("add", (map_("multiply", (place, self.numbers.step)), self.numbers.low))
         return cast_(cast_(edge, np.dtype(self.code)), _FLOAT)
 
 
 def _whole(place: Node, most: int) -> Node:
-    """Places of at most so many as indices. AVX2 has vectors of int32 for a conversion, and none of int64."""
-    return cast_(cast_(place, _SHORT) if most < 1 << 31 else place, _INT)
+    """Places of at most so many as integers. AVX2 has vectors of int32 for a conversion, and none of int64."""
+    return cast_(place, _SHORT if most < (1 << 31) - 1 else _INT)
 
 
 def _up_to(place: Node, most: int) -> Node:

@@ -42,6 +42,7 @@ _PIECES: Final = 16  # the most tables; counts are whole numbers, so that how ma
 _SIDE: Final = 4
 _EXACT: Final = 1 << 53  # whole numbers up to it are exact as float64
 _INT: Final = np.dtype(np.int64)
+_SHORT: Final = np.dtype(np.int32)
 _FLOAT: Final = np.dtype(np.float64)
 # What `histogram` takes: integers that are exact as float64, in which NumPy counts them too.
 _COUNTED: Final = frozenset(np.dtype(kind) for kind in ("f8", "f4", "i1", "i2", "i4", "u1", "u2", "u4"))
@@ -95,7 +96,7 @@ def _count_bins(a: ndarray, numbers: ndarray, table: ndarray | None, count: int,
     given = value(numbers)
     ends = Numbers(*[view_(given, IndexMap(place, (), ())) for place in range(len(Numbers._fields))])
     bins = Bins(ends, None if table is None else value(table), count, code, wide)
-    return from_node(_count(value(a), bins.places_of, count, beyond=1))  # the place beyond is for what is outside
+    return from_node(_count(value(a), bins.places_of, count, before=1))  # the place before is for what is outside
 
 
 def _count_there(a: ndarray, edges: np.ndarray[Any, Any], step: float | None) -> ndarray:
@@ -108,17 +109,17 @@ def _count_there(a: ndarray, edges: np.ndarray[Any, Any], step: float | None) ->
     bins = bins_between(edges, step)
     if bins.table is not None:
         bins = bins._replace(table=value(wrap(bins.table)))
-    places = bins.places_of(value(a))
+    places = cast_(bins.places_of(value(a)), _INT)
     if device_of(places) is None:
         raise Uncompiled
     counted = run_there("bincount", (from_node(places),), {"minlength": bins.total + 1})
     if counted is NotImplemented:
         raise Uncompiled
-    return counted[: bins.total]  # type: ignore[no-any-return]
+    return counted[1 : bins.total + 1]  # type: ignore[no-any-return]
 
 
 def _count_places(x: ndarray, count: int) -> ndarray:
-    return from_node(_count(value(x), lambda part: cast_(part, _INT), count))
+    return from_node(_count(value(x), lambda part: part, count))
 
 
 def _add_weights(x: ndarray, weights: ndarray, count: int) -> ndarray:
@@ -177,37 +178,41 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
     return _replayed(_add_weights, x, weights)(x, weights, count)
 
 
-def _count(elements: Node, places_of: Callable[[Node], Node], count: int, beyond: int = 0) -> Node:
-    """How many elements have each place below `count`: pieces of them in tables side by side, which are added up.
+def _count(elements: Node, places_of: Callable[[Node], Node], count: int, before: int = 0) -> Node:
+    """How many elements have each of `count` places: pieces of them in tables side by side, which are added up.
 
-    `beyond`: places after these, which do not matter.
+    `before`: places before these, which do not matter.
     """
     size = elements.key.spec.size
-    width = count + beyond
+    width = before + count
     pieces = _pieces_of(size, width)
     length = size // pieces
     whole = view_(elements, IndexMap(0, (pieces, length), (length, 1)))
     side = _SIDE if pieces > 1 else 1
     tables = fill_(0, (pieces, width * side), _INT)
     own = reshape_(iota_((pieces,)), (pieces, 1))
-    tables = scatter_(tables, 1, [own, _in_turns(places_of(whole), side)], (0, 1), 0, "add")
+    tables = scatter_(tables, 1, [own, _in_turns(places_of(whole), side, width)], (0, 1), 0, "add")
     rest = size - pieces * length
     if rest:
         last = view_(elements, IndexMap(pieces * length, (1, rest), (rest, 1)))
         zero = fill_(0, (1, 1), _INT)
-        tables = scatter_(tables, 1, [zero, _in_turns(places_of(last), side)], (0, 1), 0, "add")
-    return reduce_("sum", view_(tables, IndexMap(0, (pieces, count, side), (width * side, side, 1))), (0, 2))
+        tables = scatter_(tables, 1, [zero, _in_turns(places_of(last), side, width)], (0, 1), 0, "add")
+    return reduce_(
+        "sum", view_(tables, IndexMap(before * side, (pieces, count, side), (width * side, side, 1))), (0, 2)
+    )
 
 
-def _in_turns(places: Node, side: int) -> Node:
-    """Each place of a row among `side` (a power of two) for it: elements one after another take turns in them.
+def _in_turns(places: Node, side: int, width: int) -> Node:
+    """Each of `width` places of a row among `side` (a power of two) for it: elements one after another take turns.
 
-    By a shift: vectors of AVX2 have no products of 64 bits.
+    By a shift: vectors of AVX2 have no products of 64 bits. And in int32 where that holds them, half as long.
     """
-    if side == 1:
-        return places
-    turn = map_("bitwise_and", (iota_(places.key.spec.shape, 1), side - 1))
-    return map_("bitwise_or", (map_("left_shift", (places, side.bit_length() - 1)), turn))
+    if side > 1:
+        short = places.key.spec.dtype.itemsize <= _SHORT.itemsize and width * side < 1 << 31
+        kind = _SHORT if short else _INT
+        turn = map_("bitwise_and", (cast_(iota_(places.key.spec.shape, 1), kind), side - 1))
+        places = map_("bitwise_or", (map_("left_shift", (cast_(places, kind), side.bit_length() - 1)), turn))
+    return cast_(places, _INT)
 
 
 def _pieces_of(size: int, count: int) -> int:
