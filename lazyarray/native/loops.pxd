@@ -10,6 +10,9 @@ cdef extern from *:
 
     #define LAZYARRAY_ERRORS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
     #define LAZYARRAY_AXES 8
+    #define LAZYARRAY_SHORT 64  /* a row of fewer elements is short */
+    #define LAZYARRAY_FEW_ROWS 4
+    #define LAZYARRAY_ROWS 256  /* elements of short rows that are one call */
     #define LAZYARRAY_UNHELD 4096  /* elements from which other threads may run meanwhile */
 
     typedef struct {
@@ -142,6 +145,79 @@ cdef extern from *:
         return low[0] < high[1] && low[1] < high[0];
     }
 
+    /* What an operand does along the last two axes. */
+    enum { LAZYARRAY_CONTINUES, LAZYARRAY_REPEATS, LAZYARRAY_SPREADS, LAZYARRAY_JUMPS };
+
+    static int lazyarray_way_of(const npy_intp *steps, const npy_intp *dims) {
+        if (steps[0] == steps[1] * dims[1]) return LAZYARRAY_CONTINUES;
+        if (!steps[0]) return LAZYARRAY_REPEATS;
+        return steps[1] ? LAZYARRAY_JUMPS : LAZYARRAY_SPREADS;
+    }
+
+    #define LAZYARRAY_BLOCK 32
+
+    #define LAZYARRAY_SPREAD(kind) { \\
+        kind block[LAZYARRAY_BLOCK / sizeof(kind)]; \\
+        for (row = 0; row < rows; row++, from += step, into += width) { \\
+            const kind value = *(const kind *)from; \\
+            for (place = 0; place < (npy_intp)(LAZYARRAY_BLOCK / sizeof(kind)); place++) block[place] = value; \\
+            for (place = 0; place < width; place += LAZYARRAY_BLOCK) memcpy(into + place, block, LAZYARRAY_BLOCK); \\
+        } \\
+        return; }
+
+    typedef struct { npy_uint64 half[2]; } lazyarray_sixteen;
+
+    /* Rows of one element each, written `extent` times; a block more than them is overwritten. */
+    static void lazyarray_spread(
+        char *into, const char *from, npy_intp rows, npy_intp step, npy_intp extent, npy_intp size
+    ) {
+        npy_intp row, place, width = extent * size;
+        if (size == 1) LAZYARRAY_SPREAD(npy_uint8)
+        if (size == 2) LAZYARRAY_SPREAD(npy_uint16)
+        if (size == 4) LAZYARRAY_SPREAD(npy_uint32)
+        if (size == 8) LAZYARRAY_SPREAD(npy_uint64)
+        LAZYARRAY_SPREAD(lazyarray_sixteen)
+    }
+
+    /* One row, written `rows` times. */
+    static void lazyarray_repeat(
+        char *into, const char *from, npy_intp rows, npy_intp step, npy_intp extent, npy_intp size
+    ) {
+        npy_intp place, done = extent * size, all = done * rows;
+        for (place = 0; place < extent; place++) memcpy(into + place * size, from + place * step, size);
+        for (; done < all; done *= 2) memcpy(into + done, into, done < all - done ? done : all - done);
+    }
+
+    /* Short rows of arrays that lie without gaps, and what is broadcast against them: many rows are one call of the
+       loop, on copies of the broadcast rows or elements, since a call takes as long as ten elements do. */
+    static void lazyarray_run_rows(
+        lazyarray_loop chosen, char **now, int count, npy_intp (*steps)[LAZYARRAY_AXES], int last, const npy_intp *dims,
+        const npy_intp *sizes
+    ) {
+        _Alignas(64) char copies[2][LAZYARRAY_ROWS * 16 + LAZYARRAY_BLOCK];
+        npy_intp extent = dims[1], rows = LAZYARRAY_ROWS / extent, start, here, inner[3], total;
+        char *at[3];
+        int k, way[3];
+        if (rows > dims[0]) rows = dims[0];
+        for (k = 0; k <= count; k++) {
+            way[k] = lazyarray_way_of(&steps[k][last - 1], dims);
+            inner[k] = way[k] == LAZYARRAY_CONTINUES ? steps[k][last] : sizes[k];
+            at[k] = way[k] == LAZYARRAY_CONTINUES ? now[k] : copies[k];
+            if (way[k] == LAZYARRAY_REPEATS) lazyarray_repeat(copies[k], now[k], rows, steps[k][last], extent, sizes[k]);
+        }
+        for (start = 0; start < dims[0]; start += rows) {
+            here = rows < dims[0] - start ? rows : dims[0] - start;
+            total = here * extent;
+            for (k = 0; k <= count; k++) {
+                char *row = now[k] + start * steps[k][last - 1];
+                if (way[k] == LAZYARRAY_CONTINUES) at[k] = row;
+                if (way[k] == LAZYARRAY_SPREADS)
+                    lazyarray_spread(copies[k], row, here, steps[k][last - 1], extent, sizes[k]);
+            }
+            (*chosen.loop)(at, &total, inner, chosen.data);
+        }
+    }
+
     /* The result, or NULL: with an error set, or without one where the ufunc itself is to be called. */
     static PyObject *lazyarray_run(PyObject *ufunc, PyObject **given, int count, PyArrayObject *into) {
         PyArrayObject *first = NULL, *made = into;
@@ -149,7 +225,8 @@ cdef extern from *:
         char *places[3], *now[3];
         double numbers[2][2];
         lazyarray_loop chosen;
-        int k, axis, rank = 0, kept = 0, type = 0, raised;
+        npy_intp sizes[3];
+        int k, axis, rank = 0, kept = 0, outer, type = 0, raised;
         if (!lazyarray_is_ready()) return NULL;
         if (Py_TYPE(ufunc) != &PyUFunc_Type || ((PyUFuncObject *)ufunc)->nin != count) return NULL;
         for (k = 0; k < count; k++) {
@@ -232,14 +309,25 @@ cdef extern from *:
             kept = 1;
         }
         for (k = 0; k <= count; k++) { now[k] = places[k]; counts[k] = steps[k][kept - 1]; }
+        outer = kept - 1;
+        if (outer && dims[outer] < LAZYARRAY_SHORT && dims[outer - 1] >= LAZYARRAY_FEW_ROWS) {
+            for (k = 0; k < count && lazyarray_way_of(&steps[k][outer - 1], &dims[outer - 1]) != LAZYARRAY_JUMPS; k++) {
+                sizes[k] = PyArray_CheckExact(given[k]) ? PyArray_ITEMSIZE((PyArrayObject *)given[k]) : 16;
+            }
+            if (k == count && lazyarray_way_of(&steps[k][outer - 1], &dims[outer - 1]) == LAZYARRAY_CONTINUES) {
+                sizes[k] = PyArray_ITEMSIZE(made);
+                outer--;
+            }
+        }
         for (axis = 0; axis < kept; axis++) at[axis] = 0;
         lazyarray_forget_errors();
         {
             NPY_BEGIN_THREADS_DEF;
             if (total >= LAZYARRAY_UNHELD) { NPY_BEGIN_THREADS; }
             for (;;) {
-                (*chosen.loop)(now, &dims[kept - 1], counts, chosen.data);
-                for (axis = kept - 2; axis >= 0; axis--) {
+                if (outer < kept - 1) lazyarray_run_rows(chosen, now, count, steps, kept - 1, &dims[outer], sizes);
+                else (*chosen.loop)(now, &dims[kept - 1], counts, chosen.data);
+                for (axis = outer - 1; axis >= 0; axis--) {
                     for (k = 0; k <= count; k++) places[k] += steps[k][axis];
                     if (++at[axis] < dims[axis]) break;
                     for (k = 0; k <= count; k++) places[k] -= steps[k][axis] * dims[axis];
