@@ -30,20 +30,24 @@ _nparray: Final = np.ndarray
 _matmul: Final = np.matmul
 _LONG_CALL: Final = LONG_CALL
 _LIMIT: Final = 4096
+_OF_MATRICES: Final = frozenset({(2, 2), (2, 1), (1, 2)})
 _keys: dict[tuple[Spec, Spec], tuple[Key, bool]] = {}  # whether it is short, too
 config.followers.append(_keys.clear)
 
 
 def keep(node: Node, operands: tuple[Node, ...]) -> None:
-    """Takes note of a recorded product of matrices, unless a device is set: products there have recipes.
+    """Takes note of a recorded product with a matrix, unless a device is set: products there have recipes.
 
     A recording that has reached its budget is evaluated at once: the node may have let go of its operands.
     """
     left, right = [operand.key.spec for operand in operands]
-    if len(left.shape) == len(right.shape) == 2 and stays_home():
+    ranks = len(left.shape), len(right.shape)
+    if ranks in _OF_MATRICES and stays_home():
         if len(_keys) >= _LIMIT:
             _keys.clear()
-        _keys[left, right] = node.key, is_short(*left.shape, right.shape[1])
+        rows = left.shape[0] if ranks[0] == 2 else 1
+        columns = right.shape[1] if ranks[1] == 2 else 1
+        _keys[left, right] = node.key, is_short(rows, right.shape[0], columns)
 
 
 def multiply(x: Fields, y: Fields) -> Any:

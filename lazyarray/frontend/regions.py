@@ -57,7 +57,7 @@ SHORT_RESULT: Final = 4
 _SHORT_PRODUCT: Final = SHORT_PRODUCT  # in C
 _SHORT_RESULT: Final = SHORT_RESULT
 LONG_ROW: Final = 64  # elements from which a row that is picked is copied as one
-_MULTIPLIED: Final = "fdFDbhilqBHILQ"  # of products that NumPy makes in compiled code
+_MULTIPLIED: Final = "fdFD?bhilqBHILQ"  # of products that NumPy makes in compiled code
 # Ufuncs whose bits are NumPy's in compiled kernels too.
 QUIET: Final = frozenset([name for name, op in OPS.items() if op.ufunc is not None and not op.transcendental])
 PIECES: Final = "read piece by piece"
@@ -153,8 +153,7 @@ def short_product(x: Fields, y: Fields) -> tuple[Array, Array] | None:
         a, b = _memory_here(x), _memory_here(y)
         if a is None or b is None:
             return None
-    dtype = a.dtype
-    if dtype is not b.dtype or dtype.char not in _MULTIPLIED:
+    if a.dtype.char not in _MULTIPLIED or b.dtype.char not in _MULTIPLIED:
         return None
     shape: tuple[int, ...] = a.shape
     length = shape[-1] if shape else 1

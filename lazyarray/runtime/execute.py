@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from lazyarray.native.primitives import address_of, count, create  # cimport
 from lazyarray.runtime.backend import Backend, Program
 from lazyarray.runtime.banded import Banded, bands_of, run_in_bands
 from lazyarray.runtime.dump import saves_launches
-from lazyarray.runtime.floating import modes_of
+from lazyarray.runtime.floating import modes_of, tells_as_now
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.pool import reserve
 from lazyarray.runtime.recovery import uninterrupted
@@ -420,7 +421,7 @@ class Run(AnyRun):
         node = None if origin is None else self.sources[origin]
         start = time.perf_counter()
         if type(node) is Node and node.errors is not None:
-            with np.errstate(**modes_of(node)), at(node.site):
+            with nullcontext() if tells_as_now(node) else np.errstate(**modes_of(node)), at(node.site):
                 self.library_call(step, args)
             node.errors = None
         else:

@@ -116,6 +116,13 @@ def wanted(node: Node) -> int:
     return bits & node.key.raises
 
 
+def tells_as_now(node: Node) -> bool:
+    """True where NumPy tells now of the very errors of which it is to tell for the node."""
+    state = node.errors
+    found = _known.get(id(state))
+    return found is not None and found[0] is state and state is error_state() and found[1] == wanted(node)
+
+
 def modes_of(node: Node) -> dict[str, Any]:
     """The node's state as `np.errstate` takes it."""
     bits = wanted(node)

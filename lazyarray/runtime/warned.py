@@ -15,8 +15,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final
 
@@ -56,15 +55,20 @@ def _warn(message: Any, category: type[Warning], file: str, line: int, space: di
     warnings.warn_explicit(message, category, file, line, space.get("__name__") or "<unknown>", registry)
 
 
-@contextmanager
-def at(site: Site | None) -> Iterator[None]:
+class at:
     """Warnings of NumPy's inside the block name the site's line."""
-    before = _place.site
-    _place.site = site
-    try:
-        yield
-    finally:
-        _place.site = before
+
+    __slots__ = ("before", "site")
+
+    def __init__(self, site: Site | None) -> None:
+        self.site = site
+
+    def __enter__(self) -> None:
+        self.before = _place.site
+        _place.site = self.site
+
+    def __exit__(self, *_error: object) -> None:
+        _place.site = self.before
 
 
 def _user_frame() -> FrameType | None:

@@ -133,3 +133,30 @@ def test_shapes_that_do_not_fit_raise_numpys_error() -> None:
     with pytest.raises(ValueError, match="matmul: Input operand 1 has a mismatch") as found:
         x @ y
     assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_products_with_a_vector_come_again_too(dtype: str, turned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = draw(ROWS, INNER, dtype=dtype), draw(ROWS if turned else INNER, dtype=dtype)
+    x, y = lazyarray.asarray(a.copy()) * 1, lazyarray.asarray(b.copy())
+    seen = recorded_at_length(monkeypatch)
+    for _ in range(3):
+        have, want = (y @ (x + 1), b @ (a + 1)) if turned else ((x + 1) @ y, (a + 1) @ b)
+        assert have.shape == want.shape
+        assert have.dtype == want.dtype
+        numpy.testing.assert_array_equal(numpy.asarray(have), want)
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize(("left", "right"), [("f8", "f4"), ("f4", "f8"), ("f8", "u1"), ("?", "f8"), ("i4", "f4")])
+def test_short_products_of_two_types_are_made_at_once(left: str, right: str) -> None:
+    a, b = draw(4, 270, dtype=left), draw(270, 300, dtype=right)
+    x, y = lazyarray.array(a), lazyarray.array(b) * numpy.ones((), right)
+    lazyarray.evaluate(y)
+    with lazyarray.record_runs() as runs:
+        have = x @ y
+    assert not runs.evaluations
+    assert not runs.library_calls
+    assert have.dtype == (a @ b).dtype
+    numpy.testing.assert_array_equal(numpy.asarray(have), a @ b)
