@@ -30,7 +30,8 @@ WARM_CALLS, SETTLED_CALLS = 5, 12  # compiled at the third, found again by then
 LINES = """
 a + b | a * 2.0 | a / b | a ** 2 | a ** 0.5 | -a | abs(a) | a == b | a < 0.5 | ~c | c & c | k + k | k // 3 | k % 7
 a // 0.3 | k * 2 | u + u | f * g | z * z | z + 1.0 | a % 0.3 | k << 2 | a + k | f + a | u * 2.0 | m + m[0]
-m + m[:, :1] | m.T + m | m - m.mean(axis=0) | a * (b > 0.5) | k == 3 | k & 1 | 1.0 - a | 1.0 / b | divmod(k, j)
+m + m[:, :1] | m.T + m | t - t[0] | t * t[:, :1] | m - m.mean(axis=0) | a * (b > 0.5) | k == 3 | k & 1 | 1.0 - a
+1.0 / b | divmod(k, j)
 a += 1e-9 -> a | a *= b -> a | a[1:] += 1e-9 -> a | m[1:-1, 1:-1] *= 0.5 -> m | k += 1 -> k | f -= g -> f | a[::2]
 a[::-1] + 0.0 | a[1:] - a[:-1] | a[100:200] | m[3] | m[:, 3] | m[5:9] + 1.0 | m[::2, ::2] + 0.0 | m.T[3] + 1.0 | a[c]
 a[i] | a[few] | m[few % 31] | m[:, few % 31] | m[few % 31, few % 31] | a[c] = 0.0 -> a | a[few] = 1.0 -> a
@@ -69,7 +70,8 @@ np.arange(n) | np.arange(0.0, n, 1.0) | np.linspace(0.0, 1.0, n) | np.zeros_like
 np.ones_like(a) | np.eye(30) | np.identity(30) | np.diag(a[:30]) | np.logspace(0, 1, n) | np.meshgrid(a[:30], b[:30])
 np.indices((30, 30)) | np.mgrid[:30, :30] | np.ogrid[:30, :30] | np.tri(30) | np.triu(m) | np.tril(m)
 np.diag(m) + 0.0 | np.trace(m) | np.fromfunction(lambda y, x: y + x, (30, 30)) | np.vander(a[:30], 4) | np.hanning(n)
-np.array([a, b]) | np.asarray([a[0], a[1], a[2]]) | np.sort(a) | np.argsort(a) | np.sort(k) | np.sort(m, axis=0)
+np.array([a, b]) | np.array(list(w)) | np.asarray([a[0], a[1], a[2]]) | np.sort(a) | np.argsort(a)
+np.sort(k) | np.sort(m, axis=0)
 np.partition(a, 9) | np.unique(j) | np.unique(j, return_counts=True) | np.unique(a) | np.searchsorted(r, a)
 np.digitize(a, r[:64]) | np.bincount(j) | np.bincount(j, weights=a) | np.histogram(a)
 np.histogram(a, bins=64, range=(0, 1)) | np.histogram2d(a, b) | np.isin(j, few) | np.intersect1d(j, few)

@@ -19,7 +19,8 @@ SIZES = (3, 10)
 LIMIT = 1.3
 CALLS, TURNS, QUICK_TURNS = 1000, 60, 15
 
-# `a`, `b`: float64; `m`: a square matrix; `c`: a mask; `i`: places; `k`: int64; `s`: a NumPy scalar; `l`: a list.
+# `a`, `b`: float64; `m`: a square matrix; `c`: a mask; `i`: places; `k`: int64; `s`: a NumPy scalar; `l`: a list;
+# `d`: an array of NumPy's own, on either side.
 LINES = """
 a + b | a * 2.0 | 2.0 * a | s * a | a / b | a % b | a ** 2 | -a | abs(a) | a == b | a < b | c & c | ~c | k // 2 | m @ m
 a += 1.0 | a -= b
@@ -44,6 +45,7 @@ np.log(7) | np.exp(j) | np.hypot(3, 4) | np.log([1, 2, 3]) | 2 ** k | 2.0 ** k |
 np.zeros(j) | np.ones((j, 3)) | np.arange(j) | np.arange(0, n, j) | np.linspace(0.0, 1.0, j) | np.repeat(a, j)
 j * a | a * j | j - k | a[j] | a[:j] | a.repeat(2) | a.take([1, 2]) | a.take(i) | m.diagonal() | m.swapaxes(0, 1)
 a.squeeze() | np.maximum.reduce(a) | np.add.accumulate(a) | np.add.reduceat(k, [0, 2])
+a + d | d + a | a < d | np.add(d, a) | np.exp(d) | np.sqrt(d) | np.maximum(d, 1.0)
 np.subtract.outer(m[:, 0], m[:, 1]) | np.multiply(a, 2.0, out=b, where=c) | np.tile(a, 2) | np.any(a > 2.0)
 """
 
@@ -80,6 +82,7 @@ def names_for(np: Any, size: int) -> dict[str, Any]:
         "s": numpy.float64(3.0),
         "j": numpy.int64(2),
         "l": numpy.linspace(0.5, 1.5, size).tolist(),
+        "d": numpy.linspace(0.5, 1.5, size),
     }
 
 

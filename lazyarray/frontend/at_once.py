@@ -14,11 +14,12 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.array import map_of, ndarray, plain, view_of
+from lazyarray.frontend.callables import FEW_COUNTED, FEW_RANGED
 from lazyarray.frontend.dispatch import adopt
 from lazyarray.frontend.loops import MEMO_LIMIT
 from lazyarray.frontend.regions import SHORT_PRODUCT, at_hand, picked, source_of
 from lazyarray.frontend.scalar import LazyScalar
-from lazyarray.frontend.small import INERT, REFUSED  # cimport
+from lazyarray.frontend.small import INERT, REFUSED, small_call  # cimport
 from lazyarray.ir.index_map import IndexMap, is_contiguous, size_of
 from lazyarray.runtime.remote import stays_home  # cimport
 from lazyarray.runtime.resting import rest, rest_for
@@ -33,6 +34,12 @@ _flat: Final[dict[IndexMap, IndexMap]] = {}
 LEAD: Final = 1 << 12  # truth values that are looked at before all are
 _BOOL: Final = np.dtype(bool)
 _DOUBLE: Final = np.dtype(float)
+# The fewest elements of a small array whose histogram is worth a kernel, once it comes again: in a given range, and in
+# the array's own, whose ends are two reductions more (`python -m benchmarks.single_calls`).
+COUNTED: Final = (FEW_COUNTED, FEW_RANGED)
+_OPTIONS: Final = ("bins", "range", "density", "weights")
+_KINDS: Final = 256
+_came: Final[dict[Any, int]] = {}
 # NumPy's functions in Python that copy pieces into new memory, or make a product.
 REBASED: Final = frozenset("append block corrcoef cov delete insert tensordot linalg.tensordot".split())
 
@@ -198,6 +205,35 @@ def ravel(args: Any, kwargs: Any) -> Any:
     return view_of(args[0], found)
 
 
+def histogram(args: Any, kwargs: Any) -> Any:
+    """NumPy's own counts of a small array, unless as many of its kind came before as make a kernel worth compiling."""
+    if _comes_again(args, kwargs):
+        return REFUSED
+    found = small_call(np.histogram, args, kwargs)
+    if found is not REFUSED:
+        return found
+    operands = _in_memory(args, kwargs, 1)
+    return REFUSED if operands is None else adopt(np.histogram(*operands[0], **operands[1]))
+
+
+def _comes_again(args: Any, kwargs: Any) -> bool:
+    """True from the histogram on that makes `compile_at` of its shape, dtype and bins, if its kernel gains anything."""
+    array = args[0]
+    if type(array) is not ndarray or array._np is None or array._np.size < COUNTED[0]:
+        return False
+    data: Array = array._np
+    named = dict(zip(_OPTIONS, args[1:], strict=False)) | kwargs
+    bins = named.get("bins", 10)
+    within = named.get("range")
+    if type(bins) is not int or data.size < COUNTED[within is None] or not named.keys() <= {"bins", "range"}:
+        return False
+    kind = data.shape, data.dtype, bins, within is None
+    _came[kind] = count = _came.get(kind, 0) + 1
+    if len(_came) > _KINDS:
+        del _came[next(iter(_came))]
+    return count >= config.compile_at
+
+
 def _mask(args: Any, kwargs: Any) -> Any:
     """The truth values that a reduction of all of them is asked of, as memory; None where it is another reduction."""
     if len(args) != 1 or kwargs or type(args[0]) is not ndarray:
@@ -236,6 +272,7 @@ AHEAD: Final = {
     "count_nonzero": count_nonzero,
     "dot": _product("dot"),
     "einsum": einsum,
+    "histogram": histogram,
     "inner": _product("inner"),
     "put": put,
     "ravel": ravel,

@@ -11,6 +11,7 @@ from lazyarray.frontend.array import as_array, ndarray, wrap
 from lazyarray.frontend.dispatch import export
 from lazyarray.frontend.foreign import Forwarder, forward, make_like, retried, serves
 from lazyarray.frontend.rebase import rebase
+from lazyarray.frontend.regions import at_hand
 from lazyarray.frontend.scalar import LazyScalar
 
 object_: Final = object  # the name of an argument, as NumPy has it
@@ -77,7 +78,19 @@ def _given(obj: Any, dtype: Any) -> Any:
     """What NumPy makes an array of; an array of objects holds lazyarray's arrays themselves."""
     if type(obj) in _SEQUENCES and dtype is not None and (dtype is object_ or np.dtype(dtype).hasobject):
         return obj
-    return forward(export(obj))
+    rows = _rows(obj) if type(obj) in _SEQUENCES and obj and type(obj[0]) is ndarray else None
+    return forward(export(obj)) if rows is None else rows
+
+
+def _rows(items: Any) -> list[Any] | None:
+    """The arrays of a list or tuple as memory, to be copied now; None where one is pending, or something else."""
+    found = []
+    for item in items:
+        data = at_hand(item) if type(item) is ndarray else None
+        if data is None:
+            return None
+        found.append(data)
+    return found
 
 
 def _own(made: Any, given: Any) -> Any:

@@ -312,11 +312,17 @@ def guarded(function: Function, source: Any) -> Function:
 
 
 def compiled(
-    name: str, source: Function, lazy: Function, at_once: bool = True, ahead: Callable[[Any, Any], Any] | None = None
+    name: str,
+    source: Function,
+    lazy: Function,
+    at_once: bool = True,
+    ahead: Callable[[Any, Any], Any] | None = None,
+    guard: int = ANY,
 ) -> Function:
     """The public function `name`: NumPy's `source` on small plain operands, else `lazy`, which records.
 
-    `at_once` false: small operands go to `lazy` too, since NumPy's bits are not ours (transcendental inside).
+    `at_once` false: small operands go to `lazy` too, since NumPy's bits are not ours (transcendental inside), or since
+    a kernel is faster for all but those that `guard` says.
     `ahead` is asked between the two, with the arguments; it returns REFUSED where they are not for it.
     """
 
@@ -333,9 +339,9 @@ def compiled(
                 return found
         return general(args, kwargs)
 
-    if not at_once:
+    if not at_once and guard == ANY:
         return describe(call, source, name)
-    served = serving(call, source, ANY)
+    served = serving(call, source, guard)
     if name in METHODS and type(served) is Served:
         served.method = getattr(np.ndarray, name.removeprefix("a") if name in ("amax", "amin") else name)
     return describe(served, source, name)

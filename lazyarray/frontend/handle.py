@@ -25,7 +25,7 @@ from lazyarray.frontend.quick import UNARY, wrapped  # cimport
 from lazyarray.frontend.small import REFUSED, small_items  # cimport
 from lazyarray.frontend.unusual import keys  # cimport
 from lazyarray.frontend.updates import put_under_mask  # cimport
-from lazyarray.frontend.usual import join, of_left, raised, reflected, unary  # cimport
+from lazyarray.frontend.usual import join, lies_beside, of_left, raised, reflected, unary  # cimport
 from lazyarray.ir.node import finish_waiting  # cimport
 from lazyarray.native.loops import run_binary, run_product, run_unary  # cimport
 from lazyarray.native.parts import pick_at, put_at, read_at, write_at  # cimport
@@ -340,6 +340,13 @@ class Handle(Fields):
                     if found is not None:
                         return found
                 elif method == "__call__" and size_of_memory(data) < limits.eager and function in keys.quiet:
+                    found = run_binary(function, number, data)
+                    return wrapped(found) if type(found) is _nparray else found
+                data = None
+            elif type(number) is _nparray and method == "__call__" and function in keys.quiet:
+                data = self._np
+                if data is not None and lies_beside(data, size_of_memory(data), number):
+                    finish_waiting()
                     found = run_binary(function, number, data)
                     return wrapped(found) if type(found) is _nparray else found
                 data = None

@@ -31,6 +31,7 @@ from lazyarray.frontend.callables import (
     ANY,
     AS_IS,
     CONVERTS,
+    COUNTS,
     FORTRAN,
     GROWS,
     ITSELF,
@@ -287,7 +288,8 @@ def _make(name: str, source: Any) -> tuple[Any, str]:
             return growing(name, source, RECORDED[name]), recorded
         if name in PAIRS:
             return compiled_pair(name, source, RECORDED[name]), recorded
-        return compiled(name, source, RECORDED[name], ahead=_AHEAD.get(name)), recorded
+        guard = COUNTS if name == "histogram" else ANY
+        return compiled(name, source, RECORDED[name], guard == ANY, _AHEAD.get(name), guard), recorded
     made = _NEW.get(name)
     if made is not None:
         own = describe(placed(made, name) if name in PLACED else made, source, name)

@@ -26,6 +26,10 @@ cpdef of_floats(Op op, x, y)
 @cython.locals(few=bint)
 cdef bint _spreads(a, b, Py_ssize_t n, Py_ssize_t m) except -1
 cdef _of_listed(Op op, a, other, bint reflected)
+@cython.locals(m=Py_ssize_t)
+cpdef bint lies_beside(a, Py_ssize_t n, other) except -1
+@cython.locals(n=Py_ssize_t)
+cpdef of_memory(Op op, a, b)
 @cython.locals(value=Node, key=Key, large=bint)
 cpdef unary(Op op, Fields self, int plain, int compiled)
 @cython.locals(limit=Py_ssize_t, n=Py_ssize_t, m=Py_ssize_t, right=Fields, plainly=bint, gaps=bint)

@@ -128,6 +128,30 @@ def _of_listed(op: Op, a: Any, other: Any, reflected: bool) -> Any:
         return None  # as in `binary`
 
 
+def lies_beside(a: Any, n: int, other: Any) -> bool:
+    """True for NumPy's own array of few numbers that NumPy walks over together with `a`, of `n` elements, quickly.
+
+    One number is none: `**` may run another ufunc for it (`scalar_power.py`).
+    """
+    m = size_of_memory(other)
+    return m != 1 and m < limits.eager and kind_of_memory(other) != 0 and not _spreads(a, other, n, m)
+
+
+def of_memory(op: Op, a: Any, b: Any) -> Any:
+    """`op` of an array of NumPy's own and of `b`, if not None, anybody's memory; None where that takes thought."""
+    n = size_of_memory(a)
+    if n >= limits.eager or not kind_of_memory(a):
+        return None
+    if b is not None and not lies_beside(a, n, b):
+        return None
+    finish_waiting()
+    compute = op.compute
+    if op.own is not None:
+        compute = own_of(op, a, b)
+    found = run_unary(compute, a) if b is None else run_binary(compute, a, b)
+    return wrapped(found) if type(found) is _nparray else found
+
+
 def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
     """`op` over one array; the user's line is `plain` frames above the caller, `compiled` of them Python's always."""
     a = self._np
@@ -200,6 +224,10 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
                     return found
             return _record_binary(op, self, other, plain + 1, compiled)
     elif n < limit and (kind is float or kind is int or kind in _NUMBERS):
+        b = other
+    elif n < limit and kind is _nparray and lies_beside(a, n, other):
+        finish_waiting()
+        plainly = False
         b = other
     elif n < limit and (kind is list or kind is tuple):
         found = _of_listed(op, a, other, False)

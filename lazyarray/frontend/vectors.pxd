@@ -4,7 +4,7 @@ from cpython.object cimport PyObject, PyTypeObject
 
 from lazyarray.frontend.callables cimport Builtin, Served, UfuncCall
 from lazyarray.frontend.quick cimport FLOAT64, INT64, Fields, Known, Limits, Op, known, limits, wrapped
-from lazyarray.frontend.usual cimport binary, of_float, of_floats, of_left, unary
+from lazyarray.frontend.usual cimport binary, of_float, of_floats, lies_beside, of_left, of_memory, unary
 from lazyarray.frontend.small cimport INERT, REFUSED, listed, small_items
 from lazyarray.ir.node cimport _waiting, finish_waiting
 from lazyarray.native.direct cimport before_dtype, direct_of, run_direct
@@ -28,6 +28,9 @@ cdef enum:  # of `callables.py`
     ITSELF = 11
     GROWS = 12
     REPEATS = 13
+    COUNTS = 14
+    FEW_COUNTED = 1 << 8
+    FEW_RANGED = 1 << 13
     FEW_DRAWN = 1 << 15
     FEW_SPACED = 50  # elements where nobody says how many
 
@@ -83,9 +86,9 @@ cdef extern from *:
             && !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "dtype");
     }
 
-    static int lazyarray_names_axis(PyObject *names) {
+    static int lazyarray_names_only(PyObject *names, const char *name) {
         return !names || (PyTuple_GET_SIZE(names) == 1
-            && !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "axis"));
+            && !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), name));
     }
 
     static int lazyarray_names_tuple(PyObject *const *named, PyObject *names) {
@@ -141,7 +144,7 @@ cdef extern from *:
     double lazyarray_double(PyObject *item)
     Py_ssize_t lazyarray_extent(PyObject *shape)
     bint lazyarray_names_dtype(PyObject *names)
-    bint names_axis "lazyarray_names_axis" (PyObject *names)
+    bint names_only "lazyarray_names_only" (PyObject *names, const char *name)
     bint lazyarray_names_tuple(PyObject **named, PyObject *names)
     bint lazyarray_listed(PyTypeObject *kind)
     bint lazyarray_nested(PyObject *found)
@@ -265,13 +268,26 @@ cdef inline bint stacks(items):
     return first is not None
 
 
-# The array of a list or tuple of such arrays; None for others.
+# The array of a list or tuple of arrays of numbers of one shape and dtype in memory, a small one; None for others.
 cdef inline stacked(items):
-    cdef object passed
-    if not stacks(items):
-        return None
-    passed = small_items(items)
-    return None if passed is None else stack_of(passed, None)
+    cdef object first = None, data
+    cdef Fields array
+    cdef list passed = []
+    for item in items:
+        if Py_TYPE(<PyObject *>item) != <PyTypeObject *>known.array:
+            return None
+        array = <Fields>item
+        data = array._np
+        if data is None and array._node is None:
+            data = known.window(item)
+        if data is None or not holds_numbers(data):
+            return None
+        if first is None:
+            first = data
+            if len(items) * size_of_memory(first) >= limits.eager:
+                return None
+        passed.append(data)
+    return None if first is None else stack_of(passed, None)
 
 
 # Whether NumPy's function makes an array of its one argument.
@@ -341,6 +357,11 @@ cdef inline bint repeats_little(PyObject **args, size_t given):
     return size * extent_of_shape(args[1]) < limits.eager
 
 
+# Whether NumPy's histogram of so many elements takes no longer than a kernel's; in a range that is given, or its own.
+cdef inline bint counts_few(Py_ssize_t size, size_t given, PyObject *names):
+    return size < FEW_COUNTED or (size < FEW_RANGED and given < 3 and names_only(names, "bins"))
+
+
 # Whether the arguments are those that the guard asks for; their own kinds are `small_vector`'s to look at.
 cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names) except -1:
     cdef object item
@@ -348,6 +369,8 @@ cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names)
     cdef size_t place
     if guard == REPEATS:
         return repeats_little(args, given)
+    if guard == COUNTS:
+        return given > 0 and has_numbers(args[0]) and counts_few(size_of_memory((<Fields>args[0])._np), given, names)
     if names != NULL and (converts(guard) or guard == RANGE or not lazyarray_names_dtype(names)):
         return False
     if given == 0 or given > 3:
@@ -478,7 +501,7 @@ cdef inline PyObject *served_vector(PyObject *self, PyObject **args, size_t flag
         if found != <PyObject *>REFUSED:
             return found
     if (
-        own.method is not None and 0 < given < 3 and names_axis(names)
+        own.method is not None and 0 < given < 3 and names_only(names, "axis")
         and Py_TYPE(args[0]) == <PyTypeObject *>known.array
     ):
         source = <PyObject *>own.method
@@ -522,6 +545,13 @@ cdef inline bint computed_as_floats(PyObject *x, PyObject *y):
     return is_float(y) and lazyarray_number(x)
 
 
+# NumPy's own array, or the small memory of one of lazyarray's; None for others.
+cdef inline memory_of(PyObject *item):
+    if Py_TYPE(item) == <PyTypeObject *>known.array:
+        return (<Fields>item)._np
+    return <object>item if Py_TYPE(item) == <PyTypeObject *>known.memory else None
+
+
 # Whether all are integers that float64 has.
 cdef inline bint are_integers(PyObject **args, size_t given):
     cdef size_t place
@@ -547,6 +577,16 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
                 return <PyObject *>found
             if given == 2:
                 found = binary(own._op, <Fields>args[0], <object>args[1], 1, 0)
+                Py_INCREF(<PyObject *>found)
+                return <PyObject *>found
+        elif Py_TYPE(args[0]) == <PyTypeObject *>known.memory:
+            if given == 1:
+                found = of_memory(own._op, <object>args[0], None)
+            else:
+                found = memory_of(args[1])
+                if found is not None:
+                    found = of_memory(own._op, <object>args[0], found)
+            if found is not None:
                 Py_INCREF(<PyObject *>found)
                 return <PyObject *>found
         elif given == 1 and is_float(args[0]):
@@ -630,7 +670,18 @@ cdef inline taken_for(number, data):
     return <double>value if -9007199254740992 <= value <= 9007199254740992 else number
 
 
-# An array's `__array_ufunc__`: operators of NumPy's numbers with a small array, their class among the source's.
+# Whether a small array's operand on the left is a number of NumPy's or an array of its own, of few elements.
+cdef inline bint asks_small(PyObject *item, data) except -1:
+    if Py_TYPE(item) == <PyTypeObject *>known.memory:
+        if not lies_beside(data, size_of_memory(data), <object>item):
+            return False
+        finish_waiting()
+        return True
+    return Py_TYPE(item) == <PyTypeObject *>FLOAT64 or is_int64(item)
+
+
+# An array's `__array_ufunc__`: operators of NumPy's numbers and its small arrays with a small one, their class among
+# the source's.
 cdef inline PyObject *asked_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
     cdef Served own = <Served>self
     cdef PyObject *data
@@ -638,12 +689,11 @@ cdef inline PyObject *asked_vector(PyObject *self, PyObject **args, size_t flags
     if (
         names == NULL and PyVectorcall_NARGS(flags) == 5 and args[4] == args[0]
         and Py_TYPE(args[0]) == <PyTypeObject *>known.array
-        and (Py_TYPE(args[3]) == <PyTypeObject *>FLOAT64 or is_int64(args[3]))
     ):
         data = <PyObject *>(<Fields>args[0])._np
         if (
             data != Py_None and size_of_memory(<object>data) < limits.eager and lazyarray_is_call(args[2])
-            and <object>args[1] in <frozenset>own.source
+            and <object>args[1] in <frozenset>own.source and asks_small(args[3], <object>data)
         ):
             found = <object>data
             found = run_binary(<object>args[1], taken_for(<object>args[3], found), found)

@@ -286,3 +286,19 @@ def test_an_array_of_arrays_is_a_copy() -> None:
     a[1] = 9.0
     assert a.tolist() == [0.0, 9.0, 2.0]
     assert found.tolist() == [[7.0, 7.0, 7.0], [0.0, 1.0, 2.0]]
+
+
+@pytest.mark.parametrize("name", ["array", "asarray", "stack"])
+@pytest.mark.parametrize("count", [3, 70, 300])
+def test_lists_of_rows_are_one_array(count: int, name: str) -> None:
+    a = numpy.random.default_rng(1).normal(size=(count, 300))
+    for theirs in (a, a[:, :4]):
+        ours = lazyarray.array(theirs)
+        rows = list(ours)
+        have = getattr(lazyarray, name)(rows)
+        assert type(have) is ndarray
+        numpy.testing.assert_array_equal(numpy.asarray(have), getattr(numpy, name)(list(theirs)))
+        have[0, 0] = 100.0
+        assert float(ours[0, 0]) == theirs[0, 0]
+        rows[1][:] = -1.0
+        assert float(have[1, 1]) == theirs[1, 1]

@@ -204,3 +204,26 @@ def test_the_last_edge_keeps_the_sign_of_zero() -> None:
     for high in (0.0, -0.0, 0.0):
         edges = np.asarray(la.histogram(la.array(values), 10, (-1.0, high))[1])
         assert np.signbit(edges[-1]) == np.signbit(np.histogram(values, 10, (-1.0, high))[1][-1])
+
+
+@pytest.mark.parametrize("options", [{"bins": 20, "range": (-2.0, 2.0)}, {"bins": 7}, {}])
+def test_small_histograms_that_come_again_are_compiled(options: dict[str, Any]) -> None:
+    a = DATA[:20_000]
+    with la.config.set(eager_below=65_536, compile_at=3), la.record_runs() as r:
+        for _ in range(5):
+            got = la.histogram(la.array(a), **options)
+            la.evaluate(*got)
+            for want, have in zip(np.histogram(a, **options), got, strict=True):
+                assert have.dtype == want.dtype
+                np.testing.assert_array_equal(np.asarray(have), want)
+    assert sum(["scatter" in kernel.ops for kernel in r.kernels]) == 3, "but for the first two"
+
+
+def test_few_numbers_are_counted_by_numpy_however_often() -> None:
+    a = DATA[:200]
+    with la.config.set(eager_below=65_536, compile_at=3), la.record_runs() as r:
+        for _ in range(5):
+            for want, have in zip(np.histogram(a, 9, (-1, 1)), la.histogram(la.array(a), 9, (-1, 1)), strict=True):
+                np.testing.assert_array_equal(np.asarray(have), want)
+    assert not r.kernels
+    assert not r.fallbacks

@@ -89,6 +89,35 @@ def test_operators_on_two_arrays(name: str, code: str) -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("name", [name for name in OPERATORS if not name.startswith("i")])
+def test_operators_beside_numpys_own_arrays(name: str, code: str) -> None:
+    function = getattr(operator, name)
+    for first, second in PAIRS:
+        a, b = LAYOUTS[first](code), LAYOUTS[second](code)
+        expected = outcome(function, a, b)
+        assert outcome(function, given(a), b) == expected, (first, second)
+        assert outcome(function, a, given(b)) == expected, (first, second)
+
+
+@pytest.mark.parametrize("name", ["add", "lt"])
+def test_results_are_lazyarrays_whoever_made_one_of_the_operands(name: str) -> None:
+    function, a = getattr(operator, name), values("d", (5,))
+    assert {type(function(given(a), a)), type(function(a, given(a))), type(np.add(a, a)), type(np.exp(a * 0))} == {
+        np.ndarray
+    }
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("name", [*FUNCTIONS, *ALONE])
+def test_functions_of_numpys_own_arrays(name: str, code: str) -> None:
+    for first, second in PAIRS:
+        args = (LAYOUTS[first](code), LAYOUTS[second](code))[: getattr(numpy, name).nin]
+        expected = outcome(getattr(np, name), *map(given, args))
+        assert outcome(getattr(np, name), *args) == expected, (first, second)
+        assert outcome(getattr(np, name), args[0], *map(given, args[1:])) == expected, (first, second)
+
+
+@pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operators_with_numbers(name: str, code: str) -> None:
     function = getattr(operator, name)
