@@ -38,8 +38,12 @@ _DOUBLE: Final = np.dtype(float)
 # the array's own, whose ends are two reductions more (`python -m benchmarks.single_calls`).
 COUNTED: Final = (FEW_COUNTED, FEW_RANGED)
 _OPTIONS: Final = ("bins", "range", "density", "weights")
+# What compiling it takes, in elements that NumPy counts meanwhile (8 ms for each call of `compile_at` but one), and
+# what NumPy's call takes beside counting.
+COMPILING: Final = 1 << 21
+_CALL: Final = 1 << 12
 _KINDS: Final = 256
-_came: Final[dict[Any, int]] = {}
+_counted: Final[dict[Any, int]] = {}
 # NumPy's functions in Python that copy pieces into new memory, or make a product.
 REBASED: Final = frozenset("append block corrcoef cov delete insert tensordot linalg.tensordot".split())
 
@@ -206,8 +210,8 @@ def ravel(args: Any, kwargs: Any) -> Any:
 
 
 def histogram(args: Any, kwargs: Any) -> Any:
-    """NumPy's own counts of a small array, unless as many of its kind came before as make a kernel worth compiling."""
-    if _comes_again(args, kwargs):
+    """NumPy's own counts of a small array, unless those of its kind took as long as compiling a kernel does."""
+    if _has_cost_more(args, kwargs):
         return REFUSED
     found = small_call(np.histogram, args, kwargs)
     if found is not REFUSED:
@@ -216,8 +220,11 @@ def histogram(args: Any, kwargs: Any) -> Any:
     return REFUSED if operands is None else adopt(np.histogram(*operands[0], **operands[1]))
 
 
-def _comes_again(args: Any, kwargs: Any) -> bool:
-    """True from the histogram on that makes `compile_at` of its shape, dtype and bins, if its kernel gains anything."""
+def _has_cost_more(args: Any, kwargs: Any) -> bool:
+    """True once NumPy has counted so much for arrays of one shape, dtype and number of bins that a kernel had paid.
+
+    What waits for that loses at most as much again: a program of a few histograms compiles nothing.
+    """
     array = args[0]
     if type(array) is not ndarray or array._np is None or array._np.size < COUNTED[0]:
         return False
@@ -228,10 +235,13 @@ def _comes_again(args: Any, kwargs: Any) -> bool:
     if type(bins) is not int or data.size < COUNTED[within is None] or not named.keys() <= {"bins", "range"}:
         return False
     kind = data.shape, data.dtype, bins, within is None
-    _came[kind] = count = _came.get(kind, 0) + 1
-    if len(_came) > _KINDS:
-        del _came[next(iter(_came))]
-    return count >= config.compile_at
+    counted = _counted.get(kind, 0)
+    if counted >= (config.compile_at - 1) * COMPILING:
+        return True
+    _counted[kind] = counted + data.size + _CALL
+    if len(_counted) > _KINDS:
+        del _counted[next(iter(_counted))]
+    return False
 
 
 def _mask(args: Any, kwargs: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lazyarray as la
-from lazyarray.frontend import histograms
+from lazyarray.frontend import at_once, histograms
 
 DATA = np.random.default_rng(1).normal(size=100_003)
 ODD = DATA.copy()
@@ -207,8 +207,11 @@ def test_the_last_edge_keeps_the_sign_of_zero() -> None:
 
 
 @pytest.mark.parametrize("options", [{"bins": 20, "range": (-2.0, 2.0)}, {"bins": 7}, {}])
-def test_small_histograms_that_come_again_are_compiled(options: dict[str, Any]) -> None:
+def test_small_histograms_that_come_again_are_compiled(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     a = DATA[:20_000]
+    monkeypatch.setattr(at_once, "COMPILING", a.size)
     with la.config.set(eager_below=65_536, compile_at=3), la.record_runs() as r:
         for _ in range(5):
             got = la.histogram(la.array(a), **options)
@@ -217,6 +220,15 @@ def test_small_histograms_that_come_again_are_compiled(options: dict[str, Any]) 
                 assert have.dtype == want.dtype
                 np.testing.assert_array_equal(np.asarray(have), want)
     assert sum(["scatter" in kernel.ops for kernel in r.kernels]) == 3, "but for the first two"
+
+
+def test_a_few_small_histograms_compile_nothing() -> None:
+    a = DATA[:30_000]
+    with la.config.set(eager_below=65_536, compile_at=3), la.record_runs() as r:
+        for _ in range(20):
+            la.histogram(la.array(a), bins=21, range=(-1.0, 1.0))
+    assert not r.kernels
+    assert not r.fallbacks
 
 
 def test_few_numbers_are_counted_by_numpy_however_often() -> None:
