@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from lazyarray.ir.installed import POWER_HAS_SHORTCUTS
 from lazyarray.schedule.kernel import Instruction, Kernel, Store
 from lazyarray_triton.codes import PARTS, VALUE, class_of, in_units, itemsize, literal, part, unit, words
 from lazyarray_triton.errors import added, suspects, suspicion, watch
@@ -268,6 +269,8 @@ def lower(w: Writer, name: str, op: str, args: list[Value], code: str) -> Value:
     if found is None:
         raise NotImplementedError(f"no lowering of {op} for {', '.join(a.code for a in args)}")
     rule, widened = found
+    if rule == "elementary.power" and op == "power" and not widened and not args[1].axes and POWER_HAS_SHORTCUTS:
+        rule = "elementary.power_by_number"
     refs = [ref for a in args for ref in a.refs]
     if widened:
         refs = [f"{a.ref}.to(tl.float32)" if a.code == "f2" else a.ref for a in args]

@@ -11,6 +11,7 @@ import pytest
 if find_spec("triton") is None:
     pytest.skip("needs the optional dependency triton", allow_module_level=True)
 
+from lazyarray.ir.installed import POWER_HAS_SHORTCUTS
 from lazyarray.ir.ops import dtype_of
 from lazyarray.schedule.kernel import Access, Binding, Kernel, Stage, Store
 from lazyarray_triton.emit import emit, forms
@@ -127,6 +128,20 @@ def test_a_kernel_without_axes() -> None:
     a, out = np.array(2.5), np.array(0.0)
     launch(kernel, bind([a, out], (), (3,)))
     assert out == 5.5
+
+
+@pytest.mark.skipif(not POWER_HAS_SHORTCUTS, reason="this NumPy computes every power alike")
+@pytest.mark.parametrize("code", ["f4", "f8"])
+@pytest.mark.parametrize("number", [2.0, 0.5, -1.0, 0.0, 1.0, 1.5])
+def test_powers_by_one_number_are_numpys_products_quotients_and_roots(code: str, number: float) -> None:
+    body = (I(0, "load", (), code, 0), I(1, "scalar", (), code, 0), I(2, "power", (0, 1), code))
+    kernel = Kernel(("p",), (Access(code, ("1",)),) * 2, (code,), (Stage("full", body, stores=(Store(1, 2),)),))
+    x, out = np.zeros((2, 40), code)
+    x[:] = abs(data(code, x.shape))
+    x[:5] = -np.inf, np.inf, np.nan, 0.0, -0.0
+    launch(kernel, bind([x, out], x.shape, (number,)))
+    with np.errstate(all="ignore"):
+        agree(out, np.power(x, x.dtype.type(number)), rounded=number == 1.5)
 
 
 @pytest.mark.parametrize("code", ["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"])

@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 from triton.language.extra.cuda import libdevice
 
-from lazyarray_triton.device import exponential
+from lazyarray_triton.device import exact, exponential
 from lazyarray_triton.device.real import fabs
 
 
@@ -198,6 +198,23 @@ def hypot(x, y):
 @triton.jit
 def power(x, y):
     return libdevice.pow(x.to(tl.float64), y.to(tl.float64)).to(x.dtype)
+
+
+@triton.jit
+def power_by_number(x, y):
+    """`power` by one number for all elements, as NumPy's loops have it: products, quotients and roots are exact."""
+    found = x
+    if y == 2.0:
+        found = x * x
+    elif y == 0.5:
+        found = exact.sqrt(x)
+    elif y == -1.0:
+        found = exact.reciprocal(x)
+    elif y == 0.0:
+        found = tl.full(x.shape, 1.0, x.dtype)
+    elif y != 1.0:
+        found = power(x, y)
+    return found
 
 
 @triton.jit
