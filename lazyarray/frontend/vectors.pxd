@@ -7,6 +7,7 @@ from lazyarray.frontend.quick cimport FLOAT64, INT64, Fields, Known, Limits, Op,
 from lazyarray.frontend.usual cimport binary, of_float, of_floats, lies_beside, of_left, of_memory, unary
 from lazyarray.frontend.small cimport INERT, REFUSED, listed, small_items
 from lazyarray.ir.node cimport _waiting, finish_waiting
+from lazyarray.native.axes cimport folds_along, run_along
 from lazyarray.native.direct cimport before_dtype, direct_of, run_direct
 from lazyarray.native.lists cimport floats_of, stack_of
 from lazyarray.native.loops cimport call_source, run_binary
@@ -91,6 +92,20 @@ cdef extern from *:
             && !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), name));
     }
 
+    /* Where the axis stands among arguments that say it, and perhaps `keepdims`, after the array; 0 for others. */
+    static size_t lazyarray_axis_among(PyObject *const *args, size_t given, PyObject *names, int *keep) {
+        size_t total = lazyarray_total(given, names), named = total - given;
+        *keep = 0;
+        if (total < 2 || total > 3 || !PyLong_CheckExact(args[1])) return 0;
+        if (given == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "axis")) return 0;
+        if (total == 3) {
+            if (!named || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, named - 1), "keepdims")) return 0;
+            if (!PyBool_Check(args[2])) return 0;
+            *keep = args[2] == Py_True;
+        }
+        return given < 3 ? 1 : 0;
+    }
+
     static int lazyarray_names_tuple(PyObject *const *named, PyObject *names) {
         Py_ssize_t place, count = names ? PyTuple_GET_SIZE(names) : 0;
         for (place = 0; place < count; place++) if (PyTuple_Check(named[place])) return 1;
@@ -145,6 +160,7 @@ cdef extern from *:
     Py_ssize_t lazyarray_extent(PyObject *shape)
     bint lazyarray_names_dtype(PyObject *names)
     bint names_only "lazyarray_names_only" (PyObject *names, const char *name)
+    size_t axis_among "lazyarray_axis_among" (PyObject **args, size_t given, PyObject *names, int *keep)
     bint lazyarray_names_tuple(PyObject **named, PyObject *names)
     bint lazyarray_listed(PyTypeObject *kind)
     bint lazyarray_nested(PyObject *found)
@@ -474,8 +490,28 @@ cdef inline bint names_dtype_next(size_t direct, size_t given, PyObject *names):
     return lazyarray_names_dtype(names) and given == before_dtype(<void *>direct)
 
 
+# What C makes of a small array along an axis; REFUSED, borrowed, for what it does not know.
+cdef inline PyObject *along_vector(void *direct, PyObject **args, size_t given, PyObject *names) except NULL:
+    cdef PyObject *data
+    cdef PyObject *found
+    cdef int keep
+    cdef size_t place = axis_among(args, given, names, &keep)
+    if not place or Py_TYPE(args[0]) != <PyTypeObject *>known.array:
+        return <PyObject *>REFUSED
+    data = <PyObject *>(<Fields>args[0])._np
+    if data == Py_None or size_of_memory(<object>data) >= limits.eager:
+        return <PyObject *>REFUSED
+    found = run_along(direct, data, args[place], keep, <PyObject *>REFUSED)
+    return found if found == <PyObject *>REFUSED else taken(found, True)
+
+
 # The same, where no argument is named, or a dtype is where one stands by position.
 cdef inline PyObject *named_vector(size_t direct, bint asks, PyObject **args, size_t given, PyObject *names) except NULL:
+    cdef PyObject *found
+    if folds_along(<void *>direct):
+        found = along_vector(<void *>direct, args, given, names)
+        if found != <PyObject *>REFUSED:
+            return found
     if names == NULL:
         return direct_vector(<void *>direct, asks, args, given)
     if names_dtype_next(direct, given, names):

@@ -131,11 +131,19 @@ cdef extern from *:
         return PyArray_ArgSort(a, -1, NPY_QUICKSORT);
     }
 
+    /* Whether a name may be one of numbers: NumPy warns of some of those that are not (`a10`), and is to do so once. */
+    static int lazyarray_names_numbers(PyObject *name) {
+        const char *text = PyUnicode_AsUTF8(name);
+        if (!text) { PyErr_Clear(); return 0; }
+        if (*text == '<' || *text == '>' || *text == '=' || *text == '|') text++;
+        return *text && strchr("?bBcdDefFhHiIlLpPqQsu", *text);
+    }
+
     /* The number of a type of numbers that a dtype, or its name, means in the machine's byte order; -1 for others. */
     static int lazyarray_type_named(PyObject *given) {
         PyArray_Descr *dtype = NULL;
         int type;
-        if (!PyArray_DescrCheck(given) && !PyUnicode_CheckExact(given)) return -1;
+        if (!PyArray_DescrCheck(given) && !(PyUnicode_CheckExact(given) && lazyarray_names_numbers(given))) return -1;
         if (!PyArray_DescrConverter(given, &dtype)) { PyErr_Clear(); return -1; }
         type = dtype->type_num;
         if (!lazyarray_is_plain_type(type) || dtype != lazyarray_own(type)) type = -1;
@@ -388,6 +396,7 @@ cdef extern from *:
         {"transpose", lazyarray_do_transpose}, {"reshape", lazyarray_do_reshape}, {"argsort", lazyarray_do_argsort},
         {"astype", lazyarray_do_astype}, {"view", lazyarray_do_view}, {"squeeze", lazyarray_do_squeeze},
         {"sum", lazyarray_do_sum}, {"mean", lazyarray_do_mean}, {"max", lazyarray_do_max}, {"min", lazyarray_do_min},
+        {"var", lazyarray_do_var}, {"std", lazyarray_do_std},
         {"any", lazyarray_do_any}, {"all", lazyarray_do_all}, {"nonzero", lazyarray_do_nonzero}, {"fill", lazyarray_do_fill},
         {"item", lazyarray_do_item}, {"tobytes", lazyarray_do_tobytes}, {"swapaxes", lazyarray_do_swapaxes},
         {"diagonal", lazyarray_do_diagonal}, {"take", lazyarray_do_take}, {"repeat", lazyarray_do_repeat}, {NULL, NULL},
@@ -404,7 +413,7 @@ cdef extern from *:
         {"ascontiguousarray", lazyarray_do_ascontiguous}, {"asfortranarray", lazyarray_do_asfortran},
         {"where", lazyarray_do_where}, {"nonzero", lazyarray_do_nonzero}, {"sum", lazyarray_do_sum},
         {"mean", lazyarray_do_mean}, {"max", lazyarray_do_max}, {"min", lazyarray_do_min}, {"any", lazyarray_do_any},
-        {"all", lazyarray_do_all}, {"swapaxes", lazyarray_do_swapaxes}, {"diagonal", lazyarray_do_diagonal},
+        {"var", lazyarray_do_var}, {"std", lazyarray_do_std}, {"all", lazyarray_do_all}, {"swapaxes", lazyarray_do_swapaxes}, {"diagonal", lazyarray_do_diagonal},
         {"take", lazyarray_do_take}, {"repeat", lazyarray_do_repeat}, {NULL, NULL},
     };
 

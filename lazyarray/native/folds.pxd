@@ -154,6 +154,17 @@ cdef extern from *:
         return PyArray_Scalar(value, lazyarray_own(NPY_DOUBLE), NULL);
     }
 
+    /* Along an axis alone (`axes.pxd`). */
+    static PyObject *lazyarray_do_var(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+        (void)first, (void)rest, (void)count, (void)limit;
+        return NULL;
+    }
+
+    static PyObject *lazyarray_do_std(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+        (void)first, (void)rest, (void)count, (void)limit;
+        return NULL;
+    }
+
     static PyObject *lazyarray_truth(int value) {
         npy_bool found = value != 0;
         return PyArray_Scalar(&found, lazyarray_own(NPY_BOOL), NULL);

@@ -1,0 +1,292 @@
+# Sums, means and extremes of a small array along one axis, with NumPy's own loops in its order, for `direct.pxd`.
+from cpython.object cimport PyObject
+
+from lazyarray.native.direct cimport run_direct
+
+cdef extern from *:
+    """
+    #define LAZYARRAY_LONG_LINE 256  /* elements of a line from which NumPy's way to each no longer shows */
+
+    /* An array as blocks of lines of places: what is folded is the middle one of three axes. */
+    typedef struct { npy_intp outer, extent, inner; } lazyarray_blocks;
+
+    /* 0: an axis, or an array, that NumPy is asked about. */
+    static int lazyarray_blocks_of(PyArrayObject *a, long axis, lazyarray_blocks *found) {
+        int rank = PyArray_NDIM(a), place;
+        if (axis < 0) axis += rank;
+        if (axis < 0 || axis >= rank || rank < 2 || rank > LAZYARRAY_AXES || !lazyarray_is_line(a)) return 0;
+        found->outer = found->inner = 1;
+        found->extent = PyArray_DIM(a, axis);
+        for (place = 0; place < axis; place++) found->outer *= PyArray_DIM(a, place);
+        for (place = (int)axis + 1; place < rank; place++) found->inner *= PyArray_DIM(a, place);
+        return (found->inner > 1 ? found->inner : found->extent) <= LAZYARRAY_LONG_LINE;
+    }
+
+    /* A new array of the elements' type without the axis, or with one element along it. */
+    static PyArrayObject *lazyarray_without(PyArrayObject *a, long axis, int keep) {
+        npy_intp dims[LAZYARRAY_AXES];
+        int rank = PyArray_NDIM(a), place, kept = 0;
+        if (axis < 0) axis += rank;
+        for (place = 0; place < rank; place++) {
+            if (place != axis) dims[kept++] = PyArray_DIM(a, place);
+            else if (keep) dims[kept++] = 1;
+        }
+        return (PyArrayObject *)lazyarray_new(PyArray_TYPE(a), kept, dims);
+    }
+
+    #define LAZYARRAY_SHORT_LINE 32  /* elements of a line up to which comparing one by one takes less than a loop */
+
+    /* Rows added up into `to`: what the ufunc's loop, called for each, does. 0 where a sum is NaN: which of two NaN is
+       handed on is the loop's own. */
+    #define LAZYARRAY_ADD_ROWS(NAME, WITH, KIND) \\
+        WITH LAZYARRAY_VECTORS static int lazyarray_rows_##NAME( \\
+            char *made, const char *rows, npy_intp count, npy_intp inner \\
+        ) { \\
+            KIND *restrict to = (KIND *)made; \\
+            const KIND *restrict from = (const KIND *)rows; \\
+            npy_intp j; \\
+            int plain = 1; \\
+            for (; count > 0; count--, from += inner) for (j = 0; j < inner; j++) to[j] += from[j]; \\
+            for (j = 0; j < inner; j++) plain &= to[j] == to[j]; \\
+            return plain; \\
+        }
+
+    /* The larger, or smaller, ones of `to` and of rows; of a line. NaN stays. 0 where one is NaN or zero: which of
+       several such the loop takes is its own. */
+    #define LAZYARRAY_BEST(BEFORE, x, y) (((x) BEFORE (y)) | ((x) != (x)) ? (x) : (y))
+    #define LAZYARRAY_EXTREME_ROWS(NAME, WITH, KIND, BEFORE) \\
+        WITH LAZYARRAY_VECTORS static int lazyarray_rows_##NAME( \\
+            char *made, const char *rows, npy_intp count, npy_intp inner \\
+        ) { \\
+            KIND *restrict to = (KIND *)made; \\
+            const KIND *restrict from = (const KIND *)rows; \\
+            npy_intp j; \\
+            int plain = 1; \\
+            for (; count > 0; count--, from += inner) \\
+                for (j = 0; j < inner; j++) to[j] = LAZYARRAY_BEST(BEFORE, to[j], from[j]); \\
+            for (j = 0; j < inner; j++) plain &= (to[j] == to[j]) & (to[j] != 0); \\
+            return plain; \\
+        } \\
+        WITH LAZYARRAY_VECTORS static int lazyarray_line_##NAME(char *made, const char *line, npy_intp count) { \\
+            const KIND *from = (const KIND *)line; \\
+            KIND best[4] = {*(KIND *)made, *(KIND *)made, *(KIND *)made, *(KIND *)made}; \\
+            npy_intp j, k; \\
+            for (k = 0; k + 4 <= count; k += 4) \\
+                for (j = 0; j < 4; j++) best[j] = LAZYARRAY_BEST(BEFORE, best[j], from[k + j]); \\
+            for (; k < count; k++) best[0] = LAZYARRAY_BEST(BEFORE, best[0], from[k]); \\
+            for (j = 1; j < 4; j++) best[0] = LAZYARRAY_BEST(BEFORE, best[0], best[j]); \\
+            if (best[0] != best[0] || best[0] == 0) return 0; \\
+            *(KIND *)made = best[0]; \\
+            return 1; \\
+        }
+
+    #define LAZYARRAY_BOTH(MAKE, NAME, ...) MAKE(NAME, , __VA_ARGS__) MAKE(NAME##_avx2, LAZYARRAY_AVX2, __VA_ARGS__)
+    LAZYARRAY_BOTH(LAZYARRAY_ADD_ROWS, add_double, double)
+    LAZYARRAY_BOTH(LAZYARRAY_ADD_ROWS, add_float, float)
+    LAZYARRAY_BOTH(LAZYARRAY_ADD_ROWS, add_word, npy_ulong)
+    LAZYARRAY_BOTH(LAZYARRAY_EXTREME_ROWS, max_double, double, >=)
+    LAZYARRAY_BOTH(LAZYARRAY_EXTREME_ROWS, max_float, float, >=)
+    LAZYARRAY_BOTH(LAZYARRAY_EXTREME_ROWS, min_double, double, <=)
+    LAZYARRAY_BOTH(LAZYARRAY_EXTREME_ROWS, min_float, float, <=)
+
+    /* What does for rows and for a short line what a loop does, without the way to it; NULL where nothing does. */
+    typedef struct {
+        int (*rows)(char *, const char *, npy_intp, npy_intp);
+        int (*line)(char *, const char *, npy_intp);
+    } lazyarray_quick;
+
+    #define LAZYARRAY_PICK(PART, NAME) (LAZYARRAY_HAS_AVX2 ? lazyarray_##PART##_##NAME##_avx2 : lazyarray_##PART##_##NAME)
+
+    static lazyarray_quick lazyarray_quick_of(const char *name, int type) {
+        lazyarray_quick found = {NULL, NULL};
+        if (!strcmp(name, "add")) {
+            if (type == NPY_DOUBLE) found.rows = LAZYARRAY_PICK(rows, add_double);
+            else if (type == NPY_FLOAT) found.rows = LAZYARRAY_PICK(rows, add_float);
+            else if (type == NPY_LONG || type == NPY_ULONG) found.rows = LAZYARRAY_PICK(rows, add_word);
+        } else if (!strcmp(name, "maximum") && type == NPY_DOUBLE) {
+            found.rows = LAZYARRAY_PICK(rows, max_double);
+            found.line = LAZYARRAY_PICK(line, max_double);
+        } else if (!strcmp(name, "maximum") && type == NPY_FLOAT) {
+            found.rows = LAZYARRAY_PICK(rows, max_float);
+            found.line = LAZYARRAY_PICK(line, max_float);
+        } else if (!strcmp(name, "minimum") && type == NPY_DOUBLE) {
+            found.rows = LAZYARRAY_PICK(rows, min_double);
+            found.line = LAZYARRAY_PICK(line, min_double);
+        } else if (!strcmp(name, "minimum") && type == NPY_FLOAT) {
+            found.rows = LAZYARRAY_PICK(rows, min_float);
+            found.line = LAZYARRAY_PICK(line, min_float);
+        }
+        return found;
+    }
+
+    /* Folds all lines, as NumPy's iterator has its loop do: along the axis where that is the last one, else across it.
+       `first`: results begin as the first elements, else as zero. 0: something was raised, which NumPy is to tell. */
+    static int lazyarray_fold_lines(
+        lazyarray_loop loop, lazyarray_quick quick, PyArrayObject *a, const lazyarray_blocks *blocks, int first,
+        char *made
+    ) {
+        npy_intp size = PyArray_ITEMSIZE(a), row = blocks->inner * size, block = row * blocks->extent, outer, k, count;
+        npy_intp steps[3];
+        char *from = PyArray_BYTES(a), *places[3];
+        int across = blocks->inner > 1, raised;
+        NPY_BEGIN_THREADS_DEF;
+        steps[0] = steps[2] = across ? size : 0;
+        steps[1] = size;
+        count = across ? blocks->inner : blocks->extent - first;
+        lazyarray_forget_errors();
+        if (!first) memset(made, 0, blocks->outer * row);
+        if (PyArray_SIZE(a) >= LAZYARRAY_UNHELD) { NPY_BEGIN_THREADS; }
+        for (outer = 0; outer < blocks->outer; outer++, from += block, made += row) {
+            if (first) memcpy(made, from, row);
+            if (across && quick.rows) {
+                if (quick.rows(made, from + first * row, blocks->extent - first, blocks->inner)) continue;
+                if (first) memcpy(made, from, row);
+                else memset(made, 0, row);
+            } else if (!across && quick.line && count <= LAZYARRAY_SHORT_LINE) {
+                if (quick.line(made, from + row, count)) continue;
+            }
+            for (k = first; k < (across ? blocks->extent : first + (count > 0)); k++) {
+                places[0] = places[2] = made;
+                places[1] = from + k * row;
+                (*loop.loop)(places, &count, steps, loop.data);
+            }
+        }
+        NPY_END_THREADS;
+        raised = fetestexcept(LAZYARRAY_ERRORS);
+        if (raised) feclearexcept(LAZYARRAY_ERRORS);
+        return !raised;
+    }
+
+    /* NULL without an error: NumPy is to run. */
+    static PyArrayObject *lazyarray_fold_along(PyObject *ufunc, PyArrayObject *a, long axis, int keep, int first) {
+        lazyarray_blocks blocks;
+        lazyarray_loop loop;
+        lazyarray_quick quick;
+        PyArrayObject *made;
+        if (!ufunc || !lazyarray_blocks_of(a, axis, &blocks)) return NULL;
+        loop = lazyarray_loop_of(ufunc, PyArray_TYPE(a));
+        if (!loop.loop || loop.made != PyArray_TYPE(a) || !(made = lazyarray_without(a, axis, keep))) return NULL;
+        quick = lazyarray_quick_of(lazyarray_name_of(ufunc), PyArray_TYPE(a));
+        if (!lazyarray_fold_lines(loop, quick, a, &blocks, first, PyArray_BYTES(made))) Py_CLEAR(made);
+        return made;
+    }
+
+    /* Sums over their number of elements. A quotient in float64 has float32's bits once it is rounded to that. */
+    static void lazyarray_divide_by(PyArrayObject *sums, double count) {
+        npy_intp place, size = PyArray_SIZE(sums);
+        double *wide = PyArray_DATA(sums);
+        float *narrow = PyArray_DATA(sums);
+        for (place = 0; place < size; place++) {
+            if (PyArray_TYPE(sums) == NPY_DOUBLE) wide[place] /= count;
+            else narrow[place] = (float)(narrow[place] / count);
+        }
+    }
+
+    /* 0, and no array, where something was raised, or (`number`) an element is NaN: NumPy is to run. */
+    static int lazyarray_holds_good(PyArrayObject **made, int number) {
+        npy_intp place;
+        int good = *made != NULL;
+        if (fetestexcept(LAZYARRAY_ERRORS)) {
+            feclearexcept(LAZYARRAY_ERRORS);
+            good = 0;
+        }
+        for (place = 0; good && number && place < PyArray_SIZE(*made); place++) {
+            if (PyArray_TYPE(*made) == NPY_DOUBLE) good = !npy_isnan(((double *)PyArray_DATA(*made))[place]);
+            else good = !npy_isnan(((float *)PyArray_DATA(*made))[place]);
+        }
+        if (!good) Py_CLEAR(*made);
+        return good;
+    }
+
+    static double lazyarray_extent_along(PyArrayObject *a, long axis) {
+        return (double)PyArray_DIM(a, axis < 0 ? axis + PyArray_NDIM(a) : axis);
+    }
+
+    /* As `_mean` in NumPy's numpy/_core/_methods.py. */
+    static PyArrayObject *lazyarray_mean_along(PyObject *add, PyArrayObject *a, long axis, int keep) {
+        PyArrayObject *made;
+        if (PyArray_TYPE(a) != NPY_DOUBLE && PyArray_TYPE(a) != NPY_FLOAT) return NULL;
+        if (!(made = lazyarray_fold_along(add, a, axis, keep, 0))) return NULL;
+        lazyarray_divide_by(made, lazyarray_extent_along(a, axis));
+        lazyarray_holds_good(&made, 0);
+        return made;
+    }
+
+    #define LAZYARRAY_DEVIATIONS(NAME, WITH, KIND) \\
+        WITH LAZYARRAY_VECTORS static void lazyarray_deviations_##NAME( \\
+            char *made, const char *given, const char *means, const lazyarray_blocks *blocks \\
+        ) { \\
+            KIND *restrict to = (KIND *)made; \\
+            const KIND *restrict from = (const KIND *)given, *restrict mean = (const KIND *)means; \\
+            npy_intp outer, k, j; \\
+            for (outer = 0; outer < blocks->outer; outer++, mean += blocks->inner) { \\
+                if (blocks->inner == 1) { \\
+                    for (k = 0; k < blocks->extent; k++) to[k] = (from[k] - mean[0]) * (from[k] - mean[0]); \\
+                    to += blocks->extent; \\
+                    from += blocks->extent; \\
+                } else for (k = 0; k < blocks->extent; k++, to += blocks->inner, from += blocks->inner) \\
+                    for (j = 0; j < blocks->inner; j++) to[j] = (from[j] - mean[j]) * (from[j] - mean[j]); \\
+            } \\
+        }
+    LAZYARRAY_BOTH(LAZYARRAY_DEVIATIONS, double, double)
+    LAZYARRAY_BOTH(LAZYARRAY_DEVIATIONS, float, float)
+
+    /* As `_var` and `_std` there, of floats: the mean square of what lies between elements and their mean, and its root. */
+    static PyArrayObject *lazyarray_var_along(PyObject *add, PyArrayObject *a, long axis, int keep, int root) {
+        PyArrayObject *mean = lazyarray_mean_along(add, a, axis, 1), *squares = NULL, *made = NULL;
+        lazyarray_blocks blocks;
+        npy_intp place;
+        int wide = PyArray_TYPE(a) == NPY_DOUBLE;
+        if (!mean) return NULL;
+        squares = (PyArrayObject *)lazyarray_new(PyArray_TYPE(a), PyArray_NDIM(a), PyArray_DIMS(a));
+        if (squares && lazyarray_blocks_of(a, axis, &blocks)) {
+            (wide ? LAZYARRAY_PICK(deviations, double) : LAZYARRAY_PICK(deviations, float))(
+                PyArray_BYTES(squares), PyArray_BYTES(a), PyArray_BYTES(mean), &blocks);
+            if (!fetestexcept(LAZYARRAY_ERRORS)) made = lazyarray_fold_along(add, squares, axis, keep, 0);
+        }
+        if (made) {
+            lazyarray_divide_by(made, lazyarray_extent_along(a, axis));
+            for (place = 0; root && place < PyArray_SIZE(made); place++) {
+                if (wide) ((double *)PyArray_DATA(made))[place] = sqrt(((double *)PyArray_DATA(made))[place]);
+                else ((float *)PyArray_DATA(made))[place] = sqrtf(((float *)PyArray_DATA(made))[place]);
+            }
+        }
+        lazyarray_holds_good(&made, 1);
+        Py_DECREF(mean);
+        Py_XDECREF(squares);
+        return made;
+    }
+
+    static int lazyarray_folds_along(void *direct) {
+        lazyarray_direct run = (lazyarray_direct)direct;
+        return run == lazyarray_do_sum || run == lazyarray_do_mean || run == lazyarray_do_max || run == lazyarray_do_min
+            || run == lazyarray_do_var || run == lazyarray_do_std;
+    }
+
+    /* What one of these makes of a small array along an axis; `refused` where NumPy is to run. */
+    static PyObject *lazyarray_run_along(void *direct, PyObject *first, PyObject *along, int keep, PyObject *refused) {
+        static PyObject *add = NULL, *maximum = NULL, *minimum = NULL;
+        lazyarray_direct run = (lazyarray_direct)direct;
+        PyArrayObject *a = (PyArrayObject *)first, *found = NULL;
+        int type = PyArray_TYPE(a), over;
+        long axis = PyLong_AsLongAndOverflow(along, &over);
+        if (PyArray_NDIM(a) == 1 && !keep && !over && (axis == 0 || axis == -1))
+            return lazyarray_run_direct(direct, first, NULL, 0, 0, refused);
+        if (over || axis < -PyArray_NDIM(a) || axis >= PyArray_NDIM(a)) return refused;
+        if (!add && !(add = lazyarray_ufunc_of("add"))) return NULL;
+        if (!maximum && !(maximum = lazyarray_ufunc_of("maximum"))) return NULL;
+        if (!minimum && !(minimum = lazyarray_ufunc_of("minimum"))) return NULL;
+        if (run == lazyarray_do_max) found = lazyarray_fold_along(maximum, a, axis, keep, 1);
+        else if (run == lazyarray_do_min) found = lazyarray_fold_along(minimum, a, axis, keep, 1);
+        else if (run == lazyarray_do_var || run == lazyarray_do_std)
+            found = lazyarray_var_along(add, a, axis, keep, run == lazyarray_do_std);
+        else if (run == lazyarray_do_mean) found = lazyarray_mean_along(add, a, axis, keep);
+        else if (lazyarray_is_inexact(type) || type == NPY_LONG || type == NPY_ULONG)
+            found = lazyarray_fold_along(add, a, axis, keep, 0);  /* integers of fewer bits are added up as these */
+        return found || PyErr_Occurred() ? (PyObject *)found : refused;
+    }
+    """
+    bint folds_along "lazyarray_folds_along" (void *direct)
+    PyObject *run_along "lazyarray_run_along" (
+        void *direct, PyObject *first, PyObject *along, bint keep, PyObject *refused
+    ) except NULL
