@@ -65,6 +65,7 @@ from lazyarray.runtime.ledger import ledger
 
 _nparray: Final = np.ndarray
 _INT: Final = np.dtype(np.int64)
+_BOOL: Final = np.dtype(bool)
 _ELLIPSIS: Final = type(Ellipsis)
 
 
@@ -159,6 +160,10 @@ def _part(array: ndarray, element: Any) -> Any:
 
 
 def _get_advanced(array: ndarray, key: Any) -> Any:
+    if type(key) is ndarray and key.dtype is _BOOL and array._np is None:
+        shape = array.shape
+        if key.shape == shape and size_of(shape) >= config.eager_below:
+            return _get_under(array, key, shape)
     parsed = parse_advanced(array, key)
     if parsed is None:
         ledger.fallback("index by a boolean without axes, or by many items", (array,))
@@ -211,6 +216,12 @@ def _gather_in_order(array: ndarray, parsed: Advanced, nodes: list[Node]) -> nda
     axes = [lead + places.index(place) for place in range(len(rest))]
     axes[first:first] = range(lead)
     return view_of(found, index_map.transpose(map_of(found), tuple(axes)))
+
+
+def _get_under(array: ndarray, mask: ndarray, shape: Shape) -> ndarray:
+    """The elements of a large array under a mask of its own shape, as `_get_masked` records them."""
+    chosen = value(mask)
+    return from_node(compress_(chosen, value(array), shape, count_true(chosen)))
 
 
 def _get_masked(array: ndarray, parsed: Advanced) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from lazyarray.schedule.kernel import Instruction
 from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, is_complex
-from lazyarray_llvm.lower import memory, ordered
+from lazyarray_llvm.lower import memory, ordered, packing
 from lazyarray_llvm.lower.ahead import prefetch
 from lazyarray_llvm.lower.facts import Levels
 from lazyarray_llvm.lower.frame import Frame, Pointer, Scope
@@ -33,6 +33,7 @@ class Body:
         self.rows: list[Pointer] = []  # per access: where the current row begins
         self.indices: dict[int, Value] = {}  # per outer axis
         self.counts: dict[int, Value] = {}  # per mask that `expand` counts: true lanes before the current vector
+        self.packings: packing.Packings | None = None  # how packed stores are made, where the kernel counts
         self.additions: ordered.Additions | None = None  # None: additions are made where they stand
         self.recall: Callable[[int, Point], AnyValue] = _no_recall
         self.ahead: Callable[[int], Value | None] = not_ahead
@@ -128,7 +129,7 @@ class Body:
             assert isinstance(arguments[0], Value)
             before = self.counts[instruction.args[0]]
             at = point or Point(frame, frame.number(0), 1)
-            return ordered.expand(frame, instruction.code, self.rows[attr], at, arguments[0], before)
+            return packing.expand(frame, instruction.code, self.rows[attr], at, arguments[0], before)
         if is_numpy_loop(instruction):
             covers = frame.watch.covers(instruction.target)
             inside = self._counting(covers, env, point) if covers else None

@@ -26,9 +26,9 @@ from lazyarray_llvm.lower.ordered import (
     inside_row,
     mask_bits,
     needed_for,
-    pack,
     scatter,
 )
+from lazyarray_llvm.lower.packing import Packings
 from lazyarray_llvm.lower.phases import emit_phases
 from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.lower.reduce import Rows
@@ -170,7 +170,7 @@ def elementwise_span(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -
     numbers = {i.attr for i in stage.body if i.op in ("load", "gather")} | {s.access for s in stage.stores}
     steps = [fixed_step(kernel.accesses[n]) for n in numbers if isinstance(n, int)]
     if kernel.packs or kernel.scatters:
-        if kernel.packs and host.vector_bytes == 64 and work < _SHORT_BODY:
+        if kernel.packs and host.vector_bytes >= 32 and work < _SHORT_BODY:
             # Instructions pack 64 lanes at most, of which a complex number takes two; more go lane by lane.
             most = 32 if any(is_complex(code) for code in value_codes(kernel).values()) else 64
             lanes = max(lanes, min(most, _PACKED_AT_ONCE * lanes))
@@ -256,7 +256,8 @@ def put(body: Body, target: Store, env: dict[int, AnyValue], point: Point, past:
     elif target.packed:
         assert target.mask is not None
         assert mask is not None
-        pack(frame, frame.kernel.accesses[target.access].code, base, point, value, mask, body.counts[target.mask])
+        assert body.packings is not None
+        body.packings.put(target, base, point, value, mask, body.counts[target.mask])
     else:
         store_or_stream(frame, past, target.access, base, point, value, mask)
 
@@ -285,7 +286,9 @@ def emit_packing(frame: Frame) -> str:
     with frame.scope():
         body.settle()
         counters.begin()
+        body.packings = packings = Packings(frame, stage.stores, body.rows, span.lanes, counters)
         for_each_row(body, list(range(last)), last, row, used)
+    packings.finish()
     return frame.function("kernel")
 
 

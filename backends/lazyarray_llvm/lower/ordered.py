@@ -1,4 +1,4 @@
-"""Owns stores and reads whose places depend on data: scatters, packed stores and `expand`, in C order of the nest."""
+"""Owns what is written where data says, in C order of the nest: scatters, and counts of true lanes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,14 @@ from typing import TYPE_CHECKING
 
 from lazyarray.schedule.kernel import Instruction, Kernel, Stage, Store
 from lazyarray_llvm import elementwise
-from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, itemsize, memory_code
+from lazyarray_llvm.builder import AnyValue, Complex, Value
 from lazyarray_llvm.lower.facts import counted_masks
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
 from lazyarray_llvm.lower.memory import (
-    call_copy,
-    expand_load,
-    interleave,
     load_scalar,
-    masked_store,
     store_scalar,
-    to_memory,
-    twice,
 )
-from lazyarray_llvm.lower.point import Point, masks_natively, prefix_mask
+from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.lower.watch import sheltered
 
 if TYPE_CHECKING:
@@ -89,6 +83,13 @@ def inside_row(point: Point, mask: Value | None, code: str) -> Value | None:
     return rows if mask is None else point.frame.b.and_(mask, rows)
 
 
+def inside_mask(point: Point, mask: Value, code: str = "") -> Value:
+    """The lanes of a mask that there is, inside the row."""
+    found = inside_row(point, mask, code)
+    assert found is not None
+    return found
+
+
 def mask_bits(frame: Frame, mask: Value) -> Value:
     """A mask as an integer of i64, a bit per lane."""
     b, lanes = frame.b, mask.lanes
@@ -113,7 +114,7 @@ def scatter(
     """Writes or adds the lanes one by one, the last lane last."""
     b = frame.b
     for k in range(point.lanes):
-        one = _lane(frame, value, k)
+        one = lane_of(frame, value, k)
         at = b.extract(offsets, k) if point.lanes > 1 else offsets
         wanted = None if mask is None else b.extract(mask, k) if point.lanes > 1 else mask
         if point.active is not None and point.lanes > 1:
@@ -201,133 +202,13 @@ class Additions:
             kept.add()
 
 
-def _lane(frame: Frame, value: AnyValue, lane: int) -> AnyValue:
+def lane_of(frame: Frame, value: AnyValue, lane: int) -> AnyValue:
+    """One lane of a register, or of both of a complex one."""
     if value.lanes == 1:
         return value
     if isinstance(value, Complex):
         return Complex(frame.b.extract(value.re, lane), frame.b.extract(value.im, lane))
     return frame.b.extract(value, lane)
-
-
-def packs_natively(frame: Frame, code: str, lanes: int) -> bool:
-    """Whether the host moves the true lanes of such elements together by one instruction."""
-    sizes = (1, 2, 4, 8) if "+avx512vbmi2" in frame.host.features else (4, 8)
-    return frame.host.vector_bytes == 64 and itemsize(code) in sizes and masks_natively(frame, code, lanes)
-
-
-def pack(frame: Frame, code: str, base: Pointer, point: Point, value: AnyValue, mask: Value, before: Value) -> None:
-    """Writes the true lanes, all inside the row, one after another as elements `before` and following."""
-    b = frame.b
-    at = frame.offset(base, before, itemsize(code), "packed")
-    if point.lanes == 1:
-
-        def write() -> list[Register]:
-            store_scalar(frame, value, at)
-            return []
-
-        frame.when(mask, write)
-        return
-    parts = [value.re, value.im] if isinstance(value, Complex) else [to_memory(frame, value)]
-    parts = [b.bitcast(p, "u2") if p.code == "f2" else p for p in parts]
-    wide = interleave(frame, parts)
-    mask = mask if len(parts) == 1 else twice(frame, mask)
-    if packs_natively(frame, wide.code, wide.lanes):
-        wide, mask = widen(frame, wide), widen_mask(frame, mask, itemsize(wide.code))
-        for picks in registers(frame, wide.code, wide.lanes):
-            some, taken = b.shuffle(wide, None, picks), b.shuffle(mask, None, picks)
-            count = count_bits(frame, mask_bits(frame, taken))
-            # Compressing in registers and then storing a prefix: compressing stores take over 100 cycles on Zen 4.
-            moved = compress_lanes(frame, some, taken)
-            masked_store(frame, moved, at, prefix_mask(frame, b.sub(frame.number(len(picks)), count), len(picks)))
-            at = frame.offset(at, count, itemsize(wide.code), "packed")
-        return
-    _pack_lanes(frame, code, at, point.lanes, value, mask if len(parts) == 1 else None, mask)
-
-
-_LEAST_BYTES = 16  # LLVM 22 has no instruction for compressing or expanding less than an XMM register
-
-
-def widen(frame: Frame, value: Value) -> Value:
-    """The vector with lanes appended, up to a register of 16 bytes."""
-    more = max(value.lanes, _LEAST_BYTES // itemsize(value.code)) - value.lanes
-    return frame.b.shuffle(value, None, [*range(value.lanes), *(-1 for _ in range(more))]) if more else value
-
-
-def widen_mask(frame: Frame, mask: Value, size: int) -> Value:
-    """The mask of a vector that was widened: off in the lanes appended; `size`: bytes of an element."""
-    lanes = mask.lanes
-    more = max(lanes, _LEAST_BYTES // size) - lanes
-    return frame.b.shuffle(mask, frame.b.like(mask, False), [*range(lanes), *([lanes] * more)]) if more else mask
-
-
-def registers(frame: Frame, code: str, lanes: int) -> list[range]:
-    """The lanes of a vector in pieces of at most one machine register (LLVM 22 compresses no more than that)."""
-    most = min(lanes, frame.host.vector_bytes // itemsize(code))
-    return [range(first, first + most) for first in range(0, lanes, most)]
-
-
-def compress_lanes(frame: Frame, value: Value, mask: Value) -> Value:
-    """The true lanes moved to the front."""
-    b = frame.b
-    spelled = {"f4": "f32", "f8": "f64"}.get(value.code, f"i{8 * itemsize(value.code)}")
-    name = f"llvm.experimental.vector.compress.v{value.lanes}{spelled}"
-    b.module.declare(name, value.type, [value.type, mask.type, value.type])
-    return b.emit(f"call {value.type} @{name}({value}, {mask}, {value.type} poison)", value.code, value.lanes, "packed")
-
-
-def _pack_lanes(
-    frame: Frame, code: str, at: Pointer, lanes: int, value: AnyValue, single: Value | None, mask: Value
-) -> None:
-    """Lane by lane through a buffer, so that no lane takes a branch and nothing outside is written."""
-    b = frame.b
-    buffer = frame.alloca(f"[{lanes} x [{itemsize(code)} x i8]]", "buffer", 64)
-    place = frame.number(0)
-    for k in range(lanes):
-        store_scalar(frame, _lane(frame, value, k), frame.offset(buffer, place, itemsize(code)))
-        wanted = b.extract(mask, k if single is not None else 2 * k)
-        place = b.add(place, b.convert("zext", wanted, "i8"))
-    unit = frame.number(itemsize(code))
-    call_copy(frame, itemsize(code), at, unit, buffer, unit, place)
-
-
-def expand(frame: Frame, code: str, base: Pointer, point: Point, mask: Value, before: Value) -> AnyValue:
-    """Elements `before` and following of packed memory, spread over the true lanes."""
-    b, lanes = frame.b, point.lanes
-    at = frame.offset(base, before, itemsize(code), "packed")
-    part = COMPLEX_PARTS.get(code, memory_code(code))
-    if lanes == 1:
-        zeros = [b.const(part, 0, 1)] * (2 if code in COMPLEX_PARTS else 1)
-        read = frame.when(mask, lambda: _parts(frame, load_scalar(frame, code, at)), _made(frame, code, zeros))
-        found = [v for v in read if isinstance(v, Value)]
-        return Complex(found[0], found[1]) if len(found) == 2 else found[0]
-    mask = _inside_mask(point, mask, part)
-    if code in COMPLEX_PARTS:
-        pairs = expand_load(frame, part, at, twice(frame, mask), 2 * lanes)
-        parts = [b.shuffle(pairs, None, range(k, 2 * lanes, 2)) for k in (0, 1)]
-        return Complex(parts[0], parts[1])
-    inner = "u2" if part == "f2" else part
-    if packs_natively(frame, inner, lanes):
-        mask = widen_mask(frame, mask, itemsize(inner))
-    spread = expand_load(frame, inner, at, mask, mask.lanes)
-    if spread.lanes > lanes:
-        spread = b.shuffle(spread, None, range(lanes))
-    if inner != part:
-        spread = b.bitcast(spread, part)
-    return b.compare("ne", spread, b.like(spread, 0)) if code == "b1" else spread
-
-
-def _inside_mask(point: Point, mask: Value, code: str) -> Value:
-    found = inside_row(point, mask, code)
-    assert found is not None
-    return found
-
-
-def _parts(frame: Frame, value: AnyValue) -> list[Register]:
-    return [value.re, value.im] if isinstance(value, Complex) else [value]
-
-
-def _made(frame: Frame, code: str, zeros: list[Value]) -> list[Register]:
-    return [frame.b.const("b1", False, 1)] if code == "b1" else list(zeros)
 
 
 def emit_vector(
@@ -352,7 +233,7 @@ def emit_vector(
         mask = body.value(number, env, point.lanes)
         assert isinstance(mask, Value)
         assert isinstance(count, Value)
-        env[number] = taken = _inside_mask(point, mask, "")
+        env[number] = taken = inside_mask(point, mask)
         counters.here[number] = count
         after.append(b.add(count, count_bits(frame, mask_bits(frame, taken))))
     body.counts = counters.here
