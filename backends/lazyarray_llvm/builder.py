@@ -155,6 +155,8 @@ class Builder:
         self._names: dict[str, int] = {}
         self._constants: dict[tuple[str, int, str], Value] = {}
         self.uniform: set[str] = set()  # registers and constants that hold one number for all elements of a row
+        # For splats made ahead of a loop: how what follows from their number is computed there, once for each name.
+        self.ahead: dict[str, Callable[[str, Callable[[Value], Value]], Value]] = {}
 
     # -- names, blocks -------------------------------------------------------------------------------------------
     def fresh(self, hint: str) -> str:
@@ -208,6 +210,14 @@ class Builder:
     def is_uniform(self, value: Value) -> bool:
         """Whether a register is known to hold one number for all elements of a row."""
         return value.ref in self.uniform or (value.lanes == 1 and value.ref[0] != "%")
+
+    def of_number(self, value: Value, name: str, make: Callable[[Value], Value]) -> Value:
+        """`make(value)` in every lane, for a `value` that is the same in all: made ahead of the loop where that was.
+
+        What is made raises no flags that count.
+        """
+        ahead = self.ahead.get(value.ref)
+        return make(value) if ahead is None else ahead(name, make)
 
     def like(self, value: Value, constant: float | int | bool) -> Value:
         """The constant with the dtype and lanes of `value`."""

@@ -48,8 +48,8 @@ _CARRIES: Final = {"add": 2, "subtract": 2, "multiply": 2, "divide": 1, "square"
 
 def has_suspects(op: str, code: str) -> bool:
     """Whether there is a test by which lanes of an operation raised nothing (`suspects`)."""
-    if op == "cast" and code[0] in "iu":
-        return True
+    if code[0] in "iu":
+        return op == "cast" or op in _INTEGER_DIVISIONS
     hidden = op.startswith("logaddexp") or (is_complex(code) and op in ("divide", "reciprocal"))
     return (is_float(code) or is_complex(code)) and not hidden
 
@@ -59,12 +59,22 @@ def suspects(b: Builder, op: str, args: Sequence[AnyValue], result: AnyValue) ->
 
     Numbers that come out finite raised nothing, with few exceptions.
     """
+    if op in _INTEGER_DIVISIONS and result.code[0] in "iu":
+        divisor = args[-1]
+        assert isinstance(divisor, Value)
+        return b.of_number(divisor, "suspect", lambda y: _suspect_divisor(b, y))
     if op == "cast" and result.code[0] in "iu":
         # Within these limits every conversion fits that NumPy makes on the way.
         limit = 2.0**63 if itemsize(result.code) == 8 else 2.0**31
         sizes = [b.intrinsic("fabs", [widen(b, part) if part.code == "f2" else part]) for part in _parts(args)]
         return b.not_(b.quiet("olt", sizes[0], b.like(sizes[0], limit)))
     return _any(b, _not_finite, [result])
+
+
+def _suspect_divisor(b: Builder, y: Value) -> Value:
+    """0, and -1, by which the smallest number has no quotient."""
+    zero = b.compare("eq", y, b.like(y, 0))
+    return b.or_(zero, b.compare("eq", y, b.like(y, -1))) if y.code[0] == "i" else zero
 
 
 def carried(op: str, args: Sequence[AnyValue], code: str) -> int:

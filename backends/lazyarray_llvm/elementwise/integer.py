@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from ..builder import Builder, Value, is_signed, itemsize
 from .casts import cast_real, resize
-from .flags import quiet
 
 
 def _zero(b: Builder, x: Value) -> Value:
     return b.compare("eq", x, b.like(x, 0))
-
-
-def quotient(b: Builder, x: Value, y: Value) -> Value:
-    """x / y rounded toward zero; 0 where y is 0, the smallest number for smallest / -1."""
-    if itemsize(x.code) <= 4:
-        return _by_floats(b, x, y, "f4" if itemsize(x.code) < 4 else "f8")
-    return _wide_quotient(b, x, y)
 
 
 def _by_instruction(b: Builder, x: Value, y: Value) -> Value:
@@ -28,75 +20,162 @@ def _by_instruction(b: Builder, x: Value, y: Value) -> Value:
     return b.select(bad, b.like(x, 0), b.binary("udiv", x, b.select(bad, b.like(y, 1), y)))
 
 
-def _by_floats(b: Builder, x: Value, y: Value, code: str) -> Value:
-    """By float division, exact after truncation: with x*y below 2^mantissa none rounds up to an integer.
+def _divide(b: Builder, x: Value, y: Value, *, down: bool) -> tuple[Value, Value]:
+    """The quotient, rounded down or toward zero, and what is left of x; both 0 where y is 0."""
+    size = itemsize(x.code)
+    if size == 8:
+        return _divide_wide(b, x, y, down)
+    whole = _by_floats(b, x, y, "f4" if size < 4 else "f8", down)
+    rest = b.select(_zero(b, y), b.like(x, 0), b.sub(x, b.mul(whole, y)))
+    return (whole, rest) if not down or b.has_fma else _lowered(b, whole, rest, y)
 
-    A zero divisor divides 1, so that the divide-by-zero flag is raised as NumPy raises it.
+
+def _lowered(b: Builder, whole: Value, rest: Value, y: Value) -> tuple[Value, Value]:
+    """A quotient toward zero, and its rest, rounded down."""
+    if not is_signed(rest.code):
+        return whole, rest
+    differ = b.compare("slt", b.xor(rest, y), b.like(rest, 0))
+    adjust = b.and_(differ, b.not_(_zero(b, rest)))
+    return b.select(adjust, b.sub(whole, b.like(whole, 1)), whole), b.select(adjust, b.add(rest, y), rest)
+
+
+def _by_floats(b: Builder, x: Value, y: Value, code: str, down: bool) -> Value:
+    """Up to 32 bits: by float division, exact after rounding, as with x*y below 2^mantissa none rounds to an integer.
+
+    Rounded toward zero where the host has no instruction that rounds down.
     """
     bad = _zero(b, y)
-    between = "i4" if itemsize(x.code) < 4 else "i8"
-    if x.code == "i4":
-        # -2^31 / -1 = 2^31 wraps when the 64-bit quotient is cut to 32 bits.
-        between = "i8"
-    top = cast_real(b, b.select(bad, b.like(x, 1), x), code)
-    ratio = b.fdiv(top, cast_real(b, y, code))
-    # An infinity is cut down to what converts quietly. Choosing 0 here would let LLVM mask the division,
-    # flag and all.
-    finite = b.select(
-        quiet(b, "olt", ratio, b.like(ratio, 2.0**30 if between == "i4" else 2.0**62)),
-        ratio,
-        b.like(ratio, 0.0),
-    )
-    return b.select(bad, b.like(x, 0), resize(b, b.convert("fptosi", finite, between), x.code))
+    if _has_inverse(b, y, down):
+        # The bits of what is added end in as many zeros as the integers have bits.
+        return b.select(bad, b.like(x, 0), resize(b, _by_inverse(b, cast_real(b, x, code), y)[0], x.code))
+    ratio = b.fdiv(cast_real(b, x, code), cast_real(b, _nonzero(b, y), code))
+    if b.has_fma and ((down and is_signed(x.code)) or code == "f8"):
+        ratio = b.intrinsic("floor" if down else "trunc", [ratio])
+    # -2^31 / -1 = 2^31 wraps when a 64-bit quotient is cut to 32 bits.
+    whole = _of_doubles(b, ratio, "i8") if code == "f8" and b.has_fma else b.convert("fptosi", ratio, f"i{code[1]}")
+    return b.select(bad, b.like(x, 0), resize(b, whole, x.code))
 
 
-def _wide_quotient(b: Builder, x: Value, y: Value) -> Value:
-    """64 bits: through doubles while every operand is below 2^52 in magnitude, else lane by lane."""
+_NARROW = 1 << 50  # doubles hold integers below this magnitude, their halves and what is between these
+
+
+def _divide_wide(b: Builder, x: Value, y: Value, down: bool) -> tuple[Value, Value]:
+    """64 bits: through doubles while every operand is below 2^50 in magnitude, else lane by lane."""
     quick, slow, done = b.fresh("divide.quick"), b.fresh("divide.slow"), b.fresh("divide.done")
-    limit = 1 << 52
-    if is_signed(x.code):
-        offset = [b.add(v, b.like(v, limit)) for v in (x, y)]
-        small = [b.compare("ult", v, b.like(v, 2 * limit)) for v in offset]
-    else:
-        small = [b.compare("ult", v, b.like(v, limit)) for v in (x, y)]
-    large = b.any(b.not_(b.and_(small[0], small[1])))
-    b.branch(large, slow, quick)
+    low = _NARROW if is_signed(x.code) else 0
+    beyond = b.or_(*[b.add(v, b.like(v, low)) if low else v for v in (x, y)])
+    high = b.and_(beyond, b.like(x, -2 * _NARROW if low else (1 << 64) - _NARROW))
+    b.branch(b.any(b.not_(_zero(b, high))), slow, quick)
     b.start(quick)
-    first = _by_floats(b, x, y, "f8")
+    first = _by_doubles(b, x, y, down)
     from_quick = b.block
     b.jump(done)
     b.start(slow)
-    second = _by_instruction(b, x, y)
+    whole = _by_instruction(b, x, y)
+    rest = b.select(_zero(b, y), b.like(x, 0), b.sub(x, b.mul(whole, y)))
+    second = _lowered(b, whole, rest, y) if down else (whole, rest)
     from_slow = b.block
     b.jump(done)
     b.start(done)
-    return b.phi(x.code, x.lanes, [(first, from_quick), (second, from_slow)])
+    found = [
+        b.phi(x.code, x.lanes, [(one, from_quick), (other, from_slow)])
+        for one, other in zip(first, second, strict=True)
+    ]
+    return found[0], found[1]
+
+
+def _by_doubles(b: Builder, x: Value, y: Value, down: bool) -> tuple[Value, Value]:
+    """Quotients of integers below 2^50, exact as in `_by_floats`, and rests: no part of x - whole * y is rounded."""
+    bad, top = _zero(b, y), _to_doubles(b, x)
+    if _has_inverse(b, y, down):
+        bits, ratio = _by_inverse(b, top, y)
+        whole = b.sub(bits, b.like(bits, _BINADE_BITS["f8"]))
+    else:
+        ratio = b.fdiv(top, _to_doubles(b, _nonzero(b, y)))
+        if b.has_fma:
+            ratio = b.intrinsic("floor" if down else "trunc", [ratio])
+        whole = _of_doubles(b, ratio, "i8")
+    if b.has_fma:
+        rest = _of_doubles(b, b.fma(b.fneg(ratio), _to_doubles(b, y), top), "i8")
+    else:
+        rest = b.sub(x, b.mul(whole, y))
+        if down:
+            whole, rest = _lowered(b, whole, Value(rest.ref, x.code, x.lanes), y)
+    found = [b.select(bad, b.like(x, 0), Value(v.ref, x.code, x.lanes)) for v in (whole, rest)]
+    return found[0], found[1]
+
+
+def _nonzero(b: Builder, y: Value) -> Value:
+    return b.select(_zero(b, y), b.like(y, 1), y)
+
+
+def _has_inverse(b: Builder, y: Value, down: bool) -> bool:
+    """Whether quotients by y are products with its inverse: it is the same everywhere, and they are rounded down."""
+    return b.is_uniform(y) and b.has_fma and (down or not is_signed(y.code))
+
+
+# The doubles (floats) around these are integers apart: adding one rounds to an integer, which their last bits then are.
+_BINADE = {"f8": 1.5 * 2.0**52, "f4": 1.5 * 2.0**23}
+_BINADE_BITS = {"f8": 0x4338000000000000, "f4": 0x4B400000}
+
+
+def _by_inverse(b: Builder, top: Value, y: Value) -> tuple[Value, Value]:
+    """Integers in floats over one integer, rounded down: as the bits that `_BINADE` is added to, and as floats.
+
+    floor(x / y) is the integer next to v = x / y + 1 / (2 |y|) - 1/2, which is 1 / (2 |y|) away from the middle between
+    two, or further. As one fused product and sum, of the inverse and of |inverse| / 2 - 1/2, v is off by less than half
+    of that for x below a quarter of 2^mantissa; and adding a large number rounds to what is next.
+    """
+    code = top.code
+
+    def inverse(one: Value) -> Value:
+        return b.fdiv(b.const(code, 1.0, one.lanes), _as_float(b, _nonzero(b, one), code))
+
+    def shift(one: Value) -> Value:
+        halved = b.mul(inverse(one), b.const(code, 0.5, one.lanes))
+        return b.sub(b.intrinsic("fabs", [halved]), b.const(code, 0.5, one.lanes))
+
+    near = b.fma(top, b.of_number(y, f"inverse {code}", inverse), b.of_number(y, f"shift {code}", shift))
+    rounded = b.add(near, b.like(near, _BINADE[code]))
+    return b.bitcast(rounded, f"i{code[1]}"), b.sub(rounded, b.like(rounded, _BINADE[code]))
+
+
+def _as_float(b: Builder, value: Value, code: str) -> Value:
+    return _to_doubles(b, value) if itemsize(value.code) == 8 else cast_real(b, value, code)
+
+
+def _by_bits(b: Builder, value: Value) -> bool:
+    """Whether the host converts between 64-bit integers and doubles one by one only."""
+    return b.has_avx2 and not b.has_avx512 and value.lanes > 1
+
+
+def _to_doubles(b: Builder, value: Value) -> Value:
+    """Integers below 2^51 in magnitude: added to the bits of a double, which is then subtracted."""
+    if not _by_bits(b, value):
+        return cast_real(b, value, "f8")
+    shifted = b.bitcast(b.add(value, b.like(value, _BINADE_BITS["f8"])), "f8")
+    return b.sub(shifted, b.like(shifted, _BINADE["f8"]))
+
+
+def _of_doubles(b: Builder, value: Value, code: str) -> Value:
+    """Doubles that are integers below 2^51 in magnitude, as those; others toward zero where the host converts."""
+    if not _by_bits(b, value):
+        return b.convert("fptosi", value, code)
+    bits = b.bitcast(b.add(value, b.like(value, _BINADE["f8"])), code)
+    return b.sub(bits, b.like(bits, _BINADE_BITS["f8"]))
 
 
 def fmod(b: Builder, x: Value, y: Value) -> Value:
     """The remainder with the sign of x; 0 where y is 0."""
-    rest = b.sub(x, b.mul(quotient(b, x, y), y))
-    return b.select(_zero(b, y), b.like(x, 0), rest)
-
-
-def _floored(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
-    """Quotient rounded down and remainder with the sign of y; both 0 where y is 0."""
-    whole = quotient(b, x, y)
-    rest = b.select(_zero(b, y), b.like(x, 0), b.sub(x, b.mul(whole, y)))
-    if not is_signed(x.code):
-        return whole, rest
-    differ = b.compare("slt", b.xor(rest, y), b.like(x, 0))
-    adjust = b.and_(differ, b.not_(_zero(b, rest)))
-    lower = b.select(adjust, b.sub(whole, b.like(x, 1)), whole)
-    return lower, b.select(adjust, b.add(rest, y), rest)
+    return _divide(b, x, y, down=False)[1]
 
 
 def floor_divide(b: Builder, x: Value, y: Value) -> Value:
-    return _floored(b, x, y)[0]
+    return _divide(b, x, y, down=True)[0]
 
 
 def remainder(b: Builder, x: Value, y: Value) -> Value:
-    return _floored(b, x, y)[1]
+    return _divide(b, x, y, down=True)[1]
 
 
 def power(b: Builder, x: Value, exponent: Value) -> Value:
@@ -163,7 +242,7 @@ def lcm(b: Builder, x: Value, y: Value) -> Value:
     first, second = _magnitudes(b, x, y)
     common = _gcd(b, first, second)
     common = b.intrinsic("umax", [common, b.like(common, 1)])
-    return Value(b.mul(quotient(b, first, common), second).ref, x.code, x.lanes)
+    return Value(b.mul(_divide(b, first, common, down=False)[0], second).ref, x.code, x.lanes)
 
 
 def _magnitudes(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:

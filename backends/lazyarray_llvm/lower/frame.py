@@ -187,7 +187,21 @@ class Frame:
         found = scope.splats.get(key)
         if found is None:
             with self.hoisted(scope):
-                found = scope.splats[key] = self.b.splat(value, lanes)
+                made = self.b.splat(value, lanes)
+            found = scope.splats[key] = made
+            self.b.ahead[made.ref] = lambda name, make: self._follow(value, lanes, scope, name, make)
+        return found
+
+    def _follow(self, one: Value, lanes: int, scope: Scope, name: str, make: Callable[[Value], Value]) -> Value:
+        """What `make` makes of a one-lane register, in every lane; computed once in `scope`."""
+        key = (f"{name} of {one.ref}", one.code, lanes)
+        found = scope.splats.get(key)
+        if found is None:
+            saved, self.b.observer = self.b.observer, None
+            with self.hoisted(scope):
+                found = scope.splats[key] = self.b.splat(make(one), lanes)
+            self.b.observer = saved
+        assert isinstance(found, Value)
         return found
 
     def streaming(self) -> Value:
