@@ -36,6 +36,7 @@ _PAIRWISE_LEAF = {True: 64, False: 128}  # by is_complex, in elements
 _COMBINED_BY = {
     "sum": "add",
     "buffered_sum": "add",
+    "count": "add",
     "prod": "multiply",
     "min": "minimum",
     "max": "maximum",

@@ -90,7 +90,7 @@ def widest(kernel: Kernel, stages: Sequence[Stage], levels: Levels) -> int:
     for stage in stages:
         sizes += [part_size(i.code) for i in stage_instructions(stage) if levels.of(i.target) == 3]
         sizes += [part_size(kernel.accesses[s.access].code) for s in stage.stores]
-        sizes += [part_size(r.code) for r in stage.reductions]
+        sizes += [part_size(r.code) for r in stage.reductions if r.op != "count"]
         if stage.scan is not None:
             sizes.append(part_size(stage.scan.code))
     return max(sizes)

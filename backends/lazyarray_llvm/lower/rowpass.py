@@ -12,6 +12,7 @@ from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Builder, Complex, Va
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.frame import Register
 from lazyarray_llvm.lower.nest import Span
+from lazyarray_llvm.lower.ordered import count_bits, mask_bits
 from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.lower.tree import Cells, Tree
 
@@ -20,7 +21,8 @@ from lazyarray_llvm.lower.tree import Cells, Tree
 class Running:
     """A reduction of a pass that is not a tree sum, or its scan, with the dtype that it runs in.
 
-    `folded`: an argmin or argmax that carries one element and its index; lanes are at work inside a walk only.
+    A count of true elements is one number all the time. `folded`: an argmin or argmax that carries one element and its
+    index; lanes are at work inside a walk only.
     """
 
     reduction: Reduction | Scan
@@ -32,9 +34,14 @@ class Running:
     def op(self) -> str:
         return self.reduction.op
 
+    @property
+    def is_single(self) -> bool:
+        """Whether it carries one element, and not one for each lane."""
+        return self.kind == "ordered" or self.folded or self.op == "count"
+
     def shape(self, lanes: int) -> list[tuple[str, int]]:
         """Codes and lanes of the registers that it carries."""
-        wide = 1 if self.kind == "ordered" or self.folded else lanes
+        wide = 1 if self.is_single else lanes
         part = COMPLEX_PARTS.get(self.code, self.code)
         shape = [(part, wide)] * (2 if is_complex(self.code) else 1)
         if self.op in ("argmin", "argmax"):
@@ -93,7 +100,7 @@ class Pass:
         b = self.frame.b
         registers: list[Register] = []
         for r in self.running:
-            lanes = 1 if r.kind == "ordered" or r.folded else self.lanes
+            lanes = 1 if r.is_single else self.lanes
             if r.kind == "ordered" and r.op == "sum":
                 first: AnyValue = ops.identity(b, "sum", r.code, 1)
             elif r.kind == "ordered" and isinstance(r.reduction, Reduction) and r.reduction.start is not None:
@@ -145,6 +152,8 @@ class Pass:
                 following += self._ordered(r, point, value, registers, env)
             elif r.kind == "arg":
                 following += self._arg(r, point, value, registers)
+            elif r.op == "count":
+                following.append(self._count(r.reduction, point, value, registers[0], env))
             else:
                 inside = self._mask(r.reduction, point, env)
                 if inside is not None:
@@ -167,14 +176,29 @@ class Pass:
 
     def _operand(self, r: Running, env: dict[int, AnyValue], point: Point) -> AnyValue:
         value = self.body.value(r.reduction.value, env, point.lanes)
+        if r.op == "count":
+            return value
         return self.frame.watch.cast(r.reduction.target, value, r.code)
+
+    def _count(
+        self, reduction: Reduction, point: Point, mask: AnyValue, before: Value, env: dict[int, AnyValue]
+    ) -> Value:
+        """The number of true elements so far, with those of one vector."""
+        assert isinstance(mask, Value)
+        inside = self._mask(reduction, point, env)
+        taken = mask if inside is None else self.frame.b.and_(mask, inside)
+        count = count_bits(self.frame, mask_bits(self.frame, taken))
+        number = elementwise.cast(self.frame.b, count, before.code)
+        assert isinstance(number, Value)
+        return self.frame.b.add(before, number)
 
     def _mask(self, reduction: Reduction, point: Point, env: dict[int, AnyValue]) -> Value | None:
         where = None if reduction.where is None else self.body.value(reduction.where, env, point.lanes)
         assert where is None or isinstance(where, Value)
         if point.active is None or point.lanes == 1:
             return where
-        inside = point.mask(COMPLEX_PARTS.get(reduction.code, reduction.code))
+        counts = reduction.op == "count"
+        inside = point.mask("" if counts else COMPLEX_PARTS.get(reduction.code, reduction.code))
         return inside if where is None else self.frame.b.and_(inside, where)
 
     def _scan(
