@@ -105,7 +105,7 @@ REBASED: Final = frozenset(
     flatnonzero gradient hstack imag insert delete iscomplex isclose isneginf isposinf isreal kron
     nanargmax nanargmin nancumprod nancumsum nanmean nanprod nansum outer pad piecewise polyval
     put_along_axis real real_if_close resize row_stack select stack take_along_axis tensordot
-    trapezoid tril triu unstack unwrap vander vstack trim_zeros isfortran
+    trapezoid tril triu unstack unwrap vander vstack trim_zeros isfortran mask_indices
     """.split()
 )
 # Of these, those whose result has as many elements as both operands multiplied.
@@ -165,7 +165,7 @@ PURE: Final = frozenset(
     """
     median nanmedian percentile nanpercentile quantile nanquantile unique unique_all unique_counts unique_inverse
     unique_values sort argsort argpartition partition lexsort searchsorted digitize histogram2d histogramdd
-    histogram_bin_edges interp isin intersect1d union1d setdiff1d setxor1d nonzero argwhere convolve
+    histogram_bin_edges interp isin intersect1d union1d setdiff1d setxor1d convolve
     correlate polyfit roots
     linalg.inv linalg.solve linalg.det linalg.slogdet linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh
     linalg.svd linalg.svdvals linalg.qr linalg.cholesky linalg.lstsq linalg.pinv linalg.matrix_rank

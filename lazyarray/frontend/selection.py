@@ -20,6 +20,7 @@ from lazyarray.frontend.array import (
     order_of,
     to_numpy,
     value,
+    view_of,
     wrap,
 )
 from lazyarray.frontend.counting import count_true
@@ -29,10 +30,11 @@ from lazyarray.frontend.indexing import share_memory
 from lazyarray.frontend.layout import value_in_order
 from lazyarray.frontend.manipulation import ravel, reshape
 from lazyarray.frontend.rebase import rebase
-from lazyarray.frontend.record import WEAK, broadcast_shape, cast_, compress_, iota_, map_
+from lazyarray.frontend.record import WEAK, broadcast_shape, cast_, compress_, empty_, iota_, map_, update_
 from lazyarray.frontend.reductions import operand
 from lazyarray.frontend.scalar import LazyScalar
-from lazyarray.ir.node import Node
+from lazyarray.ir.index_map import IndexMap
+from lazyarray.ir.node import Node, Shape
 
 BOOL: Final = np.dtype(bool)
 INTP: Final = np.dtype(np.intp)
@@ -224,13 +226,40 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 
 def nonzero(a: Any) -> Any:
-    """Recorded for one axis: NumPy's result for more is a view of all indices together."""
+    """For more axes than one NumPy's result is views of all indices together, an element's beside each other."""
+    places, count = _places(a)
+    rank = len(places)
+    if rank == 1:
+        return (from_node(places[0]),)
+    columns = [IndexMap(axis, (count,), (rank,)) for axis in range(rank)]
+    together = from_node(_joined((count, rank), columns, places))
+    return tuple([view_of(together, column) for column in columns])
+
+
+def argwhere(a: Any) -> Any:
+    """NumPy's result shows the indices of each axis, one axis after the other, transposed."""
+    places, count = _places(a)
+    rank = len(places)
+    rows = [IndexMap(axis * count, (count,), (1,)) for axis in range(rank)]
+    return view_of(from_node(_joined((rank, count), rows, places)), IndexMap(0, (count, rank), (1, count)))
+
+
+def _places(a: Any) -> tuple[list[Node], int]:
+    """The indices of what is not zero in a large array, by axis, and how many there are; the array is evaluated."""
     x = operand(a)
-    if x.ndim != 1 or x._np is not None or x.size < config.eager_below:
+    if x.ndim == 0 or x._np is not None or x.size < config.eager_below:
         raise Uncompiled
-    mask = cast_(value(x), BOOL)
+    mask, shape = cast_(value(x), BOOL), x.shape
     count = count_true(mask)
-    return (from_node(compress_(mask, iota_(x.shape), x.shape, count)),)
+    return [compress_(mask, iota_(shape, axis), shape, count) for axis in range(len(shape))], count
+
+
+def _joined(shape: Shape, regions: list[IndexMap], parts: list[Node]) -> Node:
+    """An array of indices made of its regions."""
+    joined = empty_(shape, INTP)
+    for region, part in zip(regions, parts, strict=True):
+        joined = update_(joined, region, part)
+    return joined
 
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
@@ -243,6 +272,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "compress": compress,
     "extract": extract,
     "nonzero": nonzero,
+    "argwhere": argwhere,
     "fill_diagonal": fill_diagonal,
 }
 METHODS: Final[dict[str, Callable[..., Any]]] = {

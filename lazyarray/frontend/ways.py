@@ -22,7 +22,7 @@ _OTHER: Final = {
         VIEW,
     ),
     **dict.fromkeys("dot einsum inner matmul vdot linalg.matmul".split(), LIBRARY),
-    **dict.fromkeys("nonzero isnat matvec vecdot vecmat from_dlpack".split(), NUMPY),
+    **dict.fromkeys("isnat matvec vecdot vecmat from_dlpack".split(), NUMPY),
     "linalg.norm": REBASED,
     **dict.fromkeys("shape ndim size".split(), ABOUT),
 }

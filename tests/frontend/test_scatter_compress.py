@@ -253,3 +253,21 @@ def test_what_is_selected_beside_a_selection_that_stays_warns_as_numpy_does(most
     assert told[0] == told[1]
     for want, got in zip(*found, strict=True):
         numpy.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("shape", [(300, 300), (70_001, 2), (41, 50, 60)])
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 1.0])
+def test_indices_by_axis_lie_as_numpy_lays_them(shape: tuple[int, ...], share: float) -> None:
+    mask = numpy.random.default_rng(0).random(shape) < share
+    for values in (mask, mask.astype(float), numpy.asfortranarray(mask)):
+        for function in (lambda m, x: m.nonzero(x), lambda m, x: m.where(x.T), lambda m, x: (m.argwhere(x),)):
+            with lazyarray.record_runs() as runs:
+                found = function(lazyarray, lazyarray.asarray(values.copy(order="K")))
+                lazyarray.evaluate(*found)
+            assert runs.kernels or not share
+            assert not runs.fallbacks
+            for ours, theirs in zip(found, function(numpy, values), strict=True):
+                assert ours.dtype == theirs.dtype
+                assert ours.strides == theirs.strides or theirs.size < 2
+                assert (ours.base is None) == (theirs.base is None)
+                numpy.testing.assert_array_equal(numpy.asarray(ours), theirs)
