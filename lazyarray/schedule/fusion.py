@@ -16,45 +16,20 @@ from lazyarray.ir.expression import Entry, Expression
 from lazyarray.ir.index_map import c_strides, size_of, split
 from lazyarray.ir.ops import EXPENSIVE, OPS, REDUCTIONS
 from lazyarray.passes.views import is_whole_reshape
+from lazyarray.schedule import reasons
 from lazyarray.schedule.demand import Domain, Forms, Materialise, Misaligned, Puller, Straddles
 from lazyarray.schedule.order import inner_run, memory_order, nest_order
 from lazyarray.schedule.overlap import must_copy, reads_what_it_writes
 
-# Kinds that no other root joins.
+# Kinds that no other root joins, but for selections by one mask.
 ALONE: Final = frozenset({"call", "scatter", "empty", "update", "scan", "compress", "expand"})
 IN_ORDER: Final = frozenset({"scatter", "update", "compress", "expand"})  # kinds whose nests may count elements
-LONGEST_ROW: Final = 65536  # elements of a row that stays in cache between the stages of one nest
 FEWEST_ROWS: Final = 8  # rows from which one task per row occupies the workers
 MOST_DEMANDS: Final = 192  # entries computed in one nest: bounds compile time
 LONGEST_BODY: Final = 500  # cost of the operations of one nest, in additions: bounds compile time
 FEWEST_AGAIN: Final = 1.5  # times from which a value is computed again (pieces of a nest overlap a little)
 SERIAL_BODY: Final = 24  # cost of the operations that run in the shadow of a scan's chain of dependent steps
 CANDIDATES: Final = 12  # groups that a root tries to join, latest first
-
-
-# Why a root does not join a nest, as users read it.
-APART: Final = "they have nothing in common"
-OTHER_LOOPS: Final = "its loops have other extents"
-SUMMED: Final = "NumPy's order of summation asks for it"
-OTHER_AXES: Final = "it reduces other axes"
-FULL: Final = "the nest before it takes nothing else"
-ELSEWHERE: Final = "it reads other elements than the nest before has at that point, or what comes later"
-SERIAL: Final = "a running value runs on one core along its axis"
-NOT_YET: Final = "something that it reads must be in memory first"
-DEAR: Final = "several nests would compute it again"
-WRAPPED: Final = "the nest that reads it crosses where it wraps around"
-LONG_ROWS: Final = f"a row of it would not stay in cache (more than {LONGEST_ROW} elements), or the rows are too few"
-TOO_LONG: Final = "the nest would become too long to compile fast"
-NOUNS: Final = {
-    "call": "a library call",
-    "update": "a write into an array",
-    "scatter": "a write at index arrays",
-    "gather": "a read at index arrays",
-    "compress": "a selection by a mask",
-    "expand": "a write under a mask",
-    "scan": "a running sum, product or extreme",
-    "empty": "new memory",
-}
 
 
 class Cut(Exception):
@@ -113,7 +88,7 @@ class Fusion:
             cuts = dear or self.too_long()
             if not cuts:
                 break
-            self.why |= dict.fromkeys(cuts, DEAR if dear else TOO_LONG)
+            self.why |= dict.fromkeys(cuts, reasons.DEAR if dear else reasons.TOO_LONG)
             self.roots |= cuts
 
     def first_roots(self) -> set[int]:
@@ -132,7 +107,7 @@ class Fusion:
                 needed = self.gathered_from(entry.args[0]) if entry.kind == "gather" else entry.args[0]
                 if self.entries[needed].kind != "leaf":
                     roots.add(needed)
-                    self.why[needed] = f"{NOUNS.get(entry.kind, entry.kind)} needs it in memory"
+                    self.why[needed] = f"{reasons.NOUNS.get(entry.kind, entry.kind)} needs it in memory"
         return roots
 
     def gathered_from(self, position: int) -> int:
@@ -157,16 +132,18 @@ class Fusion:
         """Puts the root into a group; what it misses in memory, or where its nest must be cut, is noted."""
         kind = self.entries[root].kind
         refused: tuple[int, str] | None = None
-        if kind not in ALONE and self.reshaped(root) is None:
+        joins = self.join_selection if kind == "compress" else self.join
+        own = kind in ALONE or self.reshaped(root) is not None
+        if kind == "compress" or not own:
             lowest = max(0, len(self.groups) - CANDIDATES)
             for number in range(len(self.groups) - 1, lowest - 1, -1):
-                reason = self.join(root, number)
+                reason = joins(root, number)
                 if reason is None:
                     return
-                if reason != APART and refused is None:
+                if reason != reasons.APART and refused is None:
                     refused = number, reason
-        elif self.groups:
-            refused = len(self.groups) - 1, f"{NOUNS.get(kind, kind)} runs in a nest of its own"
+        if own and refused is None and self.groups:
+            refused = len(self.groups) - 1, f"{reasons.NOUNS.get(kind, kind)} runs in a nest of its own"
         if refused is not None:
             self.apart[len(self.groups)] = refused
         try:
@@ -187,7 +164,7 @@ class Fusion:
         domain = self.domain_of(root)
         sequence, reason = self.sequence_of(root, domain)
         if reason is not None:
-            raise Materialise(reason, SUMMED)
+            raise Materialise(reason, reasons.SUMMED)
         reshaped = self.reshaped(root) is not None
         group = Group(domain, sequence, [root], {}, None, entry.kind in ALONE or reshaped)
         group.reduces = entry.kind in ("reduce", "scan")
@@ -197,7 +174,7 @@ class Fusion:
                 group.puller = self.pull(group, len(self.groups))
             except Straddles as straddles:
                 if reshaped or not can_be_cut(entry) or reads_what_it_writes(self.entries, self.roots, entry):
-                    raise Materialise(straddles.entry, WRAPPED) from None
+                    raise Materialise(straddles.entry, reasons.WRAPPED) from None
                 raise
         if entry.kind in ("update", "scatter"):
             assert group.puller is not None
@@ -211,25 +188,25 @@ class Fusion:
         domain = group.domain
         wanted = self.domain_of(root)
         if group.puller is None:
-            return APART
+            return reasons.APART
         if group.alone and not (self.scans(group) and entry.kind == "map" and wanted.shape == domain.shape):
-            return FULL
+            return reasons.FULL
         row_level = False
         sequence = group.sequence
         if entry.kind == "reduce":
             if wanted.shape != domain.shape:
-                return OTHER_LOOPS
+                return reasons.OTHER_LOOPS
             if group.reduces and wanted.reduced != domain.reduced:
-                return OTHER_AXES
+                return reasons.OTHER_AXES
             sequence, reason = self.sequence_of(root, wanted)
             if reason is not None or (group.reduces and sequence != group.sequence):
-                return SUMMED
+                return reasons.SUMMED
             if not self.same_runs(entry, group):
-                return SUMMED
+                return reasons.SUMMED
             domain = wanted
         elif wanted.shape != domain.shape:
             if not domain.reduced or domain.row(wanted.shape) is None:
-                return OTHER_LOOPS
+                return reasons.OTHER_LOOPS
             row_level = True
         trial = Group(domain, sequence, [*group.roots, root], dict(group.inside), None, group.alone, group.staged)
         trial.reduces = group.reduces or entry.kind == "reduce"
@@ -241,21 +218,40 @@ class Fusion:
         try:
             trial.puller = self.pull(trial, number)
         except Misaligned:
-            return ELSEWHERE
+            return reasons.ELSEWHERE
         except (Materialise, Straddles):
-            return NOT_YET
+            return reasons.NOT_YET
         refused = self.worth(group, trial, root, row_level)
         if refused is None:
             self.groups[number] = trial
             self.place[root] = number
         return refused
 
+    def join_selection(self, root: int, number: int) -> str | None:
+        """Adds a selection to a nest of others by the same mask, which is counted once; else says why not."""
+        group, entry = self.groups[number], self.entries[root]
+        if group.puller is None or any(not selects_alike(self.entries[other], entry) for other in group.roots):
+            return reasons.APART
+        trial = Group(group.domain, group.sequence, [*group.roots, root], dict(group.inside), None, True)
+        trial.inside[root] = self.forms_of(root, group.domain)
+        try:
+            trial.puller = self.pull(trial, number)
+        except Misaligned:
+            return reasons.ELSEWHERE
+        except (Materialise, Straddles):
+            return reasons.NOT_YET
+        if len(trial.puller.demands) > MOST_DEMANDS or self.body_cost(trial) > LONGEST_BODY:
+            return reasons.TOO_LONG
+        self.groups[number] = trial
+        self.place[root] = number
+        return None
+
     def worth(self, group: Group, trial: Group, root: int, row_level: bool) -> str | None:
         """None when the joined nest reads something once that would be read twice, and its rows stay in cache."""
         assert group.puller is not None
         assert trial.puller is not None
         if len(trial.puller.demands) > MOST_DEMANDS or self.body_cost(trial) > LONGEST_BODY:
-            return TOO_LONG
+            return reasons.TOO_LONG
         alone = Puller(
             self.entries,
             trial.domain,
@@ -267,20 +263,20 @@ class Fusion:
         try:
             alone.run()
         except (Misaligned, Materialise, Straddles):
-            return NOT_YET
+            return reasons.NOT_YET
         used = {slot for slot, _ in alone.loads}
         inner = used & set(group.roots)
         shared = used & {slot for slot, _ in group.puller.loads}
         if not inner and not shared:
-            return APART
+            return reasons.APART
         if self.scans(group) and (not inner or (self.is_serial(group) and self.body_cost(trial) > SERIAL_BODY)):
-            return SERIAL
+            return reasons.SERIAL
         whole = trial.domain.whole()
         if not row_level and any(trial.inside[r] != whole for r in inner):
             trial.staged = True
         if self.has_order(trial) and not self.is_flat(trial.puller, trial):
-            return SUMMED
-        return None if not trial.staged or self.stages_fit(trial) else LONG_ROWS
+            return reasons.SUMMED
+        return None if not trial.staged or self.stages_fit(trial) else reasons.LONG_ROWS
 
     def scans(self, group: Group) -> bool:
         return self.entries[group.roots[0]].kind == "scan"
@@ -297,7 +293,7 @@ class Fusion:
         rows = size_of(shape) // max(row, 1)
         if not group.order or group.order[-1] not in reduced:
             return False
-        return row <= LONGEST_ROW and (rows >= FEWEST_ROWS or size_of(shape) <= LONGEST_ROW)
+        return row <= reasons.LONGEST_ROW and (rows >= FEWEST_ROWS or size_of(shape) <= reasons.LONGEST_ROW)
 
     def pull(self, group: Group, number: int) -> Puller:
         """The demands of the group if it ran as group `number`. Misaligned where something it loads comes later."""
@@ -497,6 +493,12 @@ class Fusion:
                 if crossing and (not best or len(crossing) <= len(best)):
                     best = crossing
         return best
+
+
+def selects_alike(one: Entry, other: Entry) -> bool:
+    """Whether both are selections by the same mask from what it is broadcast to."""
+    alike = one.kind == other.kind == "compress" and one.attr == other.attr
+    return alike and one.args[0] == other.args[0]
 
 
 def is_ordered(entry: Entry) -> bool:

@@ -112,7 +112,7 @@ def test_what_only_a_selection_in_memory_is_added_to_is_not_written(x: Node, y: 
     count = int(MASK.sum())
     kept, left = (compress_(mask, source, (ROWS, COLUMNS), count) for source in (y, x))
     plan = planned(kept, map_("add", (map_("multiply", (left, left)), kept)))
-    assert [kernel.packs for kernel in plan.kernels] == [True, True]
+    assert [kernel.packs for kernel in plan.kernels] == [True]
     assert sum(len(kernel.written) for kernel in plan.kernels) == 2
 
 
@@ -120,7 +120,7 @@ def test_selections_that_are_written_anyway_are_read_packed(x: Node, y: Node, ma
     count = int(MASK.sum())
     left, right = (compress_(mask, source, (ROWS, COLUMNS), count) for source in (x, y))
     plan = planned(left, right, map_("add", (left, right)))
-    assert [kernel.packs for kernel in plan.kernels] == [True, True, False]
+    assert [kernel.packs for kernel in plan.kernels] == [True, False]
 
 
 def test_a_selection_of_what_is_computed_is_computed_once(x: Node, y: Node, mask: Node) -> None:
@@ -129,3 +129,39 @@ def test_a_selection_of_what_is_computed_is_computed_once(x: Node, y: Node, mask
     left = compress_(mask, x, (ROWS, COLUMNS), count)
     plan = planned(kept, map_("add", (map_("multiply", (left, left)), kept)))
     assert sum(i.op == "exp" for k in plan.kernels for s in k.stages for i in s.body) == 1
+
+
+def test_selections_by_one_mask_are_one_kernel(x: Node, y: Node, mask: Node) -> None:
+    """Of arrays, of what is computed and of a row repeated: true elements are counted once."""
+    shape, count = (ROWS, COLUMNS), int(MASK.sum())
+    row = leaf(DRAW.integers(0, 9, COLUMNS))
+    plan = planned(*(compress_(mask, source, shape, count) for source in (x, map_("exp", (y,)), row)))
+    (kernel,) = plan.kernels
+    assert [store.packed for stage in kernel.stages for store in stage.stores] == [True] * 3
+    assert len({store.mask for stage in kernel.stages for store in stage.stores}) == 1
+
+
+def test_selections_by_two_masks_are_two_kernels(x: Node, y: Node, mask: Node) -> None:
+    shape, count = (ROWS, COLUMNS), int(MASK.sum())
+    other = map_("logical_not", (mask,))
+    kept = compress_(mask, x, shape, count)
+    gone = compress_(other, y, shape, MASK.size - count)
+    assert len(planned(kept, gone).kernels) == 2
+
+
+def test_a_selection_of_what_was_selected_comes_later(x: Node, y: Node, mask: Node) -> None:
+    """The second mask is as long as the first selection; a third selection by the first mask goes to its nest."""
+    shape, count = (ROWS, COLUMNS), int(MASK.sum())
+    kept = compress_(mask, x, shape, count)
+    few = DRAW.random(count) < 0.5
+    again = compress_(leaf(few), kept, (count,), int(few.sum()))
+    beside = compress_(mask, y, shape, count)
+    kernels = planned(kept, again, beside).kernels
+    assert sorted(sum(s.packed for stage in k.stages for s in stage.stores) for k in kernels) == [1, 2]
+
+
+def test_a_write_between_two_selections_keeps_what_the_second_reads(x: Node, y: Node, mask: Node) -> None:
+    shape, count = (ROWS, COLUMNS), int(MASK.sum())
+    first = compress_(mask, x, shape, count)
+    changed = update_(y, identity((ROWS, COLUMNS)), map_("negative", (x,)))
+    planned(first, changed, compress_(mask, y, shape, count), compress_(mask, changed, shape, count))
