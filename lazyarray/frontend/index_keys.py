@@ -341,12 +341,13 @@ def index_nodes(parsed: Advanced) -> list[Node]:
     if broadcast_shape(shapes) is None:
         text = " ".join("(" + ",".join(map(str, s)) + ("," if len(s) == 1 else "") + ")" for s in shapes)
         raise IndexError(f"shape mismatch: indexing arrays could not be broadcast together with shapes {text} ")
+    found = [_recorded(item) for item in parsed.indices]
+    pending = [n for n in dict.fromkeys(found) if n is not None and n.data is None and n.key.spec.size]
+    if len(pending) > 1:
+        _find_bounds([n for n in pending if n not in _BOUNDS])
     nodes: list[Node] = []
-    for item, axis, named in zip(parsed.indices, parsed.axes, parsed.named, strict=True):
+    for item, node, axis, named in zip(parsed.indices, found, parsed.axes, parsed.named, strict=True):
         extent = parsed.view.shape[axis]
-        if type(item) is ndarray and item.size >= config.eager_below:
-            take_over(item)
-        node = value(item) if type(item) is ndarray and item._np is None else None
         data = item if type(item) is not ndarray else read_only(item) if node is None else node
         low, high = _bounds(data)
         if low < -extent or high >= extent:
@@ -360,6 +361,15 @@ def index_nodes(parsed: Advanced) -> list[Node]:
             node = map_("where", (map_("less", (node, 0)), map_("add", (node, extent)), node))
         nodes.append(node)
     return nodes
+
+
+def _recorded(item: Any) -> Node | None:
+    """The node of an index array of ours that is recorded, or is large."""
+    if type(item) is not ndarray:
+        return None
+    if item.size >= config.eager_below:
+        take_over(item)
+    return value(item) if item._np is None else None
 
 
 _BOUNDS: Final[WeakKeyDictionary[Node, tuple[int, int]]] = WeakKeyDictionary()
@@ -378,13 +388,20 @@ def _bounds(indices: Any) -> tuple[int, int]:
         elif spec.size == 0:
             found = (0, -1)
         else:
-            ends = [reduce_(name, indices, tuple(range(spec.ndim))) for name in ("min", "max")]
-            evaluate(ends if indices.data is not None else [indices, *ends], stay=True)
-            evaluate(ends, "indices are checked")
-            low, high = (end.data[()] for end in ends if end.data is not None)
-            found = (int(low), int(high))
+            _find_bounds([indices])
+            return _BOUNDS[indices]
         _BOUNDS[indices] = found
     return found
+
+
+def _find_bounds(indices: list[Node]) -> None:
+    """Notes the bounds of nodes that have elements, in one evaluation: what they select by one mask is one kernel."""
+    ends = [reduce_(name, n, tuple(range(n.key.spec.ndim))) for n in indices for name in ("min", "max")]
+    evaluate([*[n for n in indices if n.data is None], *ends], stay=True)
+    evaluate(ends, "indices are checked")
+    for place, node in enumerate(indices):
+        low, high = (end.data[()] for end in ends[2 * place : 2 * place + 2] if end.data is not None)
+        _BOUNDS[node] = (int(low), int(high))
 
 
 # Last: either module may be imported first.
