@@ -8,6 +8,7 @@ be needed in memory, or too dear to compute again, becomes a root in the next ro
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
@@ -215,17 +216,7 @@ class Fusion:
             row = domain.row(wanted.shape)
             assert row is not None
             trial.inside[root] = row
-        try:
-            trial.puller = self.pull(trial, number)
-        except Misaligned:
-            return reasons.ELSEWHERE
-        except (Materialise, Straddles):
-            return reasons.NOT_YET
-        refused = self.worth(group, trial, root, row_level)
-        if refused is None:
-            self.groups[number] = trial
-            self.place[root] = number
-        return refused
+        return self.admit(trial, root, number, lambda: self.worth(group, trial, root, row_level))
 
     def join_selection(self, root: int, number: int) -> str | None:
         """Adds a selection to a nest of others by the same mask, which is counted once; else says why not."""
@@ -234,6 +225,10 @@ class Fusion:
             return reasons.APART
         trial = Group(group.domain, group.sequence, [*group.roots, root], dict(group.inside), None, True)
         trial.inside[root] = self.forms_of(root, group.domain)
+        return self.admit(trial, root, number, lambda: None)
+
+    def admit(self, trial: Group, root: int, number: int, worth: Callable[[], str | None]) -> str | None:
+        """Puts the trial in the place of group `number` if it can run there and is `worth` it; else says why not."""
         try:
             trial.puller = self.pull(trial, number)
         except Misaligned:
@@ -242,16 +237,16 @@ class Fusion:
             return reasons.NOT_YET
         if len(trial.puller.demands) > MOST_DEMANDS or self.body_cost(trial) > LONGEST_BODY:
             return reasons.TOO_LONG
-        self.groups[number] = trial
-        self.place[root] = number
-        return None
+        refused = worth()
+        if refused is None:
+            self.groups[number] = trial
+            self.place[root] = number
+        return refused
 
     def worth(self, group: Group, trial: Group, root: int, row_level: bool) -> str | None:
         """None when the joined nest reads something once that would be read twice, and its rows stay in cache."""
         assert group.puller is not None
         assert trial.puller is not None
-        if len(trial.puller.demands) > MOST_DEMANDS or self.body_cost(trial) > LONGEST_BODY:
-            return reasons.TOO_LONG
         alone = Puller(
             self.entries,
             trial.domain,

@@ -6,21 +6,17 @@ import numpy as np
 import pytest
 
 from lazyarray.schedule.kernel import Access, Binding, Instruction, Kernel, Reduction, Stage, Store
-from lazyarray_llvm import engine
 from lazyarray_llvm.backend import Backend
 from lazyarray_llvm.lower.kernel import count_masks
+from tests.backends.widths import WIDTHS, backend_at
 
 I = Instruction  # noqa: E741
 MASK, NUMBER = I(0, "load", (), "b1", 0), I(1, "cast", (0,), "i8")
 
 
-@pytest.fixture(params=[16, 32, 64])
+@pytest.fixture(params=WIDTHS)
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Backend:
-    at = engine.Engine(engine.narrow(engine.host(), request.param))
-    monkeypatch.setattr(engine, "host", lambda: at.host)
-    monkeypatch.setattr(engine, "load", lambda key, purpose: None)
-    monkeypatch.setattr(engine, "compile_ir", lambda text, name, key: at.compile_ir(text, name, None))
-    return Backend()
+    return backend_at(request.param, monkeypatch)
 
 
 def test_a_sum_of_a_mask_is_a_count() -> None:

@@ -6,22 +6,17 @@ import numpy as np
 import pytest
 
 from lazyarray.schedule.kernel import Access, Binding, Instruction, Kernel, Stage, Store
-from lazyarray_llvm import engine
 from lazyarray_llvm.backend import Backend
+from tests.backends.widths import WIDTHS, backend_at
 
 CODES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
-WIDTHS = (16, 32, 64)
 LENGTH = 301
 I = Instruction  # noqa: E741
 
 
 @pytest.fixture(params=WIDTHS)
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Backend:
-    at = engine.Engine(engine.narrow(engine.host(), request.param))
-    monkeypatch.setattr(engine, "host", lambda: at.host)
-    monkeypatch.setattr(engine, "load", lambda key, purpose: None)
-    monkeypatch.setattr(engine, "compile_ir", lambda text, name, key: at.compile_ir(text, name, None))
-    return Backend()
+    return backend_at(request.param, monkeypatch)
 
 
 def edges(code: str) -> np.ndarray:

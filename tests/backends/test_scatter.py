@@ -12,6 +12,7 @@ import pytest
 from lazyarray.schedule.kernel import Access, Binding, Instruction, Kernel, Stage, Store
 from lazyarray_llvm import engine, threads
 from lazyarray_llvm.backend import Backend
+from tests.backends.widths import backend_at
 from tests.oracle import Oracle
 
 CODES = ["b1", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16"]
@@ -236,11 +237,7 @@ def test_elements_beside_wider_ones(code: str, wide: str) -> None:
 @pytest.mark.parametrize("vector_bytes", [16, 32])
 @pytest.mark.parametrize("code", ["b1", "u2", "f2", "f4", "f8", "c16"])
 def test_narrower_vectors_give_the_same(code: str, vector_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    narrow = engine.Engine(engine.narrow(engine.host(), vector_bytes))
-    monkeypatch.setattr(engine, "host", lambda: narrow.host)
-    monkeypatch.setattr(engine, "load", lambda key, purpose: None)
-    monkeypatch.setattr(engine, "compile_ir", lambda text, name, key: narrow.compile_ir(text, name, None))
-    backend = Backend()
+    backend = backend_at(vector_bytes, monkeypatch)
     for length in LENGTHS[:-1]:
         for mask in masks(length):
             values = data(code, (length,))

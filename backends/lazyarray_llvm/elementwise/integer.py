@@ -17,7 +17,7 @@ def _by_instruction(b: Builder, x: Value, y: Value) -> Value:
         wraps = b.and_(b.compare("eq", x, b.like(x, low)), b.compare("eq", y, b.like(y, -1)))
         safe = b.select(b.or_(bad, wraps), b.like(y, 1), y)
         return b.select(bad, b.like(x, 0), b.binary("sdiv", x, safe))
-    return b.select(bad, b.like(x, 0), b.binary("udiv", x, b.select(bad, b.like(y, 1), y)))
+    return b.select(bad, b.like(x, 0), b.binary("udiv", x, _nonzero(b, y)))
 
 
 def _divide(b: Builder, x: Value, y: Value, *, down: bool) -> tuple[Value, Value]:
@@ -26,8 +26,12 @@ def _divide(b: Builder, x: Value, y: Value, *, down: bool) -> tuple[Value, Value
     if size == 8:
         return _divide_wide(b, x, y, down)
     whole = _by_floats(b, x, y, "f4" if size < 4 else "f8", down)
-    rest = b.select(_zero(b, y), b.like(x, 0), b.sub(x, b.mul(whole, y)))
+    rest = _rest(b, x, y, whole)
     return (whole, rest) if not down or b.has_fma else _lowered(b, whole, rest, y)
+
+
+def _rest(b: Builder, x: Value, y: Value, whole: Value) -> Value:
+    return b.select(_zero(b, y), b.like(x, 0), b.sub(x, b.mul(whole, y)))
 
 
 def _lowered(b: Builder, whole: Value, rest: Value, y: Value) -> tuple[Value, Value]:
@@ -72,7 +76,7 @@ def _divide_wide(b: Builder, x: Value, y: Value, down: bool) -> tuple[Value, Val
     b.jump(done)
     b.start(slow)
     whole = _by_instruction(b, x, y)
-    rest = b.select(_zero(b, y), b.like(x, 0), b.sub(x, b.mul(whole, y)))
+    rest = _rest(b, x, y, whole)
     second = _lowered(b, whole, rest, y) if down else (whole, rest)
     from_slow = b.block
     b.jump(done)

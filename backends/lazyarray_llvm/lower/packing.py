@@ -175,7 +175,12 @@ _LEAST_BYTES = 16  # LLVM 22 has no instruction for compressing or expanding les
 
 def widen(frame: Frame, value: Value) -> Value:
     """The vector with lanes appended, up to a register of 16 bytes."""
-    more = max(value.lanes, _LEAST_BYTES // itemsize(value.code)) - value.lanes
+    return lengthen(frame, value, max(value.lanes, _LEAST_BYTES // itemsize(value.code)))
+
+
+def lengthen(frame: Frame, value: Value, lanes: int) -> Value:
+    """The vector with undefined lanes appended, up to so many."""
+    more = lanes - value.lanes
     return frame.b.shuffle(value, None, [*range(value.lanes), *(-1 for _ in range(more))]) if more else value
 
 
@@ -212,7 +217,7 @@ def move_lanes(frame: Frame, value: Value, bits: Value, how: Literal["pack", "sp
     """
     b, size, lanes = frame.b, itemsize(value.code), value.lanes
     wide, part = (32, "i4") if size >= 4 else (16, "i1")
-    full = b.shuffle(value, None, [*range(lanes), *(-1 for _ in range(wide // size - lanes))])
+    full = lengthen(frame, value, wide // size)
     count = wide // itemsize(part)
     parts = b.emit(f"bitcast {full} to {llvm_type(part, count)}", part, count, "parts")
     entry = 16 if size == 2 else 8
@@ -221,7 +226,7 @@ def move_lanes(frame: Frame, value: Value, bits: Value, how: Literal["pack", "sp
     if size >= 4:
         places, name = b.convert("zext", places, "i4"), "llvm.x86.avx2.permd"
     else:
-        places, name = b.shuffle(places, None, [*range(entry), *(-1 for _ in range(16 - entry))]), _BYTES
+        places, name = lengthen(frame, places, 16), _BYTES
     b.module.declare(name, parts.type, [parts.type, places.type])
     moved = b.call(name, part, count, [parts, places], "moved")
     back = b.emit(f"bitcast {moved} to {llvm_type(value.code, wide // size)}", value.code, wide // size, "moved")
@@ -275,16 +280,10 @@ def _spread_by_table(frame: Frame, at: Pointer, mask: Value, code: str) -> Value
         inside = b.compare("slt", b.vector(number, range(least)), b.splat(few, least))
         found = masked_load(frame, at, inside, b.const(code, 0, least), "packed")
         moved = move_lanes(frame, found, here, "spread")
-        made = moved if made is None else b.shuffle(*_alike(frame, made, moved), range(made.lanes + least))
+        made = moved if made is None else b.shuffle(made, lengthen(frame, moved, made.lanes), range(made.lanes + least))
         at = frame.offset(at, count, size, "packed")
     assert made is not None
     return b.select(mask, made, b.like(made, 0))
-
-
-def _alike(frame: Frame, long: Value, short: Value) -> tuple[Value, Value]:
-    """Two vectors of as many lanes, the shorter one with lanes appended."""
-    more = [*range(short.lanes), *(-1 for _ in range(long.lanes - short.lanes))]
-    return long, frame.b.shuffle(short, None, more) if long.lanes > short.lanes else short
 
 
 def spread_load(frame: Frame, code: str, at: Pointer, mask: Value) -> Value:
