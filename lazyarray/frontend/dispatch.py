@@ -13,6 +13,7 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend import ufunc
 from lazyarray.frontend.array import ndarray, plain, read_only, to_numpy, wrap
+from lazyarray.frontend.asked import asking, asking_functions  # cimport
 from lazyarray.frontend.callables import ANY, Builtin, Served
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.naming import describe_as
@@ -25,7 +26,7 @@ from lazyarray.frontend.record import COMPILED
 from lazyarray.frontend.regions import short_product, window
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import REFUSED, small_call  # cimport
-from lazyarray.frontend.vectors import asking, begin, serving  # cimport
+from lazyarray.frontend.vectors import begin, serving  # cimport
 from lazyarray.ir.node import finish_waiting
 from lazyarray.runtime.device import in_use
 from lazyarray.runtime.ledger import ledger
@@ -448,10 +449,15 @@ def quick_method(source: Function, general: Function, guard: int = ANY) -> Funct
     return describe(serving(call, source, guard), source, f"ndarray.{source.__name__}")
 
 
-def asked_method(function: Function, quiet: frozenset[Any]) -> Function:
-    """`function`, an array's `__array_ufunc__`, with the usual small call of the `quiet` ufuncs ahead of it."""
-    made: Function = asking(function, quiet)
-    return made if made is function else describe(made, np.ndarray.__array_ufunc__, "ndarray.__array_ufunc__")
+def asked_method(function: Function, known: dict[Any, Any]) -> Function:
+    """`function`, by which NumPy asks an array, with calls of what `known` has in the place of NumPy's ahead of it."""
+    name = function.__name__
+    made: Function
+    if name == "__array_ufunc__":
+        made = asking(function, known)
+    else:
+        made = asking_functions(function, known, type(np.concatenate))
+    return made if made is function else describe(made, getattr(np.ndarray, name), f"ndarray.{name}")
 
 
 def compiled_pair(name: str, source: Function, lazy: Function) -> Function:

@@ -25,9 +25,9 @@ from lazyarray.frontend.quick import UNARY, wrapped  # cimport
 from lazyarray.frontend.small import REFUSED, small_items  # cimport
 from lazyarray.frontend.unusual import keys  # cimport
 from lazyarray.frontend.updates import put_under_mask  # cimport
-from lazyarray.frontend.usual import join, lies_beside, of_left, raised, reflected, unary  # cimport
+from lazyarray.frontend.usual import join, of_left, raised, reflected, unary  # cimport
 from lazyarray.ir.node import finish_waiting  # cimport
-from lazyarray.native.loops import run_binary, run_product, run_unary  # cimport
+from lazyarray.native.loops import run_product, run_unary  # cimport
 from lazyarray.native.parts import pick_at, put_at, read_at, write_at  # cimport
 from lazyarray.native.primitives import item_at, length_of, wrap_slots  # cimport
 
@@ -339,16 +339,6 @@ class Handle(Fields):
                     found = None if op is None else of_number(op, self, number)
                     if found is not None:
                         return found
-                elif method == "__call__" and size_of_memory(data) < limits.eager and function in keys.quiet:
-                    found = run_binary(function, number, data)
-                    return wrapped(found) if type(found) is _nparray else found
-                data = None
-            elif type(number) is _nparray and method == "__call__" and function in keys.quiet:
-                data = self._np
-                if data is not None and lies_beside(data, size_of_memory(data), number):
-                    finish_waiting()
-                    found = run_binary(function, number, data)
-                    return wrapped(found) if type(found) is _nparray else found
                 data = None
         return keys.ufunc(self, function, method, inputs, options)
 
@@ -541,7 +531,7 @@ class Handle(Fields):
                     return wrapped(found) if type(found) is _nparray else found
                 if kind is float and value == 0.5 and data.dtype is _DOUBLE:
                     return wrapped(run_unary(_sqrt, data)) if data.ndim else data**0.5
-                if kind is float or kind is int:
+                if kind is not bool and kind in _IMMEDIATE:
                     found = raised(known.power, data, value)
                     if found is not None:
                         return found
@@ -566,7 +556,8 @@ class Handle(Fields):
 
     def __matmul__(self, value: Any, /) -> Any:
         """Return self@value."""
-        if type(value) is known.array:
+        kind = type(value)
+        if kind is known.array or kind is _nparray:
             data = self._np
             other = _memory_or(value)
             if (
@@ -575,10 +566,12 @@ class Handle(Fields):
                 and size_of_memory(data) < limits.eager
                 and size_of_memory(other) < limits.eager
             ):
+                if kind is _nparray:
+                    finish_waiting()
                 found = run_product(_matmul, data, other)
                 return wrapped(found) if type(found) is _nparray else found
             data = other = None
-            found = keys.product(self, value)
+            found = keys.product(self, value) if kind is known.array else None
             if found is not None:
                 return found
         return keys.matmul(self, value)

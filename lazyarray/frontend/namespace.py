@@ -60,14 +60,12 @@ from lazyarray.frontend.dispatch import (
     unbound,
 )
 from lazyarray.frontend.flat import flatiter
-from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.naming import speak_for
 from lazyarray.frontend.overrides import is_foreign
 from lazyarray.frontend.record import dummy
-from lazyarray.frontend.regions import QUIET_UFUNCS
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.subclass import teach
-from lazyarray.frontend.ufunc import UFUNCS, ufunc
+from lazyarray.frontend.ufunc import ANSWERED, UFUNCS, ufunc
 from lazyarray.frontend.ways import tell, way_of_recorded
 
 RECORDED: Final[dict[str, Callable[..., Any]]] = {
@@ -492,7 +490,9 @@ def _install_methods_of_arrays() -> None:
         quick[name] = quick_method(getattr(np.ndarray, name), getattr(ndarray, name))
     for name, guard in (("item", NUMBERS), ("tolist", AS_IS), ("tobytes", AS_IS)):
         quick[name] = quick_method(getattr(np.ndarray, name), getattr(ndarray, name), guard)
-    quick["__array_ufunc__"] = asked_method(vars(Handle)["__array_ufunc__"], QUIET_UFUNCS)
+    ufuncs = {own._np: own for own in UFUNCS.values()}
+    quick["__array_ufunc__"] = asked_method(ndarray.__array_ufunc__, ufuncs)
+    quick["__array_function__"] = asked_method(ndarray.__array_function__, ANSWERED)
     for name, method in quick.items():
         setattr(ndarray, name, method)
 

@@ -34,7 +34,7 @@ cdef list _tape
 cdef Last _last
 cdef object _state
 cdef Py_ssize_t _TAPE_LIMIT
-cdef dict _TURNED, _VIEW_KEYS
+cdef dict KINDS, _TURNED, _VIEW_KEYS
 
 @cython.locals(last=tuple, earlier=tuple)
 cdef find_key(Op op, left, right)

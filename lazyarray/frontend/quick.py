@@ -28,6 +28,14 @@ _nparray: Final = np.ndarray
 FLOAT64: Final = np.float64
 INT64: Final = np.int64
 _ZERO: Final = np.float64(0.0)
+# What `kind_of_memory` says of arrays, of numbers by their class; others are 0.
+KINDS: Final[dict[Any, int]] = {
+    **{np.dtype(code).type: 1 for code in "?bhilqBHILQ"},
+    **{np.dtype(code).type: 2 for code in "efdFD"},
+    float: 2,
+    complex: 2,
+    int: 1,
+}
 # Operators of one expression are joined from this part of `eager_below` on: the look for it costs 2 % of one there.
 _MIDDLE: Final = 12
 _last: Final = LAST
@@ -313,7 +321,7 @@ def own_of(op: Op, a: Any, b: Any) -> Any:
     first = kind_of_memory(a)
     second = first
     if b is not None:
-        second = 2 if type(b) is float else 1 if type(b) is int else kind_of_memory(b) if type(b) is _nparray else 0
+        second = kind_of_memory(b) if type(b) is _nparray else KINDS.get(type(b), 0)
     if not first or not second:
         return (op.own(op.name, a) if b is None else op.own(op.name, a, b)) or op.compute
     if op.reads_exponents and first == 1 and second == 1:

@@ -62,9 +62,6 @@ _MULTIPLIED: Final = "fdFD?bhilqBHILQ"  # of products that NumPy makes in compil
 QUIET: Final = frozenset([name for name, op in OPS.items() if op.ufunc is not None and not op.transcendental])
 PIECES: Final = "read piece by piece"
 BY_PIECES: Final = "written piece by piece"
-_quiet = [op.ufunc for name, op in OPS.items() if name in QUIET]
-QUIET_UFUNCS: Final = frozenset([found for found in _quiet if found is not None and found.nout == 1])
-serve(quiet=QUIET_UFUNCS)
 _SIMPLE: Final = frozenset({int, float, bool})
 _PLACES: Final = frozenset({int, np.int64})
 

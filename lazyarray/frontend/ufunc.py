@@ -423,6 +423,8 @@ def _all_ufuncs() -> dict[str, ufunc]:
 
 
 UFUNCS: Final[dict[str, ufunc]] = _all_ufuncs()
+ANSWERED: Final[dict[Any, Any]] = {}
+"""lazyarray's functions by NumPy's that asked arrays of both: `dispatch_function`."""
 _BY_NUMPY: Final[dict[int, ufunc]] = {id(own._np): own for own in UFUNCS.values()}
 
 
@@ -488,6 +490,8 @@ def dispatch_function(function: Any, types: Any, args: Any, options: dict[str, A
         space = getattr(space, part, None)
     own = getattr(space, function.__name__, None)
     if own is not None and own is not function and callable(own):
+        if not overridden and type(function) is type(np.concatenate):
+            ANSWERED[function] = own
         return own(*args, **options)
     return call_numpy(function.__name__, function, args, options)
 

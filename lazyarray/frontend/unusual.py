@@ -25,7 +25,6 @@ class Keys:
         "product",
         "put",
         "put_any",
-        "quiet",
         "reflected_divmod",
         "reflected_matmul",
         "reflected_power",

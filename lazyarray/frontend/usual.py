@@ -13,6 +13,7 @@ from lazyarray.frontend.loops import NUMBERS
 from lazyarray.frontend.quick import BINARY, REFLECTED, UNARY, Fields, Op, find_key, in_range, known, limits  # cimport
 from lazyarray.frontend.spans import PER, SPANS, learn
 from lazyarray.ir import node as node_module
+from lazyarray.ir.installed import POWER_READS_SCALARS
 from lazyarray.ir.node import Key, Node, finish_waiting  # cimport
 from lazyarray.native.loops import doubles_of, run_binary, run_into, run_numbers, run_unary  # cimport
 from lazyarray.native.primitives import bytes_of_memory, holds_in_c_order, kind_of_memory, same_shape  # cimport
@@ -29,7 +30,6 @@ from lazyarray.frontend.quick import own_of_floats  # cimport
 
 _nparray: Final = np.ndarray
 _NUMBERS: Final = NUMBERS
-_DOUBLE: Final = np.dtype(float)
 _SHORT_POWERS: Final = frozenset({-1, 0, 0.5, 1, 2})
 _ROW_COST: Final = 16
 _PER: Final = PER
@@ -129,12 +129,9 @@ def _of_listed(op: Op, a: Any, other: Any, reflected: bool) -> Any:
 
 
 def lies_beside(a: Any, n: int, other: Any) -> bool:
-    """True for NumPy's own array of few numbers that NumPy walks over together with `a`, of `n` elements, quickly.
-
-    One number is none: `**` may run another ufunc for it (`scalar_power.py`).
-    """
+    """True for NumPy's own array of few numbers that NumPy walks over together with `a`, of `n` elements, quickly."""
     m = size_of_memory(other)
-    return m != 1 and m < limits.eager and kind_of_memory(other) != 0 and not _spreads(a, other, n, m)
+    return m < limits.eager and kind_of_memory(other) != 0 and not _spreads(a, other, n, m)
 
 
 def of_memory(op: Op, a: Any, b: Any) -> Any:
@@ -356,23 +353,26 @@ def reflected(op: Op, self: Fields, other: Any) -> Any:
 
 
 def raised(op: Op, base: Any, exponent: Any) -> Any:
-    """Small memory of float64 to the power of a number, by the ufunc with compiled kernels' bits; else None.
+    """Small memory to the power of a number, by the ufunc with compiled kernels' bits; else None.
 
     None also for exponents for which `**` may run another ufunc than `power` (`scalar_power.py`).
     """
-    if base.dtype is not _DOUBLE or exponent in _SHORT_POWERS:
+    kind = type(exponent)
+    if not kind_of_memory(base):
         return None
-    found = own_of(op, base, 0.0)(base, exponent)
+    if (POWER_READS_SCALARS or kind is float or kind is int) and exponent in _SHORT_POWERS:
+        return None
+    found = run_binary(own_of(op, base, exponent), base, exponent)
     return wrapped(found) if type(found) is _nparray else found
 
 
 def of_left(op: Op, number: Any, self: Fields) -> Any:
-    """`op` of a float or an integer and small memory, by the ufunc with compiled kernels' bits; else None."""
+    """`op` of a number, Python's or NumPy's, and small memory, with the bits of compiled kernels; else None."""
     finish_waiting()
     data = self._np
     if data is None or size_of_memory(data) >= limits.eager or not kind_of_memory(data):
         return None
-    found = run_binary(own_of(op, data, number), number, data)
+    found = run_binary(op.compute if op.own is None else own_of(op, data, number), number, data)
     return wrapped(found) if type(found) is _nparray else found
 
 

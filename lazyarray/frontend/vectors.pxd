@@ -3,16 +3,15 @@
 from cpython.object cimport PyObject, PyTypeObject
 
 from lazyarray.frontend.callables cimport Builtin, Served, UfuncCall
-from lazyarray.frontend.quick cimport FLOAT64, INT64, Fields, Known, Limits, Op, known, limits, wrapped
-from lazyarray.frontend.usual cimport binary, of_float, of_floats, lies_beside, of_left, of_memory, unary
+from lazyarray.frontend.quick cimport FLOAT64, INT64, KINDS, Fields, Known, Limits, Op, known, limits, wrapped
+from lazyarray.frontend.usual cimport binary, of_float, of_floats, of_left, of_memory, unary
 from lazyarray.frontend.small cimport INERT, REFUSED, listed, small_items
 from lazyarray.ir.node cimport _waiting, finish_waiting
 from lazyarray.native.axes cimport folds_along, run_along
 from lazyarray.native.direct cimport before_dtype, direct_of, run_direct
 from lazyarray.native.lists cimport floats_of, stack_of
-from lazyarray.native.loops cimport call_source, run_binary
+from lazyarray.native.loops cimport call_source, run_product
 from lazyarray.native.primitives cimport holds_numbers, named_place, rank_of_memory, same_shape, size_of_memory
-from lazyarray.native.primitives cimport type_of_memory
 
 cdef enum:  # of `callables.py`
     ANY = 0
@@ -599,6 +598,20 @@ cdef inline bint are_integers(PyObject **args, size_t given):
     return True
 
 
+# The ufunc `matmul` of two operands, one of which is an array.
+cdef inline PyObject *product_vector(PyObject *product, PyObject **args) except NULL:
+    cdef object x = memory_of(args[0]), y = memory_of(args[1]), found
+    if x is None or y is None or size_of_memory(x) >= limits.eager or size_of_memory(y) >= limits.eager:
+        x = y = None
+        return PyObject_Vectorcall(product, args, 2, NULL)
+    finish_waiting()
+    found = run_product((<Served>product).source, x, y)
+    if Py_TYPE(<PyObject *>found) == <PyTypeObject *>known.memory:
+        found = wrapped(found)
+    Py_INCREF(<PyObject *>found)
+    return <PyObject *>found
+
+
 cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
     cdef UfuncCall own = <UfuncCall>self
     cdef size_t given = PyVectorcall_NARGS(flags)
@@ -638,8 +651,8 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
             Py_INCREF(<PyObject *>found)
             return <PyObject *>found
         elif (
-            given == 2 and own._op.own is not None and lazyarray_number(args[0])
-            and Py_TYPE(args[1]) == <PyTypeObject *>known.array
+            given == 2 and Py_TYPE(args[1]) == <PyTypeObject *>known.array
+            and (is_float(args[0]) or is_number(args[0]) or <object>Py_TYPE(args[0]) in KINDS)
         ):
             found = of_left(own._op, <object>args[0], <Fields>args[1])
             if found is not None:
@@ -657,6 +670,8 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
             found = of_floats(own._op, <object>args[0], <object>args[1])
             Py_INCREF(<PyObject *>found)
             return <PyObject *>found
+    elif names == NULL and given == 2 and own._product is not None:
+        return product_vector(<PyObject *>own._product, args)
     if _waiting.open:
         finish_waiting()
     if own._op is not None and own._op.own is None and not lazyarray_names_tuple(args + given, names):
@@ -691,52 +706,6 @@ cdef inline PyObject *drawn_vector(PyObject *self, PyObject **args, size_t flags
             if found == NULL:
                 return NULL
             return taken(found, False)
-    return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
-
-
-# A number of NumPy's as Python's own, where its dtype changes nothing beside an array of float64 or int64.
-cdef inline taken_for(number, data):
-    cdef Py_ssize_t value
-    cdef int code = type_of_memory(data)
-    if not is_int64(<PyObject *>number) or (code != NPY_LONG and code != NPY_DOUBLE):
-        return number
-    value = named_place(number)
-    if code == NPY_LONG:
-        return value
-    return <double>value if -9007199254740992 <= value <= 9007199254740992 else number
-
-
-# Whether a small array's operand on the left is a number of NumPy's or an array of its own, of few elements.
-cdef inline bint asks_small(PyObject *item, data) except -1:
-    if Py_TYPE(item) == <PyTypeObject *>known.memory:
-        if not lies_beside(data, size_of_memory(data), <object>item):
-            return False
-        finish_waiting()
-        return True
-    return Py_TYPE(item) == <PyTypeObject *>FLOAT64 or is_int64(item)
-
-
-# An array's `__array_ufunc__`: operators of NumPy's numbers and its small arrays with a small one, their class among
-# the source's.
-cdef inline PyObject *asked_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
-    cdef Served own = <Served>self
-    cdef PyObject *data
-    cdef object found
-    if (
-        names == NULL and PyVectorcall_NARGS(flags) == 5 and args[4] == args[0]
-        and Py_TYPE(args[0]) == <PyTypeObject *>known.array
-    ):
-        data = <PyObject *>(<Fields>args[0])._np
-        if (
-            data != Py_None and size_of_memory(<object>data) < limits.eager and lazyarray_is_call(args[2])
-            and <object>args[1] in <frozenset>own.source and asks_small(args[3], <object>data)
-        ):
-            found = <object>data
-            found = run_binary(<object>args[1], taken_for(<object>args[3], found), found)
-            if Py_TYPE(<PyObject *>found) == <PyTypeObject *>known.memory:
-                found = wrapped(found)
-            Py_INCREF(<PyObject *>found)
-            return <PyObject *>found
     return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
 
 
@@ -790,10 +759,4 @@ cdef inline of_ufuncs(function, source):
     for part in ("__name__", "__qualname__", "__module__"):
         setattr(made, part, getattr(function, part))
     lazyarray_begin(<PyObject *>made, &made.vector, <void *>method_vector, True)
-    return made
-
-
-cdef inline asking(function, quiet):
-    cdef Served made = Served(function, quiet, 0)
-    lazyarray_begin(<PyObject *>made, &made.vector, <void *>asked_vector, True)
     return made

@@ -25,8 +25,3 @@ def drawing(function: Any, _source: Any, _guard: int) -> Any:
 def of_ufuncs(function: Any, _source: Any) -> Any:
     """A method of ufuncs: `function`, but for small arguments, which go to `_source`, that of NumPy's class."""
     return function
-
-
-def asking(function: Any, _quiet: Any) -> Any:
-    """An array's `__array_ufunc__`: `function`, but for ufuncs of `_quiet` with one of NumPy's numbers."""
-    return function

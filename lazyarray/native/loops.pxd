@@ -6,6 +6,7 @@ cdef extern from *:
     #include <fenv.h>
     #include <math.h>
     #include "numpy/arrayobject.h"
+    #include "numpy/arrayscalars.h"
     #include "numpy/ufuncobject.h"
 
     #define LAZYARRAY_ERRORS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
@@ -84,9 +85,26 @@ cdef extern from *:
             *(kind *)given = (kind)value; \\
             return 0;
 
+    /* A number of NumPy's as the type has it, where NumPy computes both in that type; -1 for others. */
+    static int lazyarray_scalar_as(PyObject *item, int type, double *given) {
+        if (Py_TYPE(item) == lazyarray_own(type)->typeobj) {
+            PyArray_ScalarAsCtype(item, given);
+            return 0;
+        }
+        if (Py_TYPE(item) == &PyLongArrType_Type && (type == NPY_DOUBLE || type == NPY_CDOUBLE)) {
+            long value = PyArrayScalar_VAL(item, Long);
+            if (value < -(1L << 53) || value > 1L << 53) return -1;
+            given[0] = (double)value;
+            if (type == NPY_CDOUBLE) given[1] = 0.0;
+            return 0;
+        }
+        return -1;
+    }
+
     /* -1 for what is no number that the type holds as NumPy would have it do. */
     static int lazyarray_number_as(PyObject *item, int type, double *given) {
-        if (PyFloat_CheckExact(item) || (type == NPY_DOUBLE && Py_TYPE(item) == &PyDoubleArrType_Type)) {
+        int wide = type == NPY_DOUBLE || type == NPY_CDOUBLE;
+        if (PyFloat_CheckExact(item) || (wide && Py_TYPE(item) == &PyDoubleArrType_Type)) {
             double value = PyFloat_AS_DOUBLE(item);
             if (type == NPY_DOUBLE) given[0] = value;
             else if (type == NPY_CDOUBLE) { given[0] = value; given[1] = 0.0; }
@@ -111,10 +129,21 @@ cdef extern from *:
                 /* Exact as floats. */
                 LAZYARRAY_INTEGER(NPY_FLOAT, npy_float, -(1L << 24), 1L << 24)
                 LAZYARRAY_INTEGER(NPY_DOUBLE, npy_double, -(1L << 30), 1L << 30)
+                case NPY_CDOUBLE:
+                    if (value < -(1L << 30) || value > 1L << 30) return -1;
+                    given[0] = (double)value;
+                    given[1] = 0.0;
+                    return 0;
             }
             return -1;
         }
-        return -1;
+        if (type == NPY_CDOUBLE && PyComplex_CheckExact(item)) {
+            given[0] = PyComplex_RealAsDouble(item);
+            given[1] = PyComplex_ImagAsDouble(item);
+            return 0;
+        }
+        return lazyarray_is_plain_type(type) && PyArray_IsScalar(item, Generic)
+            ? lazyarray_scalar_as(item, type, given) : -1;
     }
 
     static const char *lazyarray_name_of(PyObject *ufunc) { return ((PyUFuncObject *)ufunc)->name; }
@@ -237,11 +266,10 @@ cdef extern from *:
                 type = PyArray_TYPE(array);
                 if (!lazyarray_is_plain_type(type)) return NULL;
             }
-            if (PyArray_DESCR(array) != lazyarray_own(type) || !PyArray_ISALIGNED(array) || !PyArray_NDIM(array))
-                return NULL;
+            if (PyArray_DESCR(array) != lazyarray_own(type) || !PyArray_ISALIGNED(array)) return NULL;
             if (PyArray_NDIM(array) > rank) rank = PyArray_NDIM(array);
         }
-        if (!first || rank > LAZYARRAY_AXES) return NULL;
+        if (!first || !rank || rank > LAZYARRAY_AXES) return NULL;
         if (((PyUFuncObject *)ufunc)->core_enabled) return NULL;
         chosen = lazyarray_loop_of(ufunc, type);
         if (!chosen.loop) return NULL;

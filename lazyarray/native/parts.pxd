@@ -218,10 +218,6 @@ cdef extern from *:
     static int lazyarray_element_as(PyObject *value, PyArrayObject *a, double *number) {
         int type = PyArray_TYPE(a);
         if (PyBool_Check(value) && type == NPY_BOOL) *(npy_bool *)number = value == Py_True;
-        else if (PyLong_CheckExact(value) && type == NPY_CDOUBLE) {
-            number[1] = 0.0;
-            return lazyarray_number_as(value, NPY_DOUBLE, number) >= 0;
-        }
         else return lazyarray_number_as(value, type, number) >= 0;
         return 1;
     }
