@@ -12,7 +12,7 @@ from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.device import in_use
 from lazyarray.runtime.ledger import ledger
 
-LARGE: Final = 1 << 16  # elements from which counting them in NumPy takes longer than a reduction more in a kernel
+LARGE: Final = 1 << 18  # elements from which counting them in NumPy takes longer than a reduction more in a kernel
 COUNTED: Final = "a shape follows from the number of true elements"
 
 

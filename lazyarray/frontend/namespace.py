@@ -100,7 +100,7 @@ REBASED: Final = frozenset(
     """
     allclose append apply_over_axes array_equal array_equiv atleast_1d atleast_2d atleast_3d average block
     clip column_stack corrcoef cov cross cumulative_prod cumulative_sum diff dstack ediff1d fix
-    flatnonzero gradient hstack imag insert delete iscomplex isclose isneginf isposinf isreal kron
+    gradient hstack imag insert delete iscomplex isclose isneginf isposinf isreal kron
     nanargmax nanargmin nancumprod nancumsum nanmean nanprod nansum outer pad piecewise polyval
     put_along_axis real real_if_close resize row_stack select stack take_along_axis tensordot
     trapezoid tril triu unstack unwrap vander vstack trim_zeros isfortran mask_indices

@@ -18,7 +18,7 @@ from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.handle import OPERATORS, Handle
 from lazyarray.frontend.overrides import ask_ufunc
 from lazyarray.frontend.quick import Op, tell
-from lazyarray.frontend.record import COMPILED, NUMBERS, memo_of, note_errors, view_key
+from lazyarray.frontend.record import COMPILED, NUMBERS, memo_of, note_errors, part_key, view_key
 from lazyarray.frontend.regions import claim, show, take_all, wake, window
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.scalar_power import shortcut_power, warned
@@ -74,7 +74,7 @@ def install() -> None:
         op.slow = partial(_forward, name, python)
         op.reflected = partial(_reflected, name, python)
         op.in_place = partial(calls.in_place, name)
-    tell(note_errors=note_errors, order_of=order_of, scalar=LazyScalar, view_key=view_key)
+    tell(note_errors=note_errors, order_of=order_of, part_key=part_key, scalar=LazyScalar, view_key=view_key)
     tell(is_turned=is_turned, turn=core.turn)
     tell(power=ufuncs.UFUNCS["power"]._op, square=ufuncs.UFUNCS["square"]._op)
     tell(window=window, write_now=write_now, show=show, take=take_all, wake=wake)

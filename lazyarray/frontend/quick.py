@@ -112,6 +112,7 @@ class Known:
         "memory",
         "note_errors",
         "order_of",
+        "part_key",
         "power",
         "scalar",
         "show",
@@ -233,19 +234,21 @@ def node_of(array: Fields, site: Any) -> Node | None:
                 return None
         view = array._map
         if view is not None:
-            if array._part is not None or node.key.spec.size < limits.eager:
+            if node.key.spec.size < limits.eager:
                 return None
             token = (node.key.spec, view)
             key = _VIEW_KEYS.get(token)
-            if key is None:
-                if is_identity(view, node.key.spec.shape):
-                    return node
+            if key is None and not is_identity(view, node.key.spec.shape):
                 if known.order_of(array) is not None:
                     return None
                 if len(_VIEW_KEYS) >= MEMO_LIMIT:
                     _VIEW_KEYS.clear()
                 key = _VIEW_KEYS[token] = known.view_key(node.key.spec, view)
-            return record_node(key, (node,), site)
+            if key is not None:
+                node = record_node(key, (node,), site)
+            if array._part is not None:
+                node = record_node(known.part_key(array._part, node.key.spec), (node,), site)
+            return node
     if node.data is not None and node.key.spec.size < limits.eager:
         return None
     return node

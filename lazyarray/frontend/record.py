@@ -194,6 +194,11 @@ def view_key(spec: Spec, view: IndexMap) -> Key:
     return key_of("view", (view.offset, view.strides), spec_of(view.shape, spec.dtype))
 
 
+def part_key(part: str, spec: Spec) -> Any:
+    """The key of complex numbers' parts, "real" or "imag"."""
+    return memo_of(part)[spec,]
+
+
 def reshape_(node: Node, shape: Shape) -> Node:
     """The node's values in C order as another shape of the same size."""
     return view_(node, IndexMap(0, shape, c_strides(shape)))
@@ -408,6 +413,7 @@ __all__ = [
     "map_key",
     "memo_of",
     "operand_of",
+    "part_key",
     "power_is_refused",
     "reduce_",
     "reduced_dtype",

@@ -189,9 +189,12 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
         raise Uncompiled
     if not np.can_cast(new.dtype, a.dtype, "safe"):
         raise Uncompiled
-    if chosen.dtype != BOOL:
-        chosen = chosen.astype(BOOL)
-    assign(a, new, chosen, "unsafe")
+    assign(a, new, _as_mask(chosen), "unsafe")
+
+
+def _as_mask(chosen: ndarray) -> ndarray:
+    """The array as truth values: itself where it has them, for a copy would be counted and read once more."""
+    return chosen if chosen.dtype == BOOL else chosen.astype(BOOL)
 
 
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
@@ -200,7 +203,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
         raise Uncompiled
     x, at = (ravel(operand(a)), 0) if axis is None else (operand(a), operator.index(axis))
     if out is None and -x.ndim <= at < x.ndim and chosen.size == x.shape[at]:
-        return x[(slice(None),) * (at % x.ndim) + (chosen.astype(BOOL),)]
+        return x[(slice(None),) * (at % x.ndim) + (_as_mask(chosen),)]
     return take(a, wrap(np.flatnonzero(to_numpy(chosen))), axis, out)
 
 
@@ -212,7 +215,7 @@ def extract(condition: Any, arr: Any) -> Any:
     chosen, x = as_array(condition), operand(arr)
     if chosen.size != x.size or not is_compiled(chosen.dtype):
         raise Uncompiled
-    return ravel(x)[ravel(chosen).astype(BOOL)]
+    return ravel(x)[_as_mask(ravel(chosen))]
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
@@ -234,6 +237,11 @@ def nonzero(a: Any) -> Any:
     columns = [IndexMap(axis, (count,), (rank,)) for axis in range(rank)]
     together = from_node(_joined((count, rank), columns, places))
     return tuple([view_of(together, column) for column in columns])
+
+
+def flatnonzero(a: Any) -> Any:
+    x = operand(a)
+    return nonzero(x if x.ndim == 1 else ravel(x))[0]
 
 
 def argwhere(a: Any) -> Any:
@@ -273,6 +281,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "extract": extract,
     "nonzero": nonzero,
     "argwhere": argwhere,
+    "flatnonzero": flatnonzero,
     "fill_diagonal": fill_diagonal,
 }
 METHODS: Final[dict[str, Callable[..., Any]]] = {
