@@ -20,7 +20,7 @@ LIMIT = 1.3
 CALLS, TURNS, QUICK_TURNS = 1000, 60, 15
 
 # `a`, `b`: float64; `m`: a square matrix; `c`: a mask; `i`: places; `k`: int64; `s`: a NumPy scalar; `l`: a list;
-# `d`: an array of NumPy's own, on either side.
+# `d`, `e`: arrays of NumPy's own, on either side, `e` without axes; `y`, `z`: a complex scalar and array.
 LINES = """
 a + b | a * 2.0 | 2.0 * a | s * a | a / b | a % b | a ** 2 | -a | abs(a) | a == b | a < b | c & c | ~c | k // 2 | m @ m
 a += 1.0 | a -= b
@@ -46,6 +46,8 @@ np.zeros(j) | np.ones((j, 3)) | np.arange(j) | np.arange(0, n, j) | np.linspace(
 j * a | a * j | j - k | a[j] | a[:j] | a.repeat(2) | a.take([1, 2]) | a.take(i) | m.diagonal() | m.swapaxes(0, 1)
 a.squeeze() | np.maximum.reduce(a) | np.add.accumulate(a) | np.add.reduceat(k, [0, 2])
 a + d | d + a | a < d | np.add(d, a) | np.exp(d) | np.sqrt(d) | np.maximum(d, 1.0)
+s < a | s == a | s ** a | a ** s | y * z | z * y | y - z | e * a | a * e | a ** e | numpy.matmul(m, m) | np.matmul(m, m)
+numpy.exp(a) | numpy.add(a, b) | numpy.sum(a) | numpy.concatenate((a, b)) | numpy.where(c, a, b) | numpy.linalg.norm(a)
 np.subtract.outer(m[:, 0], m[:, 1]) | np.multiply(a, 2.0, out=b, where=c) | np.tile(a, 2) | np.any(a > 2.0)
 """
 
@@ -83,6 +85,10 @@ def names_for(np: Any, size: int) -> dict[str, Any]:
         "j": numpy.int64(2),
         "l": numpy.linspace(0.5, 1.5, size).tolist(),
         "d": numpy.linspace(0.5, 1.5, size),
+        "e": numpy.array(1.5),
+        "y": numpy.complex128(2j),
+        "z": np.linspace(0.5, 1.5, size) * (1 + 0.5j),
+        "numpy": numpy,
     }
 
 

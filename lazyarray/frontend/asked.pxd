@@ -10,6 +10,7 @@ cdef extern from *:
     PyObject *PyObject_Call(PyObject *function, PyObject *args, PyObject *named) except NULL
     bint PyDict_CheckExact(PyObject *item)
     bint PyTuple_CheckExact(PyObject *item)
+    PyObject *Py_None
 
 
 # Whether an operand has nothing to say: an array of lazyarray's or NumPy's, or a number.
@@ -24,19 +25,19 @@ cdef inline bint says_nothing(PyObject *item) except -1:
 cdef inline PyObject *asked_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
     cdef Served own = <Served>self
     cdef size_t given = PyVectorcall_NARGS(flags), place
-    cdef object data, found
+    cdef PyObject *data  # borrowed: who counts references is to find the array's alone
+    cdef object found
     if (
         names == NULL and 4 <= given <= 5 and Py_TYPE(args[0]) == <PyTypeObject *>known.array
         and lazyarray_is_call(args[2])
     ):
-        data = (<Fields>args[0])._np
-        if data is not None and size_of_memory(data) < limits.eager:
+        data = <PyObject *>(<Fields>args[0])._np
+        if data != Py_None and size_of_memory(<object>data) < limits.eager:
             for place in range(3, given):
                 if not says_nothing(args[place]):
                     break
             else:
                 found = (<dict>own.source).get(<object>args[1])
-                data = None
                 if found is not None:
                     return PyObject_Vectorcall(<PyObject *>found, args + 3, given - 3, NULL)
     return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)

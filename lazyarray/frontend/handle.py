@@ -26,6 +26,7 @@ from lazyarray.frontend.small import REFUSED, small_items  # cimport
 from lazyarray.frontend.unusual import keys  # cimport
 from lazyarray.frontend.updates import put_under_mask  # cimport
 from lazyarray.frontend.usual import join, of_left, raised, reflected, unary  # cimport
+from lazyarray.ir.installed import POWER_READS_SCALARS
 from lazyarray.ir.node import finish_waiting  # cimport
 from lazyarray.native.loops import run_product, run_unary  # cimport
 from lazyarray.native.parts import pick_at, put_at, read_at, write_at  # cimport
@@ -37,6 +38,7 @@ _square: Final = np.square
 _sqrt: Final = np.sqrt
 _DOUBLE: Final = np.dtype(float)
 _IMMEDIATE: Final = IMMEDIATE
+_READS_SCALARS: Final = POWER_READS_SCALARS
 _waiting: Final = WAITING
 _BASIC: Final = frozenset({int, slice, type(...), type(None), *[np.dtype(code).type for code in "bhilqBHILQ"]})
 
@@ -535,6 +537,9 @@ class Handle(Fields):
                     found = raised(known.power, data, value)
                     if found is not None:
                         return found
+                elif (kind is known.array or kind is _nparray) and not _READS_SCALARS:
+                    data = None
+                    return binary(known.power, self, value, 1, 0)
             data = None
         elif _waiting.open and mod is None and type(value) is int and value == 2:
             found = known.go_on(known.square, self, None, UNARY, 1, 0)

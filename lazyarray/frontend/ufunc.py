@@ -74,6 +74,9 @@ class _OfEach:
         return getattr(own._np, self._name)
 
 
+_BY_NAME: Final = frozenset({"maximum", "minimum"})  # NumPy warns of an `out` of theirs that is given by position
+
+
 class ufunc(UfuncCall, metaclass=_UfuncType):
     # A ufunc of the namespace: NumPy's meaning, recorded where the op table has it. (Each has its own `__doc__`.)
 
@@ -111,6 +114,14 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
 
     def general(self, *args: Any, **options: Any) -> Any:
         """A call that has not gone the short way."""
+        if (
+            not options
+            and len(args) == self.nin + 1
+            and self.nout == 1
+            and type(args[-1]) is ndarray
+            and self.__name__ not in _BY_NAME
+        ):
+            args, options = args[:-1], {"out": args[-1]}
         if not options and len(args) == self.nin:
             return _positional(self, *args)
         if len(args) == self.nin and self._is_said_anyway(args, options):

@@ -4,7 +4,7 @@ from cpython.object cimport PyObject, PyTypeObject
 
 from lazyarray.frontend.callables cimport Builtin, Served, UfuncCall
 from lazyarray.frontend.quick cimport FLOAT64, INT64, KINDS, Fields, Known, Limits, Op, known, limits, wrapped
-from lazyarray.frontend.usual cimport binary, of_float, of_floats, of_left, of_memory, unary
+from lazyarray.frontend.usual cimport binary, of_float, of_floats, of_left, of_memory, of_number, unary
 from lazyarray.frontend.small cimport INERT, REFUSED, listed, small_items
 from lazyarray.ir.node cimport _waiting, finish_waiting
 from lazyarray.native.axes cimport folds_along, run_along
@@ -172,6 +172,7 @@ cdef extern from *:
     size_t PyVectorcall_NARGS(size_t flags)
     size_t PY_VECTORCALL_ARGUMENTS_OFFSET
     PyObject *PyObject_Vectorcall(PyObject *function, PyObject **args, size_t flags, PyObject *names)
+    bint PyLong_CheckExact(PyObject *item)
     bint PyTuple_CheckExact(PyObject *item)
     PyObject *Py_None
 
@@ -655,6 +656,8 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
             and (is_float(args[0]) or is_number(args[0]) or <object>Py_TYPE(args[0]) in KINDS)
         ):
             found = of_left(own._op, <object>args[0], <Fields>args[1])
+            if found is None and not PyLong_CheckExact(args[0]):
+                found = of_number(own._op, <Fields>args[1], <object>args[0])
             if found is not None:
                 Py_INCREF(<PyObject *>found)
                 return <PyObject *>found

@@ -86,3 +86,21 @@ def test_arrays_that_are_joined_or_shown_are_not_copied(call: Callable[[Any, Any
         tracemalloc.stop()
     assert runs.bytes_allocated + peak < result + BYTES // 4
     np.testing.assert_array_equal(np.asarray(got), call(np, x, y))
+
+
+@pytest.mark.parametrize("given", ["by position", "by name", "augmented"])
+def test_an_operand_that_is_the_output_is_overwritten_in_its_memory(given: str) -> None:
+    x, y = array(), array()
+    expected = np.linspace(0.5, 1.5, N) ** 2
+    with la.config.set(compile_at=1), la.record_runs() as runs:
+        if given == "by position":
+            assert la.multiply(x, y, x) is x
+        elif given == "by name":
+            la.multiply(x, y, out=x)
+        else:
+            x *= y
+        assert not runs.evaluations
+        x.evaluate()
+    assert [kernel.ops for kernel in runs.kernels] == [("multiply",)]
+    assert runs.bytes_allocated == 0
+    np.testing.assert_allclose(np.asarray(x), expected, rtol=1e-15)

@@ -43,6 +43,16 @@ def test_an_array_without_axes_is_read_when_it_is_given(size: int) -> None:
     numpy.testing.assert_array_equal(numpy.asarray(product), 2.0 * values)
 
 
+@pytest.mark.parametrize("dtype", ["i8", "f4", "f8", "c16"])
+def test_operators_on_large_memory_that_is_the_arrays_alone_are_recorded(dtype: str) -> None:
+    array = lazyarray.asarray(numpy.abs(whole_numbers(200_000)).astype(dtype))
+    number = numpy.dtype(dtype).type(2)
+    with lazyarray.record_runs() as runs:
+        results = [number * array, number + array, number == array, lazyarray.maximum(number, array)]
+    assert not runs.evaluations
+    assert all(result.shape == array.shape for result in results)
+
+
 @pytest.mark.parametrize("size", [5, 200_000])
 def test_the_dtype_of_an_array_without_axes_counts(size: int) -> None:
     values = whole_numbers(size).astype(numpy.float16)
