@@ -19,6 +19,7 @@ from lazyarray.ir import index_map
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node, Shape, leaf
 from lazyarray.records import NamedTuple
+from lazyarray.runtime.device import in_use
 from lazyarray.runtime.evaluate import evaluate
 
 _nparray: Final = np.ndarray
@@ -396,6 +397,12 @@ def _bounds(indices: Any) -> tuple[int, int]:
 
 def _find_bounds(indices: list[Node]) -> None:
     """Notes the bounds of nodes that have elements, in one evaluation: what they select by one mask is one kernel."""
+    if not in_use() and all([n.key.spec.size < config.eager_below for n in indices]):
+        # Looking at few in memory takes less time than a reduction's launch.
+        evaluate([n for n in indices if n.data is None], "indices are checked")
+        for node in indices:
+            _BOUNDS[node] = _bounds(node.data)
+        return
     ends = [reduce_(name, n, tuple(range(n.key.spec.ndim))) for n in indices for name in ("min", "max")]
     evaluate([*[n for n in indices if n.data is None], *ends], stay=True)
     evaluate(ends, "indices are checked")

@@ -153,7 +153,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
             raise Uncompiled
         memory = to_numpy(index)
         index = wrap(memory % extent if mode == "wrap" else np.clip(memory, 0, extent - 1))
-    return x[(slice(None),) * axis + (index,)]
+    return x[index] if axis == 0 else x[(slice(None),) * axis + (index,)]
 
 
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:

@@ -271,3 +271,26 @@ def test_indices_by_axis_lie_as_numpy_lays_them(shape: tuple[int, ...], share: f
                 assert ours.strides == theirs.strides or theirs.size < 2
                 assert (ours.base is None) == (theirs.base is None)
                 numpy.testing.assert_array_equal(numpy.asarray(ours), theirs)
+
+
+@pytest.mark.parametrize("share", [0.001, 0.7])
+def test_index_arrays_selected_by_one_mask_are_evaluated_together_and_few_are_checked_in_memory(share: float) -> None:
+    rng = numpy.random.default_rng(5)
+    shape, count = (300, 400), 30_000
+    rows, columns = rng.integers(0, 300, count), rng.integers(0, 400, count)
+    chosen = rng.random(count) < share
+    expected = numpy.zeros(shape)
+    expected[rows[chosen], columns[chosen]] = 3.0
+    target, mine = (
+        lazyarray.zeros(shape) + 0.0,
+        [lazyarray.evaluate(lazyarray.asarray(item) + 0) for item in (rows, columns)],
+    )
+    mask = lazyarray.evaluate(lazyarray.asarray(chosen) & True)
+    with lazyarray.record_runs() as runs:
+        target[mine[0][mask], mine[1][mask]] = 3.0
+    ends = [("min", "max")] * 2 if chosen.sum() >= lazyarray.config.eager_below else []
+    assert [kernel.ops for kernel in runs.kernels] == [("compress", "compress"), *ends]
+    numpy.testing.assert_array_equal(numpy.asarray(target), expected)
+    mine[1][int(numpy.flatnonzero(chosen)[0])] = 400
+    with pytest.raises(IndexError, match="index 400 is out of bounds for axis 1 with size 400"):
+        target[mine[0][mask], mine[1][mask]] = 3.0
