@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.record import COMPILED, cast_, copy_, view_
+from lazyarray.frontend.record import COMPILED, MEMO_LIMIT, cast_, copy_, view_
 from lazyarray.ir.index_map import IndexMap, identity, inverse, transpose
 from lazyarray.ir.node import Node, Spec
 
@@ -159,7 +159,17 @@ def in_order(array: core.ndarray, perm: tuple[int, ...]) -> Node:
         node = core.value(array)
         if array._np is not None:
             return view_(node, transpose(_widened(identity(node.key.spec.shape), len(perm)), perm))
-    return core.value(core.view_of(array, transpose(_widened(core.map_of(array), len(perm)), perm)))
+    view = core.map_of(array)
+    token = (view, perm)
+    found = _IN_ORDER.get(token)
+    if found is None:
+        if len(_IN_ORDER) >= MEMO_LIMIT:
+            _IN_ORDER.clear()
+        found = _IN_ORDER[token] = transpose(_widened(view, len(perm)), perm)
+    return core.value(core.view_of(array, found))
+
+
+_IN_ORDER: Final[dict[tuple[IndexMap, tuple[int, ...]], IndexMap]] = {}
 
 
 def _widened(view: IndexMap, rank: int) -> IndexMap:

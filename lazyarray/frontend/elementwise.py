@@ -9,7 +9,7 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.foreign import Forwarder, forward
-from lazyarray.frontend.record import COMPILED, NUMBER_DTYPES, NUMBERS, WEAK, broadcast_shape, map_, reduce_
+from lazyarray.frontend.record import COMPILED, MEMO_LIMIT, NUMBER_DTYPES, NUMBERS, WEAK, broadcast_shape, map_, reduce_
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.frontend.usual import broadcast_cost
 from lazyarray.ir.index_map import IndexMap
@@ -293,7 +293,24 @@ def common_order(args: tuple[Any, ...]) -> tuple[int, ...] | None:
             continue
         views.append(map_of(arg))
         in_c_order = in_c_order and (arg._np.flags.c_contiguous if arg._np is not None else arg._node is not None)
-    if in_c_order or broadcast_shape([view.shape for view in views]) is None:
+    if in_c_order:
+        return None
+    token = tuple([view[1:] for view in views])  # wherever they begin
+    try:
+        return _ORDERS[token]
+    except KeyError:
+        if len(_ORDERS) >= MEMO_LIMIT:
+            _ORDERS.clear()
+        found = _ORDERS[token] = _order_of_all(views)
+        return found
+
+
+_ORDERS: Final[dict[tuple[Any, ...], tuple[int, ...] | None]] = {}
+
+
+def _order_of_all(views: list[IndexMap]) -> tuple[int, ...] | None:
+    """`common_order` of operands that are shown so; None for shapes that do not broadcast, too."""
+    if broadcast_shape([view.shape for view in views]) is None:
         return None
     rank = max([len(view.shape) for view in views])
     steps: list[list[int]] = [[0] * rank for _ in views]
