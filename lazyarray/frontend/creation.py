@@ -23,7 +23,7 @@ from lazyarray.frontend.rebase import rebase
 from lazyarray.frontend.record import broadcast_, cast_, copy_, empty_, fill_, iota_, map_, update_
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.index_map import IndexMap, size_of
-from lazyarray.ir.node import Key, Node, Shape
+from lazyarray.ir.node import Key, Node, Shape, spec_of
 from lazyarray.native.primitives import site_outside  # cimport
 
 DType = np.dtype[Any]
@@ -173,16 +173,33 @@ def cast_array(x: ndarray, dtype: DType) -> ndarray:
 
 def _like(name: str, number: int | None) -> Callable[..., Any]:
     function = getattr(np, name)
+    made: dict[Any, tuple[Key, tuple[Any, ...]]] = {}  # by what arrays are: what was recorded for ones like them
+    config.followers.append(made.clear)
 
     def create(
         a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, **options: Any
     ) -> Any:
+        spec = None
         if type(a) is ndarray and shape is None and not options:
             data = a._np
             if data is not None and data.size < config.eager_below:
                 return wrap(function(data, dtype, order, subok))
+            if dtype is None and order == "K" and subok is True:
+                if data is None:
+                    spec = None if a._node is None else a._node.key.spec
+                elif data.flags.c_contiguous:
+                    spec = spec_of(data.shape, data.dtype)
+                known = made.get(spec)
+                if known is not None:
+                    return managed(record_node(known[0], known[1], site_outside(0)))
+            del data
         fill = (lambda s, d: empty_(s, d)) if number is None else (lambda s, d: fill_(number, s, d))
-        return _create_like(name, fill, (), a, dtype, order, shape, subok=subok, **options)
+        result = _create_like(name, fill, (), a, dtype, order, shape, subok=subok, **options)
+        if spec is not None and result._np is None and result._node is not None:
+            if len(made) >= MEMO_LIMIT:
+                made.clear()
+            made[spec] = result._node.key, result._node.args
+        return result
 
     return create
 
