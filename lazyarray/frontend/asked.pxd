@@ -29,7 +29,7 @@ cdef inline PyObject *asked_vector(PyObject *self, PyObject **args, size_t flags
     cdef object found
     if (
         names == NULL and 4 <= given <= 5 and Py_TYPE(args[0]) == <PyTypeObject *>known.array
-        and lazyarray_is_call(args[2])
+        and Py_TYPE(args[1]) == <PyTypeObject *>own.inner and lazyarray_is_call(args[2])
     ):
         data = <PyObject *>(<Fields>args[0])._np
         if data != Py_None and size_of_memory(<object>data) < limits.eager:
@@ -61,8 +61,10 @@ cdef inline PyObject *asked_function_vector(PyObject *self, PyObject **args, siz
     return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
 
 
-cdef inline asking(function, ufuncs):
+# What is asked about is of the class `kind`; others may have no hash.
+cdef inline asking(function, ufuncs, kind):
     cdef Served made = Served(function, ufuncs, 0)
+    made.inner = kind
     lazyarray_begin(<PyObject *>made, &made.vector, <void *>asked_vector, True)
     return made
 

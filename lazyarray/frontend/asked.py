@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def asking(function: Any, _ufuncs: Any) -> Any:
+def asking(function: Any, _ufuncs: Any, _kind: Any) -> Any:
     """An array's `__array_ufunc__`: `function`, but for small operands, which go to what `_ufuncs` has for NumPy's."""
     return function
 

@@ -454,7 +454,7 @@ def asked_method(function: Function, known: dict[Any, Any]) -> Function:
     name = function.__name__
     made: Function
     if name == "__array_ufunc__":
-        made = asking(function, known)
+        made = asking(function, known, np.ufunc)
     else:
         made = asking_functions(function, known, type(np.concatenate))
     return made if made is function else describe(made, getattr(np.ndarray, name), f"ndarray.{name}")
