@@ -19,7 +19,7 @@ from lazyarray.native.launches import run_alone  # cimport
 from lazyarray.runtime.run import AnyLauncher, AnyRun  # cimport
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_llvm import engine, threads
-from lazyarray_llvm.lower.geometry import Geometry, point_bytes
+from lazyarray_llvm.lower.geometry import Geometry
 from lazyarray_llvm.lower.kernel import Form
 from lazyarray_llvm.lower.status import LOOP_SHIFT, SOFT_SHIFT, status_of
 from lazyarray_llvm.lower.streaming import LINE
@@ -105,17 +105,16 @@ class Launch:
         self._workers = pool.workers
         self._steps: list[Step] = []
         addresses = program.addresses(form_of(geometry, watched))
-        work = work_of(program.kernel)
         for phase in geometry.phases:
             call: Callable[..., None] | None = None
             grain = shares = 0
             if phase.parallel and phase.tasks > 1:
-                tasks = phase.tasks * SLICE_WORK // (prod(extents) * work)
+                tasks = phase.tasks * SLICE_WORK // (prod(extents) * program.work)
                 if tasks < phase.tasks // 2:
                     call = functools.partial(pool.run_in_slices, slice_tasks=max(tasks, 1))
                 elif pool.nthreads > 1:
                     call = pool.run
-                    turning = prod(extents) * point_bytes(program.kernel) <= CACHED_BYTES
+                    turning = prod(extents) * program.moved <= CACHED_BYTES
                     grain = pool.grain_of(phase.tasks)
                     shares = pool.shares_of(phase.tasks, grain, turning)
             self._steps.append(Step(call, addresses[phase.function], phase.tasks, grain, shares))

@@ -11,9 +11,9 @@ from lazyarray.runtime.dump import show
 from lazyarray.runtime.ledger import ledger
 from lazyarray.schedule.kernel import Binding, Kernel
 from lazyarray_llvm import engine, threads
-from lazyarray_llvm.launch import IDLE_BYTES, IDLE_EXTENTS, Launch, Launcher, form_of, keep, numpy_bits
+from lazyarray_llvm.launch import IDLE_BYTES, IDLE_EXTENTS, Launch, Launcher, form_of, keep, numpy_bits, work_of
 from lazyarray_llvm.lower.facts import watchable
-from lazyarray_llvm.lower.geometry import Geometry
+from lazyarray_llvm.lower.geometry import Geometry, point_bytes
 from lazyarray_llvm.lower.kernel import Form, cutter, functions_of, normalise
 from lazyarray_llvm.lower.signature import Signature
 from lazyarray_llvm.lower.status import status_of
@@ -38,6 +38,7 @@ class Program:
         self._addresses: dict[Form, list[int]] = {}
         self._keys: dict[Form, str] = {}
         self._cut = cutter(self.kernel)
+        self.work, self.moved = work_of(self.kernel), point_bytes(self.kernel)  # of one element
         self.suspected = 0  # what the last launch that saw errors saw
         self.alarms = 0  # how many launches to come run the watched form at once
         self._geometries: dict[tuple[int, ...], Geometry] = {}

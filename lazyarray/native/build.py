@@ -89,6 +89,8 @@ MODULES: Final = (
     "lazyarray.runtime.floating",
     "lazyarray.runtime.ledger",
     "lazyarray.ir.index_map",
+    "lazyarray.ir.sizes",
+    "lazyarray.schedule.family",
     "lazyarray.runtime.blocks",
     "lazyarray.runtime.pool",
     "lazyarray.runtime.recovery",

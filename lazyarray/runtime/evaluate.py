@@ -15,6 +15,7 @@ from weakref import WeakSet
 
 from lazyarray.ir.expression import Signature, expression_of
 from lazyarray.ir.node import PINNED, TAPE, Node
+from lazyarray.ir.sizes import Drawn, draw
 from lazyarray.native.primitives import referent  # cimport
 from lazyarray.runtime.along import companions, readers_first, releasing
 from lazyarray.runtime.backend import NotReady
@@ -322,10 +323,11 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
     elif backend.name == "numpy":
         interpret_nodes(outputs, signature, sources, reason)
     else:
-        if settings.tries and not is_planned(signature) and not shadows and ran_first(signature, sources, outputs):
+        drawn = None if is_planned(signature) else draw(signature)
+        if drawn is not None and settings.tries and not shadows and ran_first(drawn, sources, outputs):
             return
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
-        plan = plan_of(signature)
+        plan = plan_of(signature, drawn=drawn)
         if recalled.is_worth_learning(plan, targets[0].key) and noted:
             recalled.learn(plan, signature, sources, len(targets), wanted, noted, uses)
         run_plan(run_of(plan, sources, backend, uses), outputs, wanted)
@@ -333,7 +335,7 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
             check([node.data for node in outputs])
 
 
-def ran_first(signature: Signature, sources: list[Any], outputs: list[Node]) -> bool:
+def ran_first(drawn: Drawn, sources: list[Any], outputs: list[Node]) -> bool:
     """True if NumPy has done the evaluation, because compiling would take longer (`runtime/first.py`).
 
     Never while somebody records what runs: who looks at a program wants to see its kernels.
@@ -342,13 +344,11 @@ def ran_first(signature: Signature, sources: list[Any], outputs: list[Node]) -> 
         return False
     from lazyarray.runtime import first
 
-    expression = expression_of(signature)
-    structure = first.takes(expression, settings.tries)
-    if structure is None:
+    if not first.takes(drawn, settings.tries):
         return False
     enter()
     try:
-        told = first.run(structure, expression, sources, outputs)
+        told = first.run(drawn, sources, outputs)
     finally:
         leave()
     for node, bits in told or ():

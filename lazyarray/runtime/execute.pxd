@@ -17,7 +17,7 @@ cdef class BoundLauncher(AnyLauncher):
 
 cdef class Ready:
     cdef public AnyLauncher launcher
-    cdef public object backend, step, name, ops, loaded, stored
+    cdef public object backend, program, step, name, ops, loaded, stored
     cdef public bint adds, blind, raising, rewrites
     cdef public tuple offsets, origins, read, slots, writes
 
@@ -26,6 +26,7 @@ cdef class Layout:
     cdef public list readies
     cdef public dict bands
     cdef public bint foreseen
+    cdef public Layout kin
 
 cpdef Layout layout_of(plan)
 

@@ -78,13 +78,14 @@ class Ready:
     """A step with all that does not change from run to run."""
 
     __slots__ = (
-        "adds", "backend", "blind", "launcher", "loaded", "name", "offsets", "ops", "origins", "raising", "read",
-        "rewrites", "slots", "step", "stored", "writes",
+        "adds", "backend", "blind", "launcher", "loaded", "name", "offsets", "ops", "origins", "program", "raising",
+        "read", "rewrites", "slots", "step", "stored", "writes",
     )  # fmt: skip
 
     def __init__(self, step: KernelStep, backend: Backend, program: Program, origins: Sequence[int | None]) -> None:
         self.step = step
         self.backend = backend
+        self.program = program
         make: Any = getattr(program, "launcher", None)
         self.launcher: AnyLauncher = (make or partial(BoundLauncher, program))(step.extents, step.strides)
         self.blind = program.blind
@@ -103,23 +104,15 @@ class Layout:
     """A plan with all that does not change from run to run."""
 
     __slots__ = (
-        "bands",
-        "dtypes",
-        "foreseen",
-        "frees",
-        "heirs",
-        "nbytes",
-        "origins",
-        "outputs",
-        "readies",
-        "shapes",
+        "bands", "dtypes", "foreseen", "frees", "heirs", "kin", "nbytes", "origins", "outputs", "readies", "shapes",
         "steps",
-    )
+    )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
         self.steps, self.frees, self.origins, self.outputs = plan.steps, plan.frees, plan.origins, plan.outputs
         self.shapes = plan.shapes
-        self.dtypes = tuple([dtype_of(code) for code in plan.codes])
+        self.kin: Layout | None = None if plan.kin is None else plan.kin.layout
+        self.dtypes = tuple([dtype_of(code) for code in plan.codes]) if self.kin is None else self.kin.dtypes
         self.nbytes = tuple([plan.nbytes(slot) for slot in range(len(plan.shapes))])
         self.heirs = heirs_of(plan)  # of the last step
         self.readies: list[Ready | None] = [None] * len(plan.steps)
@@ -133,6 +126,8 @@ class Layout:
         """
         self.foreseen = True
         self.bands = bands_of(run.plan, run.backend)
+        if self.kin is not None and self.kin.foreseen:
+            return
         tell: Any = getattr(run.backend, "foresee", None)
         if tell is not None:
             steps = [step for step in self.steps if type(step) is KernelStep]
@@ -263,7 +258,11 @@ class Run(AnyRun):
         """The kernel of a step, compiled; its slots have memory."""
         ready: Ready | None = self.layout.readies[place]
         if ready is None or ready.backend is not self.backend:
-            program = self.backend.compile(step.kernel)
+            kin: Ready | None = None if self.layout.kin is None else self.layout.kin.readies[place]
+            if kin is not None and kin.backend is self.backend:
+                program = kin.program
+            else:
+                program = self.backend.compile(step.kernel)
             self.layout.readies[place] = ready = Ready(step, self.backend, program, self.layout.origins)
             if saves_launches():
                 from lazyarray.runtime.saved import save_launch

@@ -7,7 +7,7 @@ cheap, and it is compiled when it comes again. Only expressions to which kernels
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from lazyarray.ir.expression import Entry, Expression
 from lazyarray.ir.index_map import size_of
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
+from lazyarray.ir.sizes import Drawn, Structure
 from lazyarray.passes.views import is_whole_reshape
 from lazyarray.runtime.along import is_pending
 from lazyarray.runtime.backend import current
@@ -44,32 +45,23 @@ class Unlike(Exception):
     """Kernels may give other bits of equal value."""
 
 
-Structure: TypeAlias = tuple[Any, ...]  # an expression without its sizes: what kernels are made of
 # How often expressions of a structure may still be interpreted. Kernels serve all sizes: a program that evaluates one
 # structure at ever new sizes, as eliminations do, compiles it once.
 _left: dict[Structure, int] = {}
 _LIMIT: Final = 4096
-_GEOMETRY: Final = frozenset(("view", "update", "roll", "compress", "expand"))  # kinds whose attributes are of sizes
 
 
-def structure_of(expression: Expression) -> Structure:
-    """The expression without sizes, strides and offsets."""
-    entries = [
-        (entry.kind, None if entry.kind in _GEOMETRY else entry.attr, len(entry.shape), entry.code, entry.args)
-        for entry in expression.entries
-    ]
-    return *entries, expression.outputs
-
-
-def takes(expression: Expression, tries: int) -> Structure | None:
-    """The structure of an expression without a plan, if its next evaluation is to be interpreted; else None."""
-    structure = structure_of(expression)
+def takes(drawn: Drawn, tries: int) -> bool:
+    """True if the next evaluation of an expression without a plan is to be interpreted."""
+    structure = drawn.structure
     if len(_left) >= _LIMIT:
         _left.clear()
-    if _left.setdefault(structure, tries) > 0 and is_worth(expression):
-        return structure
-    _left[structure] = 0
-    return None
+    left = _left.setdefault(structure, tries)
+    if left > 0:
+        if is_worth(drawn):
+            return True
+        _left[structure] = 0
+    return False
 
 
 def forget() -> None:
@@ -77,22 +69,18 @@ def forget() -> None:
     _left.clear()
 
 
-def is_worth(expression: Expression) -> bool:
+def is_worth(drawn: Drawn) -> bool:
     """True where NumPy takes less time than compiling, and gives the bits that kernels give."""
-    entries = expression.entries
+    entries = drawn.expression.entries
     allowed = _PLAN + _OPERATION * sum([entry.kind not in _FREE and entry.kind != "view" for entry in entries])
     spent = sum([price(entry, entries) for entry in entries])
     if spent > min(allowed, _MOST) or not all([has_equal_bits(entry, entries) for entry in entries]):
         return False
-    return spent <= _FROM_DISK or not is_on_disk(expression)
+    if spent <= _FROM_DISK:
+        return True
+    from lazyarray.runtime.planning import is_on_disk
 
-
-def is_on_disk(expression: Expression) -> bool:
-    """True where a process before this one has compiled the expression."""
-    from lazyarray.runtime.kept_plans import has_plan, key_of
-
-    key = key_of(expression)
-    return key is not None and has_plan(key)
+    return not is_on_disk(drawn)
 
 
 def price(entry: Entry, entries: tuple[Entry, ...]) -> float:
@@ -140,22 +128,20 @@ def is_dense(position: int, entries: tuple[Entry, ...]) -> bool:
     return True
 
 
-def run(
-    structure: Structure, expression: Expression, sources: list[Any], outputs: list[Node]
-) -> list[tuple[Node, int]] | None:
+def run(drawn: Drawn, sources: list[Any], outputs: list[Node]) -> list[tuple[Node, int]] | None:
     """Settles the outputs; returns which nodes raised what of which the user is to be told.
 
     None, and nothing has happened, where kernels may give zeros of another sign: that is not tried again.
     """
     try:
-        values, told = values_of(expression, sources)
+        values, told = values_of(drawn.expression, sources)
     except Unlike:
-        _left[structure] = 0
+        _left[drawn.structure] = 0
         return None
     except BaseException as error:
         error.add_note(where(outputs))
         raise
-    _left[structure] -= 1
+    _left[drawn.structure] -= 1
     ledger.run_first()
     for node, value in zip(outputs, values, strict=True):
         if is_pending(node):

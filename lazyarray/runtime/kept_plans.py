@@ -1,4 +1,4 @@
-"""Owns plans on disk: what scheduling found for an expression, kept for later processes.
+"""Owns plans on disk: what scheduling found for an expression or a family of them, kept for later processes.
 
 Scheduling takes Python some milliseconds for each new expression; a plan is read in a fraction of one, and what
 schedules is then not even imported. Beside the kernels' entries, private and checked as these (`cache.py`).
@@ -10,6 +10,7 @@ import functools
 import os
 import pickle
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -21,6 +22,8 @@ from lazyarray.ir.node import Library
 from lazyarray.runtime.cache import KernelCache, source_version
 
 if TYPE_CHECKING:
+    from lazyarray.ir.sizes import Structure
+    from lazyarray.schedule.family import Family
     from lazyarray.schedule.plan import Plan
 
 MOST: Final = 256  # plans that one process leaves: programs whose shapes always change would fill the folder
@@ -53,16 +56,20 @@ def _cache() -> KernelCache:
 
 def key_of(expression: Expression) -> str | None:
     """What an expression is found by, spelled out and hashed; None where a library function has no lasting name."""
+    return _hashed(expression.entries, expression.outputs)
+
+
+def _hashed(entries: Iterable[Any], outputs: tuple[int, ...]) -> str | None:
+    """`key_of` for entries, with their shapes or without."""
     spelled = []
-    for entry in expression.entries:
-        attr: Any = entry.attr
+    for kind, attr, shape, code, args in entries:
         if isinstance(attr, Library):
             name = _name_of(attr.function)
             if name is None or any(callable(given) and not isinstance(given, type) for _, given in attr.options):
                 return None
             attr = (attr.name, name, attr.options, attr.into)
-        spelled.append(f"{entry.kind}{attr!r}{entry.shape}{entry.code}{entry.args}")
-    text = "\n".join([*spelled, str(expression.outputs)])
+        spelled.append(f"{kind}{attr!r}{shape}{code}{args}")
+    text = "\n".join([*spelled, str(outputs)])
     return None if " at 0x" in text else name_of(text)
 
 
@@ -83,23 +90,46 @@ def load_plan(key: str) -> Plan | None:
     """The plan that was kept for an expression."""
     from lazyarray.schedule.plan import Plan
 
+    plan = _loaded(key)
+    return plan if type(plan) is Plan else None
+
+
+def _loaded(key: str) -> Any:
+    """What was kept, if it can be read."""
     payload = _cache().load(key)
     if payload is None:
         return None
     try:
-        plan = pickle.loads(payload)
+        return pickle.loads(payload)
     except Exception:  # of another version of a library that it names, say
         return None
-    return plan if type(plan) is Plan else None
 
 
 def keep_plan(key: str, plan: Plan) -> None:
     """Leaves a plan that nothing was added to yet for later processes."""
-    if Kept.count >= MOST:
-        return
+    if Kept.count < MOST:
+        _keep(key, plan)
+
+
+def _keep(key: str, kept: Any) -> None:
+    """Leaves something for later processes."""
     try:
-        payload = pickle.dumps(plan, pickle.HIGHEST_PROTOCOL)
+        payload = pickle.dumps(kept, pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, AttributeError, TypeError):
         return
     Kept.count += 1
     _cache().store(key, payload)
+
+
+def load_families(structure: Structure) -> list[Family]:
+    """The families that were kept for a structure."""
+    key = _hashed(structure[:-1], structure[-1])
+    found = None if key is None else _loaded(key)
+    return found if type(found) is list else []
+
+
+def keep_families(structure: Structure, families: list[Family]) -> None:
+    """Leaves the families of a structure for later processes."""
+    key = _hashed(structure[:-1], structure[-1])
+    if key is not None:
+        _keep(key, families)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lazyarray.config import config
 from lazyarray.ir.expression import Signature, expression_of
 from lazyarray.ir.node import Node
+from lazyarray.ir.sizes import Drawn, draw, structure_of
 from lazyarray.native.primitives import thread_here  # cimport
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.floating import tell
@@ -168,8 +169,8 @@ def is_planned(signature: Signature) -> bool:
     return signature in plans
 
 
-def plan_of(signature: Signature, device: bool = False) -> Plan:
-    """The plan of an expression, made once; `device`: for a device that has no NumPy."""
+def plan_of(signature: Signature, device: bool = False, drawn: Drawn | None = None) -> Plan:
+    """The plan of an expression, made once; `device`: for a device that has no NumPy. `drawn`: the same expression."""
     exact = settings.exact and not device
     known: Any = plans if not exact else exact_plans.setdefault(config.backend, {})
     plan: Plan | None = known.get(signature)
@@ -179,10 +180,12 @@ def plan_of(signature: Signature, device: bool = False) -> Plan:
         if len(known) >= PLANS_LIMIT:
             for old in list(known)[: PLANS_LIMIT // 4]:
                 del known[old]
-        expression = expression_of(signature)
         if exact:
             from lazyarray.passes.own_loops import use_numpy_loops
 
-            expression = use_numpy_loops(expression, current().runs_numpy_loop)
-        plan = known[signature] = new_plan(expression)
+            expression = use_numpy_loops(expression_of(signature), current().runs_numpy_loop)
+            drawn = Drawn(expression, *structure_of(expression))
+        elif drawn is None:
+            drawn = draw(signature)
+        plan = known[signature] = new_plan(drawn)
     return plan

@@ -129,7 +129,7 @@ def cut_out(plan: Plan, step: KernelStep, values: dict[int, Any]) -> Saved:
         tuple(range(len(slots))),
         tuple(e.shape for e in entries),
         tuple(e.code for e in entries),
-        entries=tuple(entries),
+        scheduled=tuple(entries),
     )
     return Saved(alone, [values.get(slot) for slot in slots])
 

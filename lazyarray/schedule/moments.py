@@ -106,7 +106,7 @@ def join_moments(plan: Plan) -> Plan:
         return plan
     return Plan(
         tuple(steps), tuple(tuple(f) for f in frees), plan.outputs, plan.origins, plan.shapes, plan.codes, plan.why,
-        plan.entries, plan.again,
+        plan.again, scheduled=plan.scheduled,
     )  # fmt: skip
 
 
@@ -221,8 +221,6 @@ def _joined(earlier: KernelStep, later: KernelStep) -> KernelStep | None:
         (*earlier.kernel.stages, *stages),
     )
     raising = [*earlier.raising, *[(joining.value(v), slot) for v, slot in later.raising]]
-    ops = (*earlier.ops, *later.ops)
-    shape = earlier.name.split(" (")[0]
     again = [w for w in later.walks if w in earlier.walks or w.slot in earlier.writes]
     return KernelStep(
         kernel,
@@ -231,8 +229,9 @@ def _joined(earlier: KernelStep, later: KernelStep) -> KernelStep | None:
         tuple([w.strides for w in joining.walks]),
         tuple(joining.scalars),
         (*earlier.writes, *later.writes),
-        f"{shape} ({len(ops)} ops)",
-        ops,
+        earlier.what,
+        earlier.domain,
+        (*earlier.ops, *later.ops),
         earlier.loaded if len(again) + len(later.writes) == len(later.walks) else earlier.loaded + later.loaded,
         earlier.stored + later.stored,
         tuple(raising),

@@ -370,7 +370,7 @@ def nest(entries: tuple[Entry, ...], group: Group, stored: list[int]) -> KernelS
     walks += [v.attr[1] for v in all_values(values) if v.op == "affine"]
     walks += [v.attr[1][1] for v in all_values(values) if v.op == "gather"]
     axes = choose_axes(group, walks)
-    name, ops, computes = describe(entries, group, values)
+    what, ops, computes = describe(entries, group, values)
     builder = Builder(entries, group, values, axes)
     stages = builder.stages(stored)
     kernel = Kernel(axes.roles, tuple(builder.accesses), tuple(builder.scalar_codes), stages)
@@ -381,7 +381,8 @@ def nest(entries: tuple[Entry, ...], group: Group, stored: list[int]) -> KernelS
         tuple(w.strides for w in builder.walks),
         tuple(builder.scalars),
         tuple(stored),
-        name,
+        what,
+        group.domain.shape,
         ops,
         sum(
             touched(entries, group, slot, [f for s, f in values.loads if s == slot])
@@ -446,7 +447,7 @@ def moved_alone(entries: tuple[Entry, ...], position: int) -> int:
 
 
 def describe(entries: tuple[Entry, ...], group: Group, values: Values) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
-    """A kernel's name for reports, the operations fused in it, and the entries that they are."""
+    """What a kernel does, in one word, the operations fused in it, and the entries that they are."""
     ops: list[str] = []
     computes: list[int] = []
     for position in sorted({*group.roots, *values.puller.demands}):
@@ -461,7 +462,5 @@ def describe(entries: tuple[Entry, ...], group: Group, values: Values) -> tuple[
     kinds = {
         "reduce": "reduction", "scan": "scan", "update": "update", "scatter": "scatter", "compress": "compress",
     }  # fmt: skip
-    first = next((kinds[entries[r].kind] for r in group.roots if entries[r].kind in kinds), "elementwise")
-    shape = "x".join(str(n) for n in group.domain.shape) or "0-d"
-    name = f"{first} {shape} ({len(ops)} ops)" if ops else f"copy {shape}"
-    return name, tuple(ops), tuple(computes)
+    what = next((kinds[entries[r].kind] for r in group.roots if entries[r].kind in kinds), "elementwise")
+    return what, tuple(ops), tuple(computes)

@@ -6,6 +6,7 @@ entry whose source (a node or a number) feeds it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -40,7 +41,8 @@ class KernelStep(NamedTuple):
     strides: tuple[tuple[int, ...], ...]  # of the walks, as a launch takes them
     scalars: tuple[Scalar, ...]
     writes: tuple[int, ...]
-    name: str  # for reports, e.g. "sum over multiply exp"
+    what: str  # what it does, e.g. "reduction"
+    domain: Shape  # over these elements
     ops: tuple[str, ...]  # the fused operations, in order
     loaded: int  # bytes read from memory, each distinct walk once
     stored: int
@@ -48,6 +50,12 @@ class KernelStep(NamedTuple):
     rewrites: bool  # it may write memory that it reads: it cannot be run again
     computes: tuple[int, ...]  # slots of the operations in `ops`
     unfused: int  # bytes that they would read and write one by one
+
+    @property
+    def name(self) -> str:
+        """The step in reports, such as "elementwise 1000x200 (3 ops)"."""
+        shape = "x".join([str(extent) for extent in self.domain]) or "0-d"
+        return f"{self.what} {shape} ({len(self.ops)} ops)" if self.ops else f"copy {shape}"
 
 
 class ClaimStep(NamedTuple):
@@ -89,9 +97,10 @@ class Plan:
     shapes: tuple[Shape, ...]
     codes: tuple[str, ...]
     why: dict[int, str] = field(default_factory=dict)  # slots in memory that nobody asked for
-    entries: tuple[Entry, ...] = ()  # by slot: what was scheduled
     again: dict[int, float] = field(default_factory=dict)  # slots computed more than once, how often
     apart: dict[int, tuple[int, str]] = field(default_factory=dict)  # step -> earlier one, why not in it
+    scheduled: tuple[Entry, ...] | Callable[[], tuple[Entry, ...]] = ()  # `entries`, or what makes them
+    kin: Plan | None = None  # a plan that differs in sizes alone
     layout: Any = None  # what the runtime keeps of it for the host
     recalls: int = 0  # how many of its evaluations are kept there (`runtime/recalled.py`)
     ready: dict[int, Any] = field(default_factory=dict)  # and for devices
@@ -100,6 +109,13 @@ class Plan:
     def nbytes(self, slot: int) -> int:
         """Bytes of a slot's memory."""
         return size_of(self.shapes[slot]) * int(self.codes[slot][1:])
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """By slot: what was scheduled."""
+        if callable(self.scheduled):
+            self.scheduled = self.scheduled()
+        return self.scheduled
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:

@@ -55,9 +55,9 @@ def assemble(
         tuple(e.shape for e in entries),
         tuple(e.code for e in entries),
         {slot: reason for slot, reason in fusion.why.items() if slot not in outputs},
-        entries,
         {slot: times for slot, times in fusion.times().items() if times > FEWEST_AGAIN},
         {last[number]: (last[other], reason) for number, (other, reason) in fusion.apart.items()},
+        entries,
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 import lazyarray as la
 from lazyarray.schedule.kernel import Access, Instruction, Kernel, Reduction, Stage, Store
 from lazyarray_llvm.lower.facts import PARTIAL_BYTES, carries
-from lazyarray_llvm.lower.geometry import cut_split
+from lazyarray_llvm.lower.geometry import cost_of_point, cut_split
 
 SHAPES = [(5000, 2), (4096, 3), (70, 30, 2), (3, 5, 7), (9, 400), (2, 200_000), (0, 3), (6, 0), (1, 1), (300, 33)]
 RESULTS: dict[str, Callable[..., Any]] = {
@@ -69,7 +69,7 @@ def kernel_of(op: str, roles: tuple[str, ...]) -> Kernel:
 def test_a_task_leaves_one_partial_result() -> None:
     kernel, extents = kernel_of("max", ("r", "r")), (1_000_000, 2)
     assert carries(kernel)
-    geometry = cut_split(kernel, extents, 1)
+    geometry = cut_split(kernel, extents, cost_of_point(kernel, 1))
     assert geometry.partials == geometry.phases[0].tasks * PARTIAL_BYTES
     assert geometry.phases[0].tasks < 1000
 

@@ -13,7 +13,7 @@ import pytest
 
 import lazyarray as np
 from lazyarray.frontend import histograms
-from lazyarray.runtime import first, running
+from lazyarray.runtime import first, planning, running
 
 N = 5000  # enough elements to be recorded
 
@@ -21,7 +21,7 @@ N = 5000  # enough elements to be recorded
 @pytest.fixture(autouse=True)
 def cheap_expressions_wait(monkeypatch: Any) -> Iterator[None]:
     monkeypatch.setattr(running, "plans", {})
-    monkeypatch.setattr(first, "is_on_disk", lambda expression: False)
+    monkeypatch.setattr(planning, "is_on_disk", lambda drawn: False)
     first.forget()
     with np.config.set(compile_at=3, eager_below=4096, device="cpu"):
         yield

@@ -60,6 +60,19 @@ def point_bytes(kernel: Kernel) -> int:
     return max(1, sum(itemsize(a.code) for a in kernel.accesses if a.steps[-1] != "0"))
 
 
+class Cost(NamedTuple):
+    """What one point of a nest costs: bytes moved, and rough machine instructions per vector."""
+
+    moved: int
+    weight: int  # both: an instruction of a vector counts as much as moving two bytes per element
+
+
+def cost_of_point(kernel: Kernel, work: int) -> Cost:
+    """The cost of a kernel's points; `work`: instructions per vector."""
+    moved = point_bytes(kernel)
+    return Cost(moved, moved + 2 * work // 8)
+
+
 def size_of_task(count: int, most: int, aligned: int = 1, rows: int = 1) -> int:
     """How many of `count` elements, or rows, one task has, at most `most`: all of them, or equal parts.
 
@@ -74,19 +87,18 @@ def size_of_task(count: int, most: int, aligned: int = 1, rows: int = 1) -> int:
     return min(most, -(-size // aligned) * aligned)
 
 
-def cut_elementwise(kernel: Kernel, extents: tuple[int, ...], work: int) -> Geometry:
-    """Tasks of a kernel without reduction axes; `work`: rough machine instructions per vector."""
+def cut_elementwise(kernel: Kernel, extents: tuple[int, ...], cost: Cost) -> Geometry:
+    """Tasks of a kernel without reduction axes."""
     rows, length = prod(extents[:-1]), extents[-1]
     total = rows * length
-    # An instruction of a vector counts as much as moving two bytes per element.
-    serial = total * (point_bytes(kernel) + 2 * work // 8) < _SERIAL_BYTES
+    serial = total * cost.weight < _SERIAL_BYTES
     tiled = rows > 1 and any(a.steps[-1] == "s" for a in kernel.accesses)
     if tiled:
         block, run = min(length, _TILE), min(rows, _TILE_ROWS)
     elif serial:
         block, run = length, rows
     else:
-        most = min(_BLOCK_ELEMENTS, max(_LEAST_ELEMENTS, _BLOCK_BYTES // point_bytes(kernel)))
+        most = min(_BLOCK_ELEMENTS, max(_LEAST_ELEMENTS, _BLOCK_BYTES // cost.moved))
         block = size_of_task(length, most, _ALIGNED, rows)
         run = size_of_task(rows, max(1, most // max(1, length)))
     blocks = -(-length // block) if block else 0
@@ -100,14 +112,14 @@ _MOST_ORDERED_TASKS = 1024  # every task of such a kernel adds up the counts of 
 _COLUMN_BLOCK = 512  # elements of the last axis from which a scatter of rows is worth cutting
 
 
-def cut_ordered(kernel: Kernel, extents: tuple[int, ...], work: int, masks: int, columns: bool) -> Geometry:
+def cut_ordered(kernel: Kernel, extents: tuple[int, ...], cost: Cost, masks: int, columns: bool) -> Geometry:
     """Tasks, in C order, of a kernel whose places depend on data; those that count take two phases.
 
     `columns`: what lies at different places of the last axis is never written to the same place.
     """
     rows, length = prod(extents[:-1]), extents[-1]
     total = rows * length
-    small = total * (point_bytes(kernel) + 2 * work // 8) < _SERIAL_BYTES
+    small = total * cost.weight < _SERIAL_BYTES
     if columns and not small and length >= 2 * _COLUMN_BLOCK:
         block = max(_COLUMN_BLOCK, -(-length // 8 // 64) * 64)
         blocks = -(-length // block)
@@ -126,13 +138,13 @@ def cut_ordered(kernel: Kernel, extents: tuple[int, ...], work: int, masks: int,
     return Geometry(rows, run, blocks, block, phases, partials=8 * tasks * masks)
 
 
-def cut_apart(kernel: Kernel, extents: tuple[int, ...], work: int) -> Geometry:
+def cut_apart(kernel: Kernel, extents: tuple[int, ...], cost: Cost) -> Geometry:
     """Tasks of a kernel whose stores meet only at one index of the first axis: some such indices each."""
     rows, length = prod(extents[:-1]), extents[-1]
     total = rows * length
     if not total:
         return Geometry(rows, 1, 1, length, ())
-    serial = total * (point_bytes(kernel) + 2 * work // 8) < _SERIAL_BYTES
+    serial = total * cost.weight < _SERIAL_BYTES
     if len(extents) == 1:
         block = length if serial else size_of_task(length, _BLOCK_ELEMENTS, _ALIGNED)
         blocks = -(-length // block)
@@ -147,12 +159,12 @@ def reduced_elements(kernel: Kernel, extents: tuple[int, ...]) -> int:
     return prod(n for n, role in zip(extents, kernel.roles, strict=True) if role == "r")
 
 
-def cut_rows(kernel: Kernel, extents: tuple[int, ...], work: int) -> Geometry:
+def cut_rows(kernel: Kernel, extents: tuple[int, ...], cost: Cost) -> Geometry:
     """Tasks of a kernel whose last axis is reduced: some rows each."""
     rows = prod(n for n, role in zip(extents, kernel.roles, strict=True) if role == "p")
     reduced = reduced_elements(kernel, extents)
     total = rows * max(1, reduced)
-    serial = total * (point_bytes(kernel) + 2 * work // 8) < _SERIAL_BYTES
+    serial = total * cost.weight < _SERIAL_BYTES
     run = rows if serial else size_of_task(rows, max(1, _BLOCK_ELEMENTS // max(1, reduced)))
     plane, strip, scratch = layout(kernel).sizes(reduced, 0)
     phases = (Phase(0, -(-rows // run), not serial),) if rows else ()
@@ -174,7 +186,7 @@ def splits(kernel: Kernel, extents: tuple[int, ...]) -> bool:
     return 0 < rows < most and reduced_elements(kernel, extents) >= _SPLIT_ELEMENTS
 
 
-def cut_split(kernel: Kernel, extents: tuple[int, ...], work: int) -> Geometry:
+def cut_split(kernel: Kernel, extents: tuple[int, ...], cost: Cost) -> Geometry:
     """Phases of a kernel over few long rows: segments of rows in parallel, then joins."""
     rows = prod(n for n, role in zip(extents, kernel.roles, strict=True) if role == "p")
     reduced, length = reduced_elements(kernel, extents), extents[-1]
@@ -188,7 +200,7 @@ def cut_split(kernel: Kernel, extents: tuple[int, ...], work: int) -> Geometry:
             depth += 1
         segments = 1 << depth
     total = rows * reduced
-    serial = total * (point_bytes(kernel) + 2 * work // 8) < _SERIAL_BYTES
+    serial = total * cost.weight < _SERIAL_BYTES
     run = max(1, units) if serial else max(1, min(units, _BLOCK_ELEMENTS // max(1, length // segments)))
     tasks = -(-units // run) * segments
     plane, strip, scratch = layout(kernel).sizes(total, 0)
@@ -211,13 +223,13 @@ _COLUMNS = 2048  # the most columns of one task
 _KEPT_BYTES = 256 << 10  # long planes of one block of columns should stay in cache
 
 
-def cut_columns(kernel: Kernel, extents: tuple[int, ...], work: int) -> Geometry:
+def cut_columns(kernel: Kernel, extents: tuple[int, ...], cost: Cost) -> Geometry:
     """Tasks of a kernel that reduces outer axes: blocks of columns."""
     rows = prod(n for n, role in zip(extents[:-1], kernel.roles, strict=False) if role == "p")
     reduced, length = reduced_elements(kernel, extents), extents[-1]
     planes = layout(kernel)
     total = rows * length
-    serial = total * max(1, reduced) * (point_bytes(kernel) + 2 * work // 8) < _SERIAL_BYTES
+    serial = total * max(1, reduced) * cost.weight < _SERIAL_BYTES
     block = length if serial else max(64, min(_COLUMNS, -(-length // 8 // 64) * 64))
     if planes.long:
         kept = sum(itemsize(code) for codes in planes.long.values() for code in codes)

@@ -9,6 +9,7 @@ from lazyarray.schedule.kernel import Access, Kernel, Stage, Store
 from lazyarray_llvm.lower.facts import Levels, can_split, cost, counted_masks, merged, phase_names
 from lazyarray_llvm.lower.geometry import (
     Geometry,
+    cost_of_point,
     cut_apart,
     cut_columns,
     cut_elementwise,
@@ -75,24 +76,24 @@ def functions_of(kernel: Kernel, form: Form) -> tuple[str, ...]:
 def cutter(kernel: Kernel) -> Callable[[tuple[int, ...]], Geometry]:
     """The function that cuts launches of a kernel into tasks."""
     levels = Levels(kernel)
-    work = cost(kernel.stages, levels)
+    each = cost_of_point(kernel, cost(kernel.stages, levels))
     if kernel.packs or kernel.scatters:
         masks = len(counted_masks(merged(kernel)))
         stores = [t for s in kernel.stages for t in s.stores]
         if not kernel.packs and all(t.apart for t in stores if t.offset is not None):
-            return lambda extents: cut_apart(kernel, extents, work)
+            return lambda extents: cut_apart(kernel, extents, each)
         columns = not kernel.packs and all(walks_rows(kernel, t, levels) for t in stores)
-        return lambda extents: cut_ordered(kernel, extents, work, masks, columns)
+        return lambda extents: cut_ordered(kernel, extents, each, masks, columns)
     if not kernel.reduces:
-        return lambda extents: cut_elementwise(kernel, extents, work)
+        return lambda extents: cut_elementwise(kernel, extents, each)
     if not kernel.vector_reduced:
-        return lambda extents: cut_columns(kernel, extents, work)
+        return lambda extents: cut_columns(kernel, extents, each)
     splittable = can_split(kernel)
 
     def cut(extents: tuple[int, ...]) -> Geometry:
         if splittable and splits(kernel, extents):
-            return cut_split(kernel, extents, work)
-        return cut_rows(kernel, extents, work)
+            return cut_split(kernel, extents, each)
+        return cut_rows(kernel, extents, each)
 
     return cut
 
