@@ -149,7 +149,7 @@ class Config:
     backend: str
     device: str
     eager_below: int
-    compile_at: int  # the evaluation of a cheap expression from which on it is compiled
+    compile_at: int  # the evaluation of a cheap expression from which on it may be compiled
     numerics: Numerics
     num_threads: int | None  # None: one per CPU core that the process may use
     cache_dir: str

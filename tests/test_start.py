@@ -69,12 +69,18 @@ def test_the_first_evaluation_of_a_cheap_expression_needs_no_compiler(tmp_path: 
     assert not {"lazyarray.schedule", "lazyarray.runtime.execute", "lazyarray_llvm.threads"}.intersection(loaded)
 
 
+COMPILED = """
+import lazyarray as np
+with np.config.set(compile_at=1):
+    x = np.arange(1e6)
+    assert (x * 2.0 + np.exp(-x)).sum() > 0
+"""
 # What an evaluation of kernels and plans that are on disk has no use for.
 UNUSED_BY_EVALUATIONS = "hashlib _hashlib pathlib urllib.parse email tempfile lazyarray.runtime.saved".split()
 
 
 def test_kernels_from_disk_run_without_what_only_dumps_and_other_digests_need(tmp_path: Path) -> None:
-    code = "import lazyarray as np\nx = np.arange(1e6)\nassert (x * 2.0 + np.exp(-x)).sum() > 0\n"
+    code = COMPILED
     code += "print(json.dumps(sorted(set(sys.modules) - before)))"
     run_fresh(code, tmp_path)
     loaded = run_fresh(code, tmp_path)
@@ -83,7 +89,7 @@ def test_kernels_from_disk_run_without_what_only_dumps_and_other_digests_need(tm
 
 
 def test_kernels_from_disk_run_without_llvm(tmp_path: Path) -> None:
-    code = f"import lazyarray as np\nx = np.arange(1e6)\nassert (x * 2.0 + np.exp(-x)).sum() > 0\n{COUNT}"
+    code = COMPILED + COUNT
     compiles, disk_hits, loaded = run_fresh(code, tmp_path)
     assert compiles >= 2
     assert (disk_hits, loaded) == (0, True)

@@ -1,8 +1,9 @@
 """Owns first evaluations: an expression that NumPy is done with before LLVM would be runs in NumPy, one by one.
 
-Compiling a kernel takes 5 to 30 ms, once; a program that evaluates an expression of some 100,000 elements once or twice
-never gets that back. So its first evaluations (all before number `config.compile_at`) are interpreted where that is
-cheap, and it is compiled when it comes again. Only expressions to which kernels give the same bits (contract C7).
+Compiling a kernel takes 5 to 30 ms, once; a program that evaluates an expression of some 100,000 elements a few times
+never gets that back. So its first evaluations (all before number `config.compile_at`, and as many more as NumPy does in
+what compiling takes) are interpreted where that is cheap, and it is compiled when it comes again. Only expressions to
+which kernels give the same bits (contract C7).
 """
 
 from __future__ import annotations
@@ -27,14 +28,16 @@ from lazyarray.runtime.settling import settle, where
 
 # Nanoseconds that NumPy takes: roughly, and the same on every machine, since the choice must not depend on timing.
 _ENTRY: Final = 4000
-_ELEMENT: Final = {"iota": 1.0, "fill": 0.5, "empty": 0.2, "roll": 1.0, "gather": 4.0, "expand": 3.0, "update": 1.5}
-_READ: Final = {"reduce": 1.0, "scan": 3.0, "compress": 3.0, "scatter": 1.0}  # per element of what is read
+_ELEMENT: Final = {"iota": 1.0, "fill": 0.5, "empty": 0.2, "roll": 1.0, "gather": 4.0, "expand": 3.0, "update": 3.0}
+_READ: Final = {"reduce": 1.0, "scan": 3.0, "compress": 3.0, "scatter": 3.0}  # per element of what is read
 _INDEXED: Final = 10.0  # per place written at index arrays
 _SLOW_CODES: Final = {"f2": 6.0, "c8": 2.0, "c16": 2.0}
-# And what compiling costs at least: the first kernel of a plan, and each operation in it.
-_PLAN: Final = 2_000_000
-_OPERATION: Final = 500_000
-_MOST: Final = 25_000_000
+# What compiling takes, for each evaluation of `compile_at` but one: a plan and its first kernel, each operation, and
+# loading the compiler, once. Who waits as long as that, and then compiles, waits twice as long as need be, at most.
+_PLAN: Final = 15_000_000
+_OPERATION: Final = 1_000_000
+_LOADING: Final = 24_000_000
+_EVALUATION: Final = 50_000  # what interpreting takes beside NumPy
 _FROM_DISK: Final = 1_000_000  # what reading a plan and its kernels from disk costs
 
 _FREE: Final = frozenset(("leaf", "scalar", "call"))  # what is given, and what a plan has a library do, too
@@ -45,42 +48,98 @@ class Unlike(Exception):
     """Kernels may give other bits of equal value."""
 
 
-# How often expressions of a structure may still be interpreted. Kernels serve all sizes: a program that evaluates one
-# structure at ever new sizes, as eliminations do, compiles it once.
-_left: dict[Structure, int] = {}
+class Loading:
+    """What NumPy may still take of all structures together before the compiler is loaded: None: not set yet."""
+
+    spare: float | None = None
+
+
+class Left:
+    """What may still be interpreted of a structure, whatever the sizes: kernels serve all.
+
+    A program that evaluates one structure at ever new sizes, as eliminations do, compiles it once.
+    """
+
+    __slots__ = ("most", "on_disk", "price", "spare", "tries")
+
+    def __init__(self, drawn: Drawn, tries: int) -> None:
+        self.tries = tries  # evaluations of which none takes longer than `most`
+        self.most = tries * compiling(drawn)
+        self.spare: float = self.most  # what NumPy may still take
+        self.price = 0.0  # of the evaluation that comes
+        self.on_disk: bool | None = None  # None: not known yet
+        if Loading.spare is None:
+            Loading.spare = tries * _LOADING
+
+    def takes(self, drawn: Drawn) -> bool:
+        """True if an evaluation is to be interpreted; else all that follow are compiled."""
+        if self.is_over():
+            return False
+        entries = drawn.expression.entries
+        self.price = _EVALUATION + sum([price(entry, entries) for entry in entries])
+        if self.has_room(drawn) and all([has_equal_bits(entry, entries) for entry in entries]):
+            return True
+        if not self.on_disk:
+            Loading.spare = 0.0
+        self.end()
+        return False
+
+    def has_room(self, drawn: Drawn) -> bool:
+        """True where NumPy takes the evaluation that comes less than is left of the time that compiling takes."""
+        if self.price > _FROM_DISK and self.is_on_disk(drawn):
+            return False
+        if self.tries > 0 and self.price < self.most:
+            return True
+        return self.price < max(self.spare, Loading.spare or 0.0) and not self.is_on_disk(drawn)
+
+    def is_over(self) -> bool:
+        """True if all that comes is compiled."""
+        return self.most == 0
+
+    def end(self) -> None:
+        """All that comes is compiled."""
+        self.most = 0
+
+    def pay(self) -> None:
+        """The evaluation that `takes` was asked for has been interpreted."""
+        self.tries -= 1
+        self.spare -= self.price
+        if Loading.spare is not None:
+            Loading.spare -= self.price
+
+    def is_on_disk(self, drawn: Drawn) -> bool:
+        """True where a process before this one has compiled the structure."""
+        if self.on_disk is None:
+            from lazyarray.runtime.planning import is_on_disk
+
+            self.on_disk = is_on_disk(drawn.structure)
+        return self.on_disk
+
+
+_left: dict[Structure, Left] = {}
 _LIMIT: Final = 4096
 
 
 def takes(drawn: Drawn, tries: int) -> bool:
     """True if the next evaluation of an expression without a plan is to be interpreted."""
-    structure = drawn.structure
-    if len(_left) >= _LIMIT:
-        _left.clear()
-    left = _left.setdefault(structure, tries)
-    if left > 0:
-        if is_worth(drawn):
-            return True
-        _left[structure] = 0
-    return False
+    left = _left.get(drawn.structure)
+    if left is None:
+        if len(_left) >= _LIMIT:
+            _left.clear()
+        left = _left[drawn.structure] = Left(drawn, tries)
+    return left.takes(drawn)
 
 
 def forget() -> None:
-    """All expressions count as not evaluated yet."""
+    """All expressions count as not evaluated yet, and the compiler as not loaded."""
     _left.clear()
+    Loading.spare = None
 
 
-def is_worth(drawn: Drawn) -> bool:
-    """True where NumPy takes less time than compiling, and gives the bits that kernels give."""
-    entries = drawn.expression.entries
-    allowed = _PLAN + _OPERATION * sum([entry.kind not in _FREE and entry.kind != "view" for entry in entries])
-    spent = sum([price(entry, entries) for entry in entries])
-    if spent > min(allowed, _MOST) or not all([has_equal_bits(entry, entries) for entry in entries]):
-        return False
-    if spent <= _FROM_DISK:
-        return True
-    from lazyarray.runtime.planning import is_on_disk
-
-    return not is_on_disk(drawn)
+def compiling(drawn: Drawn) -> int:
+    """Nanoseconds that compiling an expression takes, roughly."""
+    operations = [entry for entry in drawn.expression.entries if entry.kind not in _FREE and entry.kind != "view"]
+    return _PLAN + _OPERATION * len(operations)
 
 
 def price(entry: Entry, entries: tuple[Entry, ...]) -> float:
@@ -136,12 +195,12 @@ def run(drawn: Drawn, sources: list[Any], outputs: list[Node]) -> list[tuple[Nod
     try:
         values, told = values_of(drawn.expression, sources)
     except Unlike:
-        _left[drawn.structure] = 0
+        _left[drawn.structure].end()
         return None
     except BaseException as error:
         error.add_note(where(outputs))
         raise
-    _left[drawn.structure] -= 1
+    _left[drawn.structure].pay()
     ledger.run_first()
     for node, value in zip(outputs, values, strict=True):
         if is_pending(node):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lazyarray.ir.expression import Entry, Expression
-from lazyarray.ir.index_map import IndexMap, apply, size_of
+from lazyarray.ir.index_map import IndexMap, apply, is_identity, size_of
 from lazyarray.ir.installed import SUMS_IN_BUFFERS
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
@@ -76,7 +76,10 @@ def outputs_of(expression: Expression, values: list[Any]) -> list[Array]:
     """The outputs among the values, each C-contiguous in memory of its own."""
     outputs = []
     for position in expression.outputs:
-        value = np.ascontiguousarray(values[position]).reshape(expression.entries[position].shape)
+        value = np.ascontiguousarray(values[position])
+        shape = expression.entries[position].shape
+        if value.shape != shape:
+            value = value.reshape(shape)
         outputs.append(value if value.flags.writeable and value.flags.owndata else value.copy())
     return outputs
 
@@ -211,8 +214,13 @@ def _scan(entry: Entry, args: list[Array]) -> Any:
 
 def _update(entry: Entry, args: list[Array]) -> Array:
     offset, shape, strides, has_mask = entry.attr
+    view = IndexMap(offset, shape, strides)
+    if not has_mask and is_identity(view, entry.shape):
+        result = np.empty(shape, dtype_of(entry.code))
+        result[...] = args[1]
+        return result
     result = np.array(args[0], order="C", copy=True)  # `apply` shows C order
-    region = apply(IndexMap(offset, shape, strides), result)
+    region = apply(view, result)
     if has_mask:
         np.copyto(region, args[1], where=args[2], casting="unsafe")
     else:
@@ -246,7 +254,7 @@ def _scatter(entry: Entry, args: list[Array]) -> Array:
 
 
 def _compress(entry: Entry, args: list[Array]) -> Array:
-    mask, data = (np.broadcast_to(a, entry.attr) for a in args)
+    mask, data = (a if a.shape == entry.attr else np.broadcast_to(a, entry.attr) for a in args)
     result: Array = data[mask]
     return result
 

@@ -81,11 +81,6 @@ def _name_of(function: Any) -> str | None:
     return f"{module}.{name}" if found is function else None
 
 
-def has_plan(key: str) -> bool:
-    """Whether a plan was kept for an expression."""
-    return _cache().load(key) is not None
-
-
 def load_plan(key: str) -> Plan | None:
     """The plan that was kept for an expression."""
     from lazyarray.schedule.plan import Plan
@@ -121,11 +116,11 @@ def _keep(key: str, kept: Any) -> None:
     _cache().store(key, payload)
 
 
-def load_families(structure: Structure) -> list[Family]:
-    """The families that were kept for a structure."""
+def load_families(structure: Structure) -> list[Family] | None:
+    """The families that were kept for a structure; None where no process has planned it."""
     key = _hashed(structure[:-1], structure[-1])
     found = None if key is None else _loaded(key)
-    return found if type(found) is list else []
+    return found if type(found) is list else None
 
 
 def keep_families(structure: Structure, families: list[Family]) -> None:

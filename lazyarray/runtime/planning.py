@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from lazyarray.config import config
 from lazyarray.ir.expression import Expression
 from lazyarray.ir.sizes import Drawn, Sizes, Structure
-from lazyarray.runtime.kept_plans import has_plan, keep_families, keep_plan, key_of, load_families, load_plan
+from lazyarray.runtime.kept_plans import keep_families, keep_plan, key_of, load_families, load_plan
 
 if TYPE_CHECKING:
     from lazyarray.schedule.family import Family, Sample
@@ -24,10 +24,11 @@ MOST_TRIES: Final = 3  # times that the plans of a structure may turn out not to
 class Known:
     """What is known of a structure's plans at other sizes."""
 
-    __slots__ = ("families", "samples", "tries")
+    __slots__ = ("families", "kept", "samples", "tries")
 
-    def __init__(self, families: list[Family]) -> None:
-        self.families = families
+    def __init__(self, families: list[Family] | None) -> None:
+        self.families = families or []
+        self.kept = families is not None  # by a process before this one, or by this one
         self.samples: list[Sample] = []  # plans that are of no family
         self.tries = MOST_TRIES
 
@@ -38,6 +39,11 @@ class Known:
             if plan is not None:
                 return plan
         return None
+
+    def keep(self, structure: Structure) -> None:
+        """Leaves what is known for later processes."""
+        keep_families(structure, self.families)
+        self.kept = True
 
 
 _known: dict[Structure, Known] = {}
@@ -63,6 +69,8 @@ def new_plan(drawn: Drawn) -> Plan:
         plan = schedule(expression)
         if key is not None:
             keep_plan(key, plan)
+            if not known.kept:
+                known.keep(structure)
     if known.tries:
         note(structure, known, sizes, plan)
     return plan
@@ -72,8 +80,8 @@ def known_of(structure: Structure) -> Known:
     """What is known of a structure that this process has not met, from the disk."""
     if len(_known) >= STRUCTURES_LIMIT:
         _known.clear()
-    found = _known[structure] = Known(load_families(structure))
-    return found
+    known = _known[structure] = Known(load_families(structure))
+    return known
 
 
 def note(structure: Structure, known: Known, sizes: Sizes, plan: Plan) -> None:
@@ -91,18 +99,12 @@ def note(structure: Structure, known: Known, sizes: Sizes, plan: Plan) -> None:
         known.tries -= 1
         return
     known.families = [family, *known.families][:MOST_FAMILIES]
-    keep_families(structure, known.families)
+    known.keep(structure)
 
 
-def is_on_disk(drawn: Drawn) -> bool:
-    """True where a process before this one has compiled the expression, or others of its family."""
-    expression, structure, sizes = drawn
-    key = key_of(expression)
-    if key is None:
-        return False
-    if has_plan(key):
-        return True
-    return (_known.get(structure) or known_of(structure)).plan(sizes) is not None
+def is_on_disk(structure: Structure) -> bool:
+    """True where a process before this one has planned, and compiled, a structure: kernels serve all sizes."""
+    return (_known.get(structure) or known_of(structure)).kept
 
 
 def forget() -> None:
