@@ -75,8 +75,7 @@ def measure(path: Path) -> tuple[float, float, str]:
     """Seconds under NumPy and lazyarray, medians of turns, and how results differ."""
     sides = [read(path, package) for package in ("numpy", "lazyarray")]
     how = difference(*[side() for side in sides])
-    for _ in range(WARM_RUNS):
-        sides[1]()
+    harness.warm_up(sides[1], WARM_RUNS)
     before, after = harness.time_in_turn(*sides)
     return before, after, how
 

@@ -34,13 +34,16 @@ LINES: dict[str, Line] = {
 
 def time_line(line: Line, np: Any, x: Any, y: Any, calls: int) -> float:
     """Microseconds of a call and of evaluating what it returns."""
-    start = 0.0
-    for call in range(-WARM, calls):
-        if not call:
-            start = time.perf_counter()
+
+    def once() -> None:
         found = line(np, x, y)
         if np is lazyarray:
             lazyarray.evaluate(found)
+
+    harness.warm_up(once, WARM)
+    start = time.perf_counter()
+    for _ in range(calls):
+        once()
     return 1e6 * (time.perf_counter() - start) / calls
 
 

@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
+import lazyarray
+
 MIN_ROUNDS, MAX_ROUNDS, SIDE_SECONDS = 5, 25, 2.0
-WARM_CALLS = 3  # the third evaluation is compiled
+WARM_CALLS, WARM_SECONDS = 3, 3.0  # the third evaluation at the earliest is compiled; how long is waited for that
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,18 @@ def time_call(call: Callable[[], object]) -> tuple[float, object]:
     start = time.perf_counter()
     result = call()
     return time.perf_counter() - start, result
+
+
+def warm_up(call: Callable[[], object], calls: int = WARM_CALLS) -> float:
+    """Calls some times, and until nothing is interpreted any more; seconds of the fastest call."""
+    fastest = min([time_call(call)[0] for _ in range(calls)])
+    start = time.perf_counter()
+    while time.perf_counter() - start < WARM_SECONDS:
+        before = lazyarray.counters()["interpreted"]
+        fastest = min(fastest, time_call(call)[0])
+        if lazyarray.counters()["interpreted"] == before:
+            break
+    return fastest
 
 
 def split_lines(rows: str) -> list[str]:
@@ -78,7 +92,7 @@ def count_rounds(first_seconds: float) -> int:
 
 def time_in_turn(*sides: Callable[[], object]) -> list[float]:
     """Median seconds of each side, the sides called turn by turn after a few calls each to warm up."""
-    first = [min(time_call(side)[0] for _ in range(WARM_CALLS)) for side in sides]
+    first = [warm_up(side) for side in sides]
     times: list[list[float]] = [[] for _ in sides]
     for _ in range(count_rounds(max(first))):
         for side, seconds in zip(sides, times, strict=True):

@@ -24,8 +24,7 @@ WARM_RUNS = 3
 def time_here(name: str, side: str, size: str) -> float:
     """Median seconds of a run in this process, after a few to warm up."""
     prepared = program.prepare(name, side, size)
-    for _ in range(WARM_RUNS):
-        prepared.time_run()
+    harness.warm_up(prepared.time_run, WARM_RUNS)
     seconds: list[float] = []
     start = time.perf_counter()
     while not seconds or (time.perf_counter() - start < SECONDS and len(seconds) < MOST_RUNS):

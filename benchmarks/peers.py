@@ -146,7 +146,7 @@ def shorten(text: str) -> str:
 
 def time_sides(sides: dict[str, Side]) -> dict[str, list[float]]:
     """Seconds of a call of each side, turn by turn. Results are freed inside the time."""
-    guess = {name: harness.time_call(side)[0] for name, side in sides.items()}
+    guess = {name: harness.warm_up(side, 1) for name, side in sides.items()}
     times: dict[str, list[float]] = {name: [] for name in sides}
     for turn in range(TURNS):
         for name, side in sides.items():

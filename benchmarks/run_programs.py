@@ -71,6 +71,7 @@ def time_program(name: str, size: str, quick: bool) -> tuple[Times, str]:
     difference = program.find_difference(expected, got, tolerance)
     del expected, got
     slowest = max(side.time_run() for side in (plain, lazy))
+    harness.warm_up(lazy.time_run, 1)
     rounds = QUICK_ROUNDS if quick else max(MIN_ROUNDS, min(MAX_ROUNDS, int(SIDE_SECONDS / slowest)))
     turns = [(plain.time_run(), lazy.time_run()) for _ in range(rounds)]
     numpy_ms, lazyarray_ms = (1e3 * statistics.median(times) for times in zip(*turns, strict=True))

@@ -22,7 +22,7 @@ from benchmarks import harness
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 LIMIT = 0.95
 TURN_SECONDS, LINE_SECONDS, MAX_TURNS, MIN_TURNS = 3e-4, 0.05, 25, 4
-WARM_CALLS, SETTLED_CALLS = 5, 12  # compiled at the third, found again by then
+WARM_CALLS, SETTLED_CALLS = 5, 12  # found again by then
 
 # `a`, `b`: float64; `f`, `g`: float32; `z`: complex128; `k`: int64; `j`: int64 from 1 to 63; `u`: uint8; `c`: a mask,
 # of which a third is true; `i`: all places in no order; `few`: a hundred of them; `r`: rising; `m`: square; `t`: rows
@@ -157,7 +157,7 @@ def measure(line: str, size: int) -> Figure:
     work, done = evaluated(line), {"done": lazyarray.evaluate}
     sides = [harness.looped(work, names_for(np, size) | done) for np in (numpy, lazyarray)]
     for side in sides:
-        side(WARM_CALLS)
+        harness.warm_up(functools.partial(side, 1), WARM_CALLS)
     guess = max(side(1) for side in sides)
     for side in sides:
         side(min(SETTLED_CALLS, 1 + int(LINE_SECONDS / guess)))

@@ -103,7 +103,7 @@ def test_a_difference_is_found_and_placed(tmp_path: Path, capsys: pytest.Capture
     entries = [
         e._replace(attr=("add", e.attr[1])) if e.attr and e.attr[0] == "subtract" else e for e in found.plan.entries
     ]
-    saved.Saved(replace(found.plan, entries=tuple(entries)), found.values).save(folder, "")
+    saved.Saved(replace(found.plan, scheduled=tuple(entries)), found.values).save(folder, "")
     assert main(["replay", str(folder)]) == 1
     assert "DIFFERS: 6060 of 6060 elements are not NumPy's" in capsys.readouterr().out
 
