@@ -20,6 +20,7 @@ from lazyarray.frontend.manipulation import broadcast_arrays, fill_parts
 from lazyarray.frontend.overrides import is_foreign
 from lazyarray.frontend.quick import limits, managed, record_node, wrapped  # cimport
 from lazyarray.frontend.rebase import rebase
+from lazyarray.frontend.recipes import Recipes
 from lazyarray.frontend.record import broadcast_, cast_, copy_, empty_, fill_, iota_, map_, update_
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.index_map import IndexMap, size_of
@@ -147,6 +148,10 @@ empty = _constant("empty", None)
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **options: Any) -> Any:
     if not options and type(fill_value) in _NUMBERS and 0 <= extent_of(shape) < config.eager_below:
         return wrap(np.full(shape, fill_value, dtype, order))
+    return _filled.call((shape, fill_value, dtype, order), options)
+
+
+def _long_full(shape: Any, fill_value: Any, dtype: Any, order: Any, **options: Any) -> Any:
     options["order"] = order
     if dtype is None:
         dtype = getattr(fill_value, "dtype", None)
@@ -163,6 +168,9 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **opt
     result = ordered(lambda shape: empty_(shape, found), extents, order)
     result[...] = cast_array(as_array(fill_value), found)
     return result
+
+
+_filled: Final = Recipes(_long_full, 0)
 
 
 def cast_array(x: ndarray, dtype: DType) -> ndarray:

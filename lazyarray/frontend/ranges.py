@@ -16,6 +16,7 @@ from lazyarray.frontend.dispatch import fall_back
 from lazyarray.frontend.elementwise import overrides
 from lazyarray.frontend.foreign import forward, serves
 from lazyarray.frontend.rebase import rebase
+from lazyarray.frontend.recipes import Recipes
 from lazyarray.frontend.record import cast_, iota_, map_
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.node import Node
@@ -54,6 +55,10 @@ def arange(*args: Any, **options: Any) -> Any:
             count = -1.0
         if 0 <= count < config.eager_below - 1:  # one less than the limit: rounding may add an element
             return plain(np.arange(*args))
+    return _ranges.call(args, options)
+
+
+def _long_arange(*args: Any, **options: Any) -> Any:
     plan = _arange_plan(args, options)
     if plan is None:
         return make_now("arange", args, options)
@@ -69,6 +74,9 @@ def arange(*args: Any, **options: Any) -> Any:
             work = np.float32 if dtype.itemsize == 2 else dtype
             delta = np.subtract(head[1:], head[:1], dtype=work)[0]
     return from_node(_ramp(length, head, delta, dtype))
+
+
+_ranges: Final = Recipes(_long_arange, 0)
 
 
 def _ramp(length: int, head: Any, delta: Any, dtype: DType) -> Node:
@@ -190,19 +198,22 @@ def linspace(
     device: Any = None,
 ) -> Any:
     """NumPy's sequence of operations (numpy/_core/function_base.py); between two numbers one chain of maps."""
+    if type(num) is int and num >= max(config.eager_below, 2) and device is None:
+        return _spaces.call((start, stop, num, endpoint, retstep, dtype, axis), {})
+    return _linspace_any(start, stop, num, endpoint, retstep, dtype, axis, device=device)
+
+
+def _long_linspace(start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: Any) -> Any:
     found = np.dtype(float) if dtype is None else dtype_from(dtype)
     if (
         type(start) not in _REAL
         or type(stop) not in _REAL
-        or type(num) is not int
-        or num < max(config.eager_below, 2)
         or found is None
         or found.kind not in "fiu"
         or axis not in (0, -1)
-        or device is not None
         or num * 16 >= HUGE
     ):
-        return _linspace_any(start, stop, num, endpoint, retstep, dtype, axis, device=device)
+        return _linspace_any(start, stop, num, endpoint, retstep, dtype, axis)
     div = num - 1 if endpoint else num
     first = np.float64(start)
     with np.errstate(all="ignore"):
@@ -223,6 +234,7 @@ def linspace(
     return (result, step) if retstep else result
 
 
+_spaces: Final = Recipes(_long_linspace, 0)
 logspace = _spaced("logspace", False)
 geomspace = _spaced("geomspace", False)
 

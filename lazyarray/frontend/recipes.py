@@ -35,7 +35,7 @@ PURE: Final = {
     **dict.fromkeys(
         """
         concatenate stack vstack hstack dstack column_stack pad gradient diff ediff1d trace argmax argmin round around
-        average nansum nanprod linalg.norm linalg.vector_norm
+        average nansum nanprod linalg.norm linalg.vector_norm full_like
         """.split(),
         1,
     ),
@@ -74,7 +74,8 @@ class Recipes:
 
     def __init__(self, function: Callable[..., Any], operands: int = ANY, there: bool = False) -> None:
         self.function = function  # serves the calls that have none
-        self.operands = operands  # how many arguments, from the first on, may be arrays or hold some
+        # How many arguments, from the first on, may be arrays or hold some; 0: calls of numbers alone have recipes.
+        self.operands = operands
         self.there = there  # only calls whose operands all lie on devices have one
         self.known: dict[Any, Any] = {}
         _all.append(self)
@@ -125,7 +126,7 @@ def token_of(args: tuple[Any, ...], kwargs: dict[str, Any], nodes: list[Any], op
         found.append(name)
         if not _describe(item, found, nodes, operands == ANY):
             return None
-    return tuple(found) if nodes else None
+    return tuple(found) if nodes or not operands else None
 
 
 def _describe(item: Any, found: list[Any], nodes: list[Any], arrays: bool) -> bool:

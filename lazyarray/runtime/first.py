@@ -38,6 +38,7 @@ _PLAN: Final = 15_000_000
 _OPERATION: Final = 1_000_000
 _LOADING: Final = 24_000_000
 _EVALUATION: Final = 50_000  # what interpreting takes beside NumPy
+_HELD: Final = 16 << 20  # bytes of all values of an evaluation that is interpreted: kernels hold none but the results
 _FROM_DISK: Final = 1_000_000  # what reading a plan and its kernels from disk costs
 
 _FREE: Final = frozenset(("leaf", "scalar", "call"))  # what is given, and what a plan has a library do, too
@@ -77,7 +78,11 @@ class Left:
             return False
         entries = drawn.expression.entries
         self.price = _EVALUATION + sum([price(entry, entries) for entry in entries])
-        if self.has_room(drawn) and all([has_equal_bits(entry, entries) for entry in entries]):
+        if (
+            self.has_room(drawn)
+            and held(entries) <= _HELD
+            and all([has_equal_bits(entry, entries) for entry in entries])
+        ):
             return True
         if not self.on_disk:
             Loading.spare = 0.0
@@ -140,6 +145,12 @@ def compiling(drawn: Drawn) -> int:
     """Nanoseconds that compiling an expression takes, roughly."""
     operations = [entry for entry in drawn.expression.entries if entry.kind not in _FREE and entry.kind != "view"]
     return _PLAN + _OPERATION * len(operations)
+
+
+def held(entries: tuple[Entry, ...]) -> int:
+    """Bytes of all values that an evaluation makes."""
+    made = [entry for entry in entries if entry.kind not in _FREE and entry.kind != "view"]
+    return sum([size_of(entry.shape) * int(entry.code[1:]) for entry in made])
 
 
 def price(entry: Entry, entries: tuple[Entry, ...]) -> float:

@@ -55,8 +55,34 @@ def cast_real(b: Builder, value: Value, code: str) -> Value:
             return b.convert("fptrunc" if itemsize(code) < itemsize(source) else "fpext", value, code)
         return _float_to_integer(b, value, code)
     if is_float(code):
+        if code == "f8" and itemsize(source) == 8 and by_bits(b, value):
+            return _halves_to_doubles(b, value)
         return b.convert("sitofp" if is_signed(source) else "uitofp", value, code)
     return resize(b, value, code)
+
+
+def by_bits(b: Builder, value: Value) -> bool:
+    """Whether the host converts between 64-bit integers and doubles one by one only."""
+    return b.has_avx2 and not b.has_avx512 and value.lanes > 1
+
+
+# The bits of 2^52, to which the lower half of an integer is added as its last bits, and of 2^84, to the upper half.
+_LOWER, _UPPER = 0x433 << 52, 0x453 << 52
+
+
+def _halves_to_doubles(b: Builder, value: Value) -> Value:
+    """64-bit integers as doubles, rounded once.
+
+    Halves of 32 bits become the last bits of two doubles, exactly. (2^84 + upper 2^32) - (2^84 + 2^52) is exact, a
+    multiple of 2^32 below 2^64, and with (2^52 + lower) added the integer. The sign's bit turned, the upper half of a
+    signed integer is 2^31 too large.
+    """
+    signed = is_signed(value.code)
+    bits = Value(value.ref, "i8", value.lanes)
+    lower = b.or_(b.and_(bits, b.like(bits, 0xFFFFFFFF)), b.like(bits, _LOWER))
+    upper = b.xor(b.binary("lshr", bits, b.like(bits, 32)), b.like(bits, _UPPER | (1 << 31 if signed else 0)))
+    above = b.bitcast(upper, "f8")
+    return b.add(b.sub(above, b.like(above, 2.0**84 + (2.0**63 if signed else 0.0) + 2.0**52)), b.bitcast(lower, "f8"))
 
 
 def resize(b: Builder, value: Value, code: str) -> Value:

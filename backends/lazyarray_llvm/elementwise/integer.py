@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..builder import Builder, Value, is_signed, itemsize
-from .casts import cast_real, resize
+from .casts import by_bits, cast_real, resize
 
 
 def _zero(b: Builder, x: Value) -> Value:
@@ -148,14 +148,9 @@ def _as_float(b: Builder, value: Value, code: str) -> Value:
     return _to_doubles(b, value) if itemsize(value.code) == 8 else cast_real(b, value, code)
 
 
-def _by_bits(b: Builder, value: Value) -> bool:
-    """Whether the host converts between 64-bit integers and doubles one by one only."""
-    return b.has_avx2 and not b.has_avx512 and value.lanes > 1
-
-
 def _to_doubles(b: Builder, value: Value) -> Value:
     """Integers below 2^51 in magnitude: added to the bits of a double, which is then subtracted."""
-    if not _by_bits(b, value):
+    if not by_bits(b, value):
         return cast_real(b, value, "f8")
     shifted = b.bitcast(b.add(value, b.like(value, _BINADE_BITS["f8"])), "f8")
     return b.sub(shifted, b.like(shifted, _BINADE["f8"]))
@@ -163,7 +158,7 @@ def _to_doubles(b: Builder, value: Value) -> Value:
 
 def _of_doubles(b: Builder, value: Value, code: str) -> Value:
     """Doubles that are integers below 2^51 in magnitude, as those; others toward zero where the host converts."""
-    if not _by_bits(b, value):
+    if not by_bits(b, value):
         return b.convert("fptosi", value, code)
     bits = b.bitcast(b.add(value, b.like(value, _BINADE["f8"])), code)
     return b.sub(bits, b.like(bits, _BINADE_BITS["f8"]))
