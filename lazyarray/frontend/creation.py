@@ -289,6 +289,10 @@ def full_like(
     shape: Any = None,
     **options: Any,
 ) -> Any:
+    return _filled_like.call((a, fill_value, dtype, order, subok, shape), options)
+
+
+def _long_full_like(a: Any, fill_value: Any, dtype: Any, order: Any, subok: bool, shape: Any, **options: Any) -> Any:
     if np.ndim(fill_value) != 0 or type(fill_value) in (ndarray, LazyScalar):
         result = empty_like(a, dtype, order, subok, shape, **options)
         if result._np is not None:
@@ -301,6 +305,9 @@ def full_like(
         return fill_(np.full((), fill_value, found)[()], extents, found)
 
     return _create_like("full_like", fill, (fill_value,), a, dtype, order, shape, subok=subok, **options)
+
+
+_filled_like: Final = Recipes(_long_full_like, 1)
 
 
 # ---- patterns

@@ -95,6 +95,8 @@ def _ramp(length: int, head: Any, delta: Any, dtype: DType) -> Node:
     if delta != 1:
         ramp = map_("multiply", (ramp, delta))
     ramp = map_("add", (ramp, start))
+    if start == 0 and np.signbit(start):
+        ramp = map_("where", (map_("equal", (index, 0)), start, ramp))  # no sum is -0.0
     second = work.type(start + delta)
     if dtype.type(second) != head[1]:
         is_second = map_("equal", (index, 1))

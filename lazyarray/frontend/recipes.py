@@ -35,7 +35,7 @@ PURE: Final = {
     **dict.fromkeys(
         """
         concatenate stack vstack hstack dstack column_stack pad gradient diff ediff1d trace argmax argmin round around
-        average nansum nanprod linalg.norm linalg.vector_norm full_like
+        average nansum nanprod linalg.norm linalg.vector_norm
         """.split(),
         1,
     ),
@@ -240,7 +240,8 @@ def _recipe_of(
     if made is None:
         return None
     steps = []
-    narrow = any([node.key.spec.dtype.itemsize < 8 for node in (*operands, *made)])
+    dtypes = [node.key.spec.dtype for node in (*operands, *made)]
+    narrow = any([dtype.itemsize < 8 and dtype.kind != "b" for dtype in dtypes])
     for node in made:
         made_by = node.key.kind
         if node.data is not None or node.remote is not None or made_by == "leaf":

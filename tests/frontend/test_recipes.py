@@ -263,3 +263,49 @@ def test_a_number_too_large_for_float16_warns_each_time() -> None:
             have = numpy.asarray(np.where(x > 0, x, number))
         assert [str(w.message) for w in told] == expected
         assert have.tobytes() == want.tobytes()
+
+
+MAKERS: dict[str, tuple[str, ...]] = {  # calls of numbers alone, each beside one that differs a little
+    "counted": ("np.arange(9000)", "np.arange(9000.0)", "np.arange(9001)", "np.arange(0, 9000, True)"),
+    "from, to": ("np.arange(-3, 9000)", "np.arange(3, 9000)", "np.arange(-3, 9000, 1, 'f4')", "np.arange(-3.0, 9000)"),
+    "by steps": ("np.arange(0.0, 900.0, 0.1)", "np.arange(-0.0, 900.0, 0.1)", "np.arange(900.0, 0.0, -0.1)"),
+    "a large int": ("np.arange(2**40, 2**40 + 9000)", "np.arange(2**62, 2**62 + 9000, 1)"),
+    "spaced": ("np.linspace(0, 1, 9000)", "np.linspace(0.0, 1, 9000, endpoint=False)", "np.linspace(-0.0, 1, 9000)"),
+    "spaced ints": ("np.linspace(0, 5, 9000, dtype=int)", "np.linspace(0, 5, 9000, dtype='f4')"),
+    "with its step": ("np.linspace(0, 1, 9000, retstep=True)[0]", "np.linspace(1, 1, 9000)"),
+    "filled": ("np.full(9000, 2)", "np.full(9000, 2.0)", "np.full((9000,), True)", "np.full(9000, -0.0)"),
+    "in order": (
+        "np.full((90, 100), 2.5, 'f4')",
+        "np.full((90, 100), 2.5, 'f4', 'F')",
+        "np.full((90, 100), 2.5, 'f8')",
+    ),
+    "NaN": ("np.full(9000, np.nan)", "np.full(9000, np.inf)", "np.full(9000, 1j)"),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_new_arrays_are_recorded_again_with_the_same_bits(name: str) -> None:
+    for call in MAKERS[name] * 3:
+        want, have = eval(call, {"np": numpy}), eval(call, {"np": np})
+        theirs = numpy.asarray(have)
+        assert (theirs.dtype, theirs.shape, theirs.tobytes()) == (want.dtype, want.shape, want.tobytes()), call
+        assert have.strides == want.strides
+
+
+def test_each_new_array_has_values_of_its_own() -> None:
+    for make in (lambda: np.arange(9000), lambda: np.full(9000, 2), lambda: np.linspace(0.0, 1.0, 9000)):
+        first = [make() for _ in range(4)]
+        for place, array in enumerate(first):
+            array[place] = 77
+        for place, array in enumerate(first):
+            assert numpy.flatnonzero(numpy.asarray(array) == 77).tolist() == sorted(
+                {place, *([77] if make()[77] == 77 else [])}
+            )
+
+
+def test_errors_of_new_arrays_come_each_time() -> None:
+    for _ in range(4):
+        with pytest.raises(ZeroDivisionError):
+            np.arange(0, 9000, 0)
+        with pytest.raises(OverflowError):
+            np.full(9000, 300, "u1")
