@@ -196,38 +196,34 @@ def corner(first: Sizes, free: list[Free], varying: list[Varying], far: int) -> 
 def leading(structure: Structure, sizes: Sizes) -> frozenset[int]:
     """The places of sizes that may vary: leading extents, and offsets. All strides then stay, those of C order as well.
 
-    Whether a write meets a read is asked by remainders of offsets by strides, too, which are not affine: where
-    something is written, strides go upwards, and offsets stay unless all is dense and has one axis.
+    Whether a write meets a read is more than an inequality: one may lie before the other or behind it, or between its
+    elements. Where something is written, offsets stay, and strides go upwards: larger extents then never part what
+    meets, so that what is apart at the far corners is apart everywhere.
     """
     writes = any([entry[0] in ("update", "scatter") for entry in structure[:-1]])
     found: list[int] = []
-    offsets: list[int] = []
-    dense = upward = True
     place = 0
     for kind, attr, axes, _code, _args in structure[:-1]:
         if axes:
             found.append(place)
-        dense = dense and axes < 2
         place += axes
         if kind not in GEOMETRY:
             continue
         after = place + count(attr)
         if kind in ("view", "update"):
-            offsets.append(place)
             strides = sizes[after - len(attr[1]) : after]
-            upward = upward and all([stride >= 0 for stride in strides])
-            dense = dense and all([stride < 2 for stride in strides])
+            if not writes:
+                found.append(place)
+            elif any([stride < 0 for stride in strides]):
+                return frozenset()
         if kind == "update" and attr[1]:
             found.append(place + 1)
         elif kind == "compress" and attr:
             found.append(place)
-        upward = upward and kind != "roll"
+        elif kind == "roll" and writes:
+            return frozenset()
         place = after
-    if not writes:
-        return frozenset(found + offsets)
-    if not upward:
-        return frozenset()
-    return frozenset(found + offsets if dense else found)
+    return frozenset(found)
 
 
 def count(attr: Any) -> int:
