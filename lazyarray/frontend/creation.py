@@ -97,25 +97,8 @@ _DEFAULTS: Final = (None, None, "C")
 
 def _constant(name: str, number: int | None) -> Callable[..., Any]:
     function = getattr(np, name)
-    made: dict[Any, tuple[Key, tuple[Any, ...]]] = {}  # by plain shapes and dtypes: what was recorded for them
-    config.followers.append(made.clear)
 
-    def create(*args: Any, **options: Any) -> Any:
-        token = None
-        if not options and (len(args) == 1 or (len(args) == 2 and type(args[1]) is type and args[1] in _KINDS)):
-            extents = args[0]
-            size = extents if type(extents) is int else extent_of(extents)
-            if size >= limits.eager:
-                token = args
-                known = made.get(token)
-                if known is not None:
-                    return managed(record_node(known[0], known[1], site_outside(0)))
-            elif size >= 0 and len(args) == 1:
-                return wrapped(function(extents))
-        if args and "like" not in options:
-            size = extent_of(args[0])
-            if 0 <= size < config.eager_below:
-                return plain(function(*args, **options))
+    def create_long(*args: Any, **options: Any) -> Any:
         given: list[Any] = [*args, *_DEFAULTS[len(args) :]]
         shape, dtype, order, *rest = given
         shape, dtype = options.pop("shape", shape), options.pop("dtype", dtype)
@@ -127,15 +110,20 @@ def _constant(name: str, number: int | None) -> Callable[..., Any]:
             return make_now(name, (shape, dtype), options)
         extents, found = plan
         if number is None:
-            result = ordered(lambda shape: empty_(shape, found), extents, order)
-        else:
-            result = ordered(lambda shape: fill_(number, shape, found), extents, order)
-        if token is not None:
-            if len(made) >= MEMO_LIMIT:
-                made.clear()
-            node: Any = result._node
-            made[token] = node.key, node.args
-        return result
+            return ordered(lambda shape: empty_(shape, found), extents, order)
+        return ordered(lambda shape: fill_(number, shape, found), extents, order)
+
+    recorded = Recipes(create_long, 0)
+
+    def create(*args: Any, **options: Any) -> Any:
+        if args and "like" not in options:
+            extents = args[0]
+            size = extents if type(extents) is int else extent_of(extents)
+            if 0 <= size < limits.eager:
+                if len(args) == 1 and not options:
+                    return wrapped(function(extents))
+                return plain(function(*args, **options))
+        return recorded.call(args, options)
 
     return create
 

@@ -38,7 +38,7 @@ _PLAN: Final = 15_000_000
 _OPERATION: Final = 1_000_000
 _LOADING: Final = 24_000_000
 _EVALUATION: Final = 50_000  # what interpreting takes beside NumPy
-_HELD: Final = 16 << 20  # bytes of all values of an evaluation that is interpreted: kernels hold none but the results
+_HELD: Final = 16 << 20  # bytes of values that interpreting may hold: kernels hold none but the results
 _FROM_DISK: Final = 1_000_000  # what reading a plan and its kernels from disk costs
 
 _FREE: Final = frozenset(("leaf", "scalar", "call"))  # what is given, and what a plan has a library do, too
@@ -80,7 +80,7 @@ class Left:
         self.price = _EVALUATION + sum([price(entry, entries) for entry in entries])
         if (
             self.has_room(drawn)
-            and held(entries) <= _HELD
+            and held(drawn.expression) <= _HELD
             and all([has_equal_bits(entry, entries) for entry in entries])
         ):
             return True
@@ -147,10 +147,26 @@ def compiling(drawn: Drawn) -> int:
     return _PLAN + _OPERATION * len(operations)
 
 
-def held(entries: tuple[Entry, ...]) -> int:
-    """Bytes of all values that an evaluation makes."""
-    made = [entry for entry in entries if entry.kind not in _FREE and entry.kind != "view"]
-    return sum([size_of(entry.shape) * int(entry.code[1:]) for entry in made])
+def held(expression: Expression) -> int:
+    """The most bytes of values at once that an evaluation makes and nobody may let go of yet."""
+    entries, outputs = expression
+    last = list(range(len(entries)))  # by place: where it is needed last
+    for place in outputs:
+        last[place] = len(entries)
+    for place in range(len(entries) - 1, -1, -1):
+        until = last[place] if entries[place].kind == "view" else place
+        for arg in entries[place].args:
+            last[arg] = max(last[arg], until)
+    ends: list[list[int]] = [[] for _ in range(len(entries) + 1)]
+    most = now = 0
+    for place, entry in enumerate(entries):
+        if entry.kind not in _FREE and entry.kind != "view":
+            size = size_of(entry.shape) * int(entry.code[1:])
+            now += size
+            ends[last[place]].append(size)
+        most = max(most, now)
+        now -= sum(ends[place])
+    return most
 
 
 def price(entry: Entry, entries: tuple[Entry, ...]) -> float:

@@ -95,9 +95,20 @@ def test_a_setting_says_how_long_numpy_goes_on(at: int) -> None:
     assert abs(ran - (at - 1) * third / 2) <= 2
 
 
-def test_so_many_evaluations_are_interpreted_at_least() -> None:
-    x = made(14_000_000, dtype="f4")
+def test_so_many_evaluations_are_interpreted_at_least(monkeypatch: Any) -> None:
+    for name, nanoseconds in (("_PLAN", 100_000), ("_OPERATION", 0), ("_LOADING", 0)):
+        monkeypatch.setattr(first, name, nanoseconds)
+    x = made(60_000)
     assert interpreted_first(lambda: np.evaluate(x * 0.5 - x)) == 2
+    (left,) = first._left.values()
+    assert left.spare < 0 < left.price < 200_000
+
+
+def test_what_would_hold_much_memory_is_compiled_at_once() -> None:
+    x = made(900_000)
+    y = x * 2.0
+    assert interpreted_first(lambda: np.evaluate((y + x) * (x - y) * (y * 0.5))) == 0
+    assert interpreted_first(lambda: np.evaluate(x * 0.5 - x)) >= 2
 
 
 def test_ever_new_sizes_of_one_structure_are_compiled_as_soon_as_one_size_is() -> None:
