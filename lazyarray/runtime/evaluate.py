@@ -323,8 +323,8 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
     elif backend.name == "numpy":
         interpret_nodes(outputs, signature, sources, reason)
     else:
-        drawn = None if is_planned(signature) else draw(signature)
-        if drawn is not None and settings.tries and not shadows and ran_first(drawn, sources, outputs):
+        drawn = draw(signature) if settings.tries and not is_planned(signature) else None
+        if drawn is not None and not shadows and ran_first(drawn, sources, outputs):
             return
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
         plan = plan_of(signature, drawn=drawn)

@@ -54,15 +54,12 @@ def new_plan(drawn: Drawn) -> Plan:
     expression, structure, sizes = drawn
     if config.debug or config.dump is not None:
         return made_and_shown(expression)
-    known = _known.get(structure)
-    plan = known.plan(sizes) if known is not None else None
+    known = _known.get(structure) or known_of(structure)
+    plan = known.plan(sizes)
     if plan is not None:
         return plan
     key = key_of(expression)
     plan = None if key is None else load_plan(key)
-    if known is None:
-        known = known_of(structure)
-        plan = plan or known.plan(sizes)
     if plan is None:
         from lazyarray.schedule.schedule import schedule
 

@@ -147,26 +147,24 @@ def family_of(structure: Structure, samples: list[Sample], plan: Planner) -> Fam
     smallest = [min([s.sizes[place] for s in samples]) for place in free]
     for lowest in ([LOWEST + number for number in range(len(free))], smallest):
         try:
-            found = between(structure, samples, free, following, lowest, plan)
+            return between(structure, samples, free, following, lowest, plan)
         except Apart:
             continue
-        if found is not None:
-            return found
     return None
 
 
 def between(
     structure: Structure, samples: list[Sample], free: list[int], varying: list[Varying], lowest: list[int],
     plan: Planner,
-) -> Family | None:  # fmt: skip
-    """The family from the sizes `lowest` on; None where the samples are not of it. Raises Apart."""
+) -> Family:  # fmt: skip
+    """The family from the sizes `lowest` on. Raises Apart."""
     first = samples[0].sizes
     bounds = []
     for number, place in enumerate(free):
         step = lcm(*[v.run // gcd(v.rise, v.run) for v in varying if v.free == number])
         bounds.append(Free(place, first[place] - (first[place] - lowest[number]) // step * step, step))
     corners = [corner(first, bounds, varying, far) for far in (-1, *range(len(free)))]
-    if any([min(sizes[v.place] for v in varying) < LOWEST // 2 for sizes in corners if varying]):
+    if any([sizes[v.place] < LOWEST // 2 for sizes in corners for v in varying]):
         raise Apart
     fixed = list(first)
     for place in (*free, *[v.place for v in varying]):
@@ -175,9 +173,7 @@ def between(
     family = Family(tuple(fixed), tuple(bounds), tuple(varying), plans)
     for sample in samples:
         found = family.plan(sample.sizes)
-        if found is None:
-            return None
-        if not are_equal(found, sample.plan):
+        if found is None or not are_equal(found, sample.plan):
             raise Apart
     family.kin = None
     return family
