@@ -68,8 +68,16 @@ def _resolve(name: str) -> Any:
             from lazyarray.frontend.namespace import resolve as _resolve_name
         finally:
             if collects:
+                _settle_objects()
                 _gc.enable()
     return _resolve_name(name)
+
+
+def _settle_objects() -> None:
+    """Counts all objects as old ones, as a look for garbage among them would: freed as before, when it is found."""
+    if not _gc.get_freeze_count():
+        _gc.freeze()
+        _gc.unfreeze()
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from importlib.util import cache_from_source
 from pathlib import Path
 
@@ -45,6 +46,18 @@ def test_changed_types_and_flags_compile_all_again(tree: Path, monkeypatch: pyte
     assert all(after[module] != before[module] for module in MODULES)
     monkeypatch.setattr(build, "FLAGS", ["-O3"])
     assert all(build.inputs_of(MODULES)[module] != after[module] for module in MODULES)
+
+
+def test_modules_of_one_name_have_names_of_their_own_in_the_library() -> None:
+    if not native.COMPILED:
+        pytest.skip(native.WHY_PYTHON)
+    assert len(set(native.COMPILED.values())) == 1
+    names = [native.whole_name(module) for module in native.COMPILED]
+    assert len(set(names)) == len(names)
+    for module in ("lazyarray.runtime.banded", "lazyarray_llvm.banded"):
+        loaded = importlib.import_module(module)
+        assert (loaded.__name__, loaded.__package__) == (module, module.rpartition(".")[0])
+        assert loaded.__file__ == native.COMPILED[module]
 
 
 def test_marked_lines_become_cythons_and_stay_where_they_were() -> None:

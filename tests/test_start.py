@@ -40,6 +40,43 @@ def test_small_arrays_load_no_scheduler_and_no_backend() -> None:
     assert not set(UNUSED).intersection(loaded)
 
 
+def test_json_is_taught_when_a_program_imports_it() -> None:
+    code = (
+        "import sys\nimport lazyarray as np\nx = np.ones(9000) + 1\nunused = 'json' not in sys.modules\nimport json\n"
+    )
+    program = f"{code}print(json.dumps([unused, x.mean(), json.loads(json.dumps([x.mean()], indent=1))]))"
+    environment = {"PYTHONPATH": ":".join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [True, 2.0, [2.0]]
+
+
+OBJECTS = """
+import gc, weakref
+class Held: pass
+held = Held()
+held.itself = held
+found = weakref.ref(held)
+rounds = []
+gc.callbacks.append(lambda phase, told: phase == "stop" and rounds.append(told["generation"]))
+import lazyarray as np
+np.zeros
+older = [generation for generation in rounds if generation]
+del held
+gc.collect()
+frozen = gc.get_freeze_count()
+"""
+
+
+def test_the_modules_objects_are_no_garbage_to_look_for_and_a_programs_still_are() -> None:
+    assert run_fresh(f"{OBJECTS}print(json.dumps([older, found() is None, frozen]))") == [[], True, 0]
+
+
+def test_what_a_program_has_frozen_stays_frozen() -> None:
+    code = "import gc\ngc.freeze()\ncount = gc.get_freeze_count()\nimport lazyarray as np\nnp.zeros\n"
+    count, now = run_fresh(f"{code}print(json.dumps([count, gc.get_freeze_count()]))")
+    assert 0 < now <= count
+
+
 COUNT = """
 from lazyarray_llvm import engine
 counted = engine.counters()

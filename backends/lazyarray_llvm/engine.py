@@ -15,7 +15,6 @@ import os
 import sys
 import threading
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from lazyarray.ir.installed import HALVES_KEEP_ZERO, POWER_HAS_SHORTCUTS
@@ -86,26 +85,26 @@ class Host(NamedTuple):
         return self.vector_bytes == 64
 
 
-@dataclass(slots=True)
+# No dataclasses, whose making takes as long as reading ten kernels from disk.
 class Counters:
     """What the engine did in this process."""
 
-    compiles: int = 0
-    disk_hits: int = 0
-    memory_hits: int = 0
-    compile_seconds: float = 0.0
-    link_seconds: float = 0.0
+    __slots__ = ("compile_seconds", "compiles", "disk_hits", "link_seconds", "memory_hits")
+
+    def __init__(self) -> None:
+        self.compiles = self.disk_hits = self.memory_hits = 0
+        self.compile_seconds = self.link_seconds = 0.0
 
 
-@dataclass(slots=True, eq=False)
 class JitModule:
     """Machine code linked into this process; the engine keeps it for the life of the process."""
 
-    name: str
-    from_disk: bool
-    object_bytes: int
-    _linked: Any = field(repr=False)
-    _addresses: dict[str, int] = field(default_factory=dict, repr=False)
+    __slots__ = ("_addresses", "_linked", "from_disk", "name", "object_bytes")
+
+    def __init__(self, name: str, from_disk: bool, object_bytes: int, linked: Any) -> None:
+        self.name, self.from_disk, self.object_bytes = name, from_disk, object_bytes
+        self._linked = linked
+        self._addresses: dict[str, int] = {}
 
     def address(self, symbol: str) -> int:
         """The address of a function or global that the module defines."""

@@ -12,27 +12,64 @@ can be told, is. Left are functions in C that take floats only by layout: `decim
 from __future__ import annotations
 
 import functools
-import json.encoder
-from collections.abc import Callable
-from typing import Any
+import sys
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any, Final
 
 from lazyarray.frontend.scalar import LazyScalar, settled
 
+_ENCODER: Final = "json.encoder"
+
 
 def teach_json() -> None:
-    """Makes both of `json`'s encoders, of which one is in C, write lazy float64 as they write NumPy's."""
-    refuse = json.encoder.JSONEncoder.default
+    """Makes both of `json`'s encoders, of which one is in C, write lazy float64 as they write NumPy's.
+
+    Once a program imports `json`: that takes longer than five of lazyarray's modules.
+    """
+    known = sys.modules.get(_ENCODER)
+    if known is not None:
+        _teach(known)
+    else:
+        finder: Any = _Teacher()  # no subclass of `importlib.abc.MetaPathFinder`
+        sys.meta_path.insert(0, finder)
+
+
+class _Teacher:
+    """Finds `json.encoder` as Python would, and teaches it when it has been loaded."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != _ENCODER:
+            return None
+        found = PathFinder.find_spec(fullname, path, target)
+        loader: Any = None if found is None else found.loader
+        if loader is not None:
+            execute = loader.exec_module
+
+            def execute_and_teach(module: ModuleType) -> None:
+                execute(module)
+                _teach(module)
+
+            loader.exec_module = execute_and_teach
+        return found
+
+
+def _teach(encoder: Any) -> None:
+    refuse = encoder.JSONEncoder.default
 
     @functools.wraps(refuse)
-    def default(self: json.encoder.JSONEncoder, o: Any) -> Any:
+    def default(self: Any, o: Any) -> Any:
         if type(o) is LazyScalar and isinstance(o, float):
             return o._now()
         return refuse(self, o)
 
-    json.encoder.JSONEncoder.default = default  # type: ignore[method-assign]
-    make: Callable[..., Any] | None = getattr(json.encoder, "_make_iterencode", None)
+    encoder.JSONEncoder.default = default
+    make: Callable[..., Any] | None = getattr(encoder, "_make_iterencode", None)
     if make is not None:
-        setattr(json.encoder, "_make_iterencode", _with_settled_floats(make))  # noqa: B010
+        encoder._make_iterencode = _with_settled_floats(make)
 
 
 def _with_settled_floats(make: Callable[..., Any]) -> Callable[..., Any]:

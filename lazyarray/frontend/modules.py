@@ -28,6 +28,13 @@ EXTENSIONS: dict[str, Extend] = {}
 _wrap: Wrap | None = None
 
 
+class Later:
+    """What an extension makes when it is first asked for."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+
+
 def configure(wrap: Wrap) -> None:
     """Sets how an object of NumPy's (with its name below the package) becomes lazyarray's."""
     global _wrap
@@ -49,6 +56,8 @@ def _module(name: str, source: ModuleType) -> ModuleType:
     def resolve(asked: str) -> Any:
         if asked in _MACHINERY:
             raise AttributeError(f"module {name!r} has no attribute {asked!r}")
+        if asked in later:
+            return own.setdefault(asked, later[asked].make())
         try:
             value = getattr(source, asked)
         except AttributeError:
@@ -65,8 +74,10 @@ def _module(name: str, source: ModuleType) -> ModuleType:
     if names_of_all is not None:
         own["__all__"] = list(names_of_all)
     extend = EXTENSIONS.get(tail)
+    later: dict[str, Later] = {}
     if extend is not None:
-        own.update(extend())
+        for known, value in extend().items():
+            (later if type(value) is Later else own)[known] = value
     own["__getattr__"], own["__dir__"] = resolve, names
     return module
 

@@ -12,6 +12,7 @@ from lazyarray.frontend.array import ndarray, plain
 from lazyarray.frontend.callables import ANY, FEW
 from lazyarray.frontend.dispatch import adopt, describe, export, same
 from lazyarray.frontend.foreign import retried
+from lazyarray.frontend.modules import Later
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import INERT  # cimport
 from lazyarray.frontend.vectors import drawing  # cimport
@@ -151,7 +152,6 @@ def _made(name: str, bit_generator: Any) -> Any:
 def extend() -> dict[str, Any]:
     """The names that `lazyarray.random` has of its own."""
     generator = _wrapped(np.random.Generator, _reduce_generator)
-    state = _wrapped(np.random.RandomState, _reduce_state)
 
     def spawn(self: Any, n_children: int) -> list[Any]:
         return [generator(bits) for bits in self.bit_generator.spawn(n_children)]
@@ -173,4 +173,5 @@ def extend() -> dict[str, Any]:
         "default_rng": describe(default_rng, np.random.default_rng, "random.default_rng"),
     }
     told = {name: tell(made, getattr(np.random, name), NUMPY) for name, made in functions.items()}
+    state = Later(lambda: _wrapped(np.random.RandomState, _reduce_state))
     return {"Generator": generator, "RandomState": state, **told}

@@ -38,8 +38,9 @@ def with_way(doc: str | None, way: str) -> str | None:
     if not doc or not doc.strip():
         return doc
     text = doc.rstrip()
-    body = [line for line in text.split("\n")[1:] if line.strip()]
-    indent = min([len(line) - len(line.lstrip()) for line in body], default=0)
+    # Of lines in the order of texts the one with the fewest spaces before it is the last.
+    last = max(text.split("\n")[1:], default="")
+    indent = len(last) - len(last.lstrip())
     return f"{text}\n\n{' ' * indent}lazyarray: {way}\n"
 
 

@@ -61,41 +61,47 @@ def find_compiled(library: str = LIBRARY) -> tuple[dict[str, str], str]:
         if python != sys.implementation.cache_tag:
             return {}, f"they were compiled for {python}, and this is {sys.implementation.cache_tag}"
         root = os.path.dirname(os.path.dirname(_HERE))
-        backends = os.path.join(root, "backends") if os.path.exists(os.path.join(root, "backends")) else root
+        backends = os.path.join(root, "backends")
+        if not os.path.exists(backends):
+            backends = root
         found: dict[str, str] = {}
         sources: dict[str, tuple[str, str]] = {}  # by module: its source, the digest that it had
         for line in lines:
             module, name, digest = line.split("\t")
             place = root if module.startswith("lazyarray.") else backends
-            source, file = os.path.join(place, module.replace(".", os.sep) + ".py"), os.path.join(library, name)
-            if not os.path.exists(file) or not os.path.exists(source):
+            found[module] = f"{library}{os.sep}{name}"
+            sources[module] = f"{place}{os.sep}{module.replace('.', os.sep)}.py", digest
+        stamps = [source_hash(index).hex()]
+        present = {file: os.path.exists(file) for file in set(found.values())}
+        for module, (source, _digest) in sources.items():
+            stamp = _stamp(source)
+            if not stamp or not present[found[module]]:
                 return {}, f"files of {module} are missing"
-            found[module] = file
-            sources[module] = source, digest
-        stamps = "\n".join(
-            [source_hash(index).hex(), *map(_stamp, [s for s, _ in sources.values()]), *map(_stamp, _common())]
-        )
-        seen = os.path.join(library, STAMPS)
-        if not os.path.exists(seen) or _read(seen) != stamps.encode():
+            stamps.append(stamp)
+        stamps += map(_stamp, _common())
+        text, seen = "\n".join(stamps), os.path.join(library, STAMPS)
+        if not os.path.exists(seen) or _read(seen) != text.encode():
             for module, (source, digest) in sources.items():
                 if digest_of(source) != digest:
                     return {}, f"{module} has changed since they were compiled"
-            _note(seen, stamps)
+            _note(seen, text)
     except OSError:
         return {}, "they were not compiled when the package was installed: no C compiler was at hand, or no Cython"
     return found, ""
 
 
 def _stamp(source: str) -> str:
-    """What changes when somebody writes a module's source or its C types, found sooner than a digest."""
-    marks = []
-    for file in (source, source.removesuffix(".py") + ".pxd"):
-        try:
-            status = os.stat(file)
-        except FileNotFoundError:
-            continue
-        marks.append(f"{status.st_mtime_ns} {status.st_size}")
-    return " ".join(marks)
+    """What changes when somebody writes a module's source or its C types, found sooner than a digest; "" for none."""
+    try:
+        status = os.stat(source)
+    except FileNotFoundError:
+        return ""
+    mark = f"{status.st_mtime_ns} {status.st_size}"
+    try:
+        status = os.stat(source.removesuffix(".py") + ".pxd")
+    except FileNotFoundError:
+        return mark
+    return f"{mark} {status.st_mtime_ns} {status.st_size}"
 
 
 def _note(file: str, stamps: str) -> None:
@@ -121,7 +127,21 @@ class _Finder:
         file = self.files.get(fullname)
         if file is None:
             return None
-        return spec_from_file_location(fullname, file, loader=ExtensionFileLoader(fullname, file))
+        return spec_from_file_location(fullname, file, loader=_Loader(fullname, file))
+
+
+class _Loader(ExtensionFileLoader):
+    """Loads one module of a library that holds them all: Python would look for `PyInit_` and its last name."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = super().create_module(ModuleSpec(whole_name(spec.name), self, origin=spec.origin))
+        module.__name__, module.__package__ = spec.name, spec.parent
+        return module
+
+
+def whole_name(module: str) -> str:
+    """The module's name as a name in C."""
+    return module.replace(".", "_")
 
 
 COMPILED, WHY_PYTHON = find_compiled()

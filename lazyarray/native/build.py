@@ -14,6 +14,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import source_hash
@@ -86,7 +87,6 @@ MODULES: Final = (
     "lazyarray.frontend.foreign",
     "lazyarray.frontend.boundary",
     "lazyarray.runtime.backend",
-    "lazyarray.runtime.floating",
     "lazyarray.runtime.ledger",
     "lazyarray.ir.index_map",
     "lazyarray.ir.sizes",
@@ -106,8 +106,15 @@ MODULES: Final = (
     "lazyarray.frontend.random",
 )
 LOOPS: Final = "lazyarray_llvm.ready"  # what compiles the loops of transcendental functions
-INPUTS: Final = "inputs.txt"  # beside the index, a line for each module: its name, what its library was made of
+OBJECTS: Final = "objects"  # a folder beside that of the library, for the next build
+INPUTS: Final = "inputs.txt"  # in it, a line for each module: its name, what its object was made of
 FLAGS: Final = [] if os.name == "nt" else ["-O2", "-g0", "-fvisibility=hidden", "-Wno-unused-function"]
+MACROS: Final = (
+    ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
+    ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION"),
+    ("CYTHON_USE_TYPE_SPECS", "0"),
+    ("CYTHON_COMPRESS_STRINGS", "0"),  # to unpack texts takes a program's start longer than to read them
+)
 DIRECTIVES: Final = {
     "language_level": 3,
     "annotation_typing": False,  # the annotations are mypy's; C's types stand in the .pxd files
@@ -153,7 +160,13 @@ def types_files() -> dict[Path, Path]:
 
 def inputs_of(modules: Iterable[str]) -> dict[str, str]:
     """By module, a digest of all that its library is made of: its source, any module's types, how it is compiled."""
-    common = [version("Cython"), version("numpy"), sysconfig.get_config_var("SOABI"), *FLAGS, repr(DIRECTIVES)]
+    common = [
+        version("Cython"),
+        version("numpy"),
+        sysconfig.get_config_var("SOABI"),
+        *FLAGS,
+        repr((MACROS, DIRECTIVES)),
+    ]
     common += [found.read_text(encoding="utf-8") for found in types_files().values()]
     shared = source_hash("\0".join(map(str, common)).encode())
     return {module: source_hash(shared + file_of(module).read_bytes()).hex() for module in modules}
@@ -179,65 +192,88 @@ def _prepare(folder: Path, relative: Path) -> None:
         (folder / parent / "__init__.py").touch()
 
 
-def compile_files(folder: Path, files: list[Path]) -> None:
-    """Compiles the files, which lie in `folder`, the current one, into its folder `lib`."""
-    import numpy as np
+def compile_files(folder: Path, files: list[Path]) -> list[Path]:
+    """Compiles the files, which lie in `folder`, the current one; an object of each.
+
+    The function that Python calls to import one has the module's whole name (`PyInit_lazyarray_ir_node`): a library
+    that holds them all may have but one of a name.
+    """
     from Cython.Build import cythonize
+    from setuptools import Extension
+
+    from lazyarray.native import whole_name
+
+    modules = [".".join(file.with_suffix("").parts) for file in files]
+    named = [Extension(module, [str(file)]) for module, file in zip(modules, files, strict=True)]
+    translate: Any = cythonize
+    translated = translate(named, compiler_directives=DIRECTIVES, quiet=True, include_path=[str(folder)])
+    sources = {one.name: one.sources for one in translated}
+    compiler, include = c_compiler()
+
+    def compile_one(module: str) -> Path:
+        macros = [*MACROS, (f"PyInit_{module.rpartition('.')[2]}", f"PyInit_{whole_name(module)}")]
+        (made,) = compiler.compile(
+            sources[module],
+            output_dir=str(folder / "temp"),
+            macros=macros,
+            include_dirs=include,
+            extra_postargs=FLAGS,
+        )
+        return Path(made)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(compile_one, modules))
+
+
+def c_compiler() -> tuple[Any, list[str]]:
+    """The compiler of this Python's extensions as setuptools sets it up, and where it finds what they include."""
+    import numpy as np
     from setuptools import Distribution, Extension
     from setuptools.command.build_ext import build_ext
 
-    extensions = [
-        Extension(
-            ".".join(file.with_suffix("").parts),
-            [str(file)],
-            include_dirs=[np.get_include()],
-            define_macros=[
-                ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
-                ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION"),
-                ("CYTHON_USE_TYPE_SPECS", "0"),
-            ],
-            extra_compile_args=FLAGS,
-        )
-        for file in files
-    ]
-    translate: Any = cythonize
-    made = translate(extensions, compiler_directives=DIRECTIVES, quiet=True, include_path=[str(folder)])
-    command = build_ext(Distribution({"name": "lazyarray", "ext_modules": made}))
-    command.build_lib, command.build_temp = str(folder / "lib"), str(folder / "temp")
-    command.parallel = os.cpu_count()
+    class Prepared(build_ext):  # type: ignore[misc]
+        def build_extensions(self) -> None:
+            """Nothing: all else has been prepared."""
+
+    extension = Extension("none", ["none.c"])
+    command = Prepared(Distribution({"name": "lazyarray", "ext_modules": [extension]}))
     command.ensure_finalized()
     command.run()
+    return command.compiler, [np.get_include(), *command.include_dirs]
 
 
 def build(target: Path = HERE / "lib") -> None:
-    """Compiles the modules into `target`, with an index of them. What is there of the same inputs stays."""
+    """Compiles the modules into one library in `target`, with an index of them. Objects of the same inputs stay.
+
+    One library, since opening one for each module would take a tenth of the time that a program's start does.
+    """
     from lazyarray.native import INDEX, digest_of
 
     digests = {module: digest_of(str(file_of(module))) for module in MODULES}  # sources may be edited while it takes
     inputs = inputs_of(MODULES)
-    suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    libraries = {module: f"{Path(*module.split('.'))}{suffix}" for module in MODULES}
-    made = dict(line.split("\t") for line in _lines(target / INPUTS))
-    kept = [m for m in MODULES if made.get(m) == inputs[m] and (target / libraries[m]).exists()]
+    library = f"lazyarray_compiled{sysconfig.get_config_var('EXT_SUFFIX')}"
+    kept = target.with_name(OBJECTS)
+    kept.mkdir(parents=True, exist_ok=True)
+    made = dict(line.split("\t") for line in _lines(kept / INPUTS))
+    objects = {module: kept / f"{module}.o" for module in MODULES}
+    missing = [m for m in MODULES if made.get(m) != inputs[m] or not objects[m].exists()]
     with tempfile.TemporaryDirectory() as name:
-        folder, before = Path(name), Path.cwd()
-        for module in kept:
-            _prepare(folder / "lib", Path(libraries[module]))
-            shutil.copy2(target / libraries[module], folder / "lib" / libraries[module])
+        folder, before = Path(name).resolve(), Path.cwd()
         os.chdir(folder)
         try:
-            files = lay_out(folder, [module for module in MODULES if module not in kept])
-            if files:
-                compile_files(folder, files)
+            files = lay_out(folder, missing)
+            for module, made_of_it in zip(missing, compile_files(folder, files) if files else [], strict=True):
+                shutil.copy2(made_of_it, objects[module])
+            compiler, _include = c_compiler()
+            compiler.link_shared_object([str(objects[m]) for m in MODULES], str(folder / library))
         finally:
             os.chdir(before)
+        (kept / INPUTS).write_text("".join(f"{m}\t{inputs[m]}\n" for m in MODULES), encoding="utf-8")
         shutil.rmtree(target, ignore_errors=True)
-        for module in MODULES:
-            (target / libraries[module]).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(folder / "lib" / libraries[module], target / libraries[module])
-    lines = [f"{module}\t{libraries[module]}\t{digests[module]}\n" for module in MODULES]
+        target.mkdir(parents=True)
+        shutil.copy2(folder / library, target / library)
+    lines = [f"{module}\t{library}\t{digests[module]}\n" for module in MODULES]
     (target / INDEX).write_text(f"{sys.implementation.cache_tag}\n{''.join(lines)}", encoding="utf-8")
-    (target / INPUTS).write_text("".join(f"{m}\t{inputs[m]}\n" for m in MODULES), encoding="utf-8")
 
 
 def _lines(file: Path) -> list[str]:
