@@ -191,6 +191,16 @@ def _better_complex(b: Builder, op: str, value: Complex, best: Complex) -> Value
     return b.or_(b.and_(wins, b.not_(had_nan)), b.and_(is_nan, b.not_(had_nan)))
 
 
+def leading(b: Builder, op: str, a: tuple[Value, Value], c: tuple[Value, Value]) -> tuple[Value, Value]:
+    """The better of two (value, place) pairs, the first where they are equal; among NaNs either."""
+    value, best = c[0], a[0]
+    if is_float(value.code):
+        wins = quiet(b, "olt" if op == "argmin" else "ogt", value, best)
+    else:
+        wins = better(b, op, value, best)
+    return b.select(wins, value, best), b.select(wins, c[1], a[1])
+
+
 def fold_best(b: Builder, op: str, value: Value, index: Value) -> tuple[Value, Value]:
     """The best lane; of equal ones that with the lowest index."""
     if value.lanes == 1:

@@ -118,8 +118,17 @@ def position_of(code: str) -> Kernel:
 
 def test_places_in_a_row_are_counted_in_lanes_as_wide_as_the_values() -> None:
     assert "<64 x i64>" not in (text := emit(position_of("f4"), WIDE, "whole"))
-    assert "select <64 x i1>" in text
-    assert "<32 x i64>" in emit(position_of("f8"), WIDE, "whole")
+    assert "select <16 x i1>" in text
+    assert "<8 x i64>" in emit(position_of("f8"), WIDE, "whole")
+
+
+def test_a_best_of_wide_values_is_one_vector_and_looks_for_nans_only_where_there_are_some() -> None:
+    text = emit(position_of("f8"), NARROW, "whole")
+    loop = text.split("j.loop.1:", 1)[1].split("j.done", 1)[0]
+    assert loop.count("fcmp uno") == 2  # of two vectors each
+    assert loop.count("phi <4 x") == 3  # the best, its place, and where NaNs are noted
+    assert "j.loop.2" in text  # the look for the first
+    assert "j.loop.2" not in emit(position_of("i8"), NARROW, "whole")
 
 
 def test_positions_are_numpys_among_equals_nans_and_infinities_at_every_length() -> None:

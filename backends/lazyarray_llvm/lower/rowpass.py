@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lazyarray.schedule.kernel import Reduction, Scan, Stage
 from lazyarray_llvm import elementwise
 from lazyarray_llvm import reduce_library as ops
-from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Builder, Complex, Value, is_complex, itemsize
+from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Builder, Complex, Value, is_complex, is_float, itemsize
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.frame import Register
 from lazyarray_llvm.lower.nest import Span
@@ -129,10 +131,11 @@ class Pass:
                 found[r.reduction.target] = list(registers)
         return found
 
-    def _grouped(self, carried: Sequence[Register]) -> list[tuple[Running, list[Value]]]:
+    def _grouped(self, carried: Sequence[Register], *, spread: bool = False) -> list[tuple[Running, list[Value]]]:
+        """The registers of each: outside a block, or `spread` over lanes in one."""
         groups, at = [], 0
         for r in self.running:
-            count = len(r.shape(self.lanes))
+            count = len(self._spread(r) if spread and r.folded else r.shape(self.lanes))
             groups.append((r, [v for v in carried[at : at + count] if isinstance(v, Value)]))
             at += count
         return groups
@@ -144,7 +147,7 @@ class Pass:
             self.ahead(point)
         env = self.body.vectors(self.stage.body, point)
         following: list[Register] = []
-        for r, registers in self._grouped(carried):
+        for r, registers in self._grouped(carried, spread=True):
             value = self._operand(r, env, point)
             if isinstance(r.reduction, Scan):
                 following += self._scan(r, point, value, registers, env)
@@ -294,12 +297,13 @@ class Pass:
         base = point.index if self.flat is None else b.add(point.index, self.flat)
         return b.add(base, self.frame.number(lane)) if lane else base
 
-    def _arg(self, r: Running, point: Point, value: AnyValue, registers: list[Value]) -> list[Value]:
+    def _arg(self, r: Running, point: Point, value: AnyValue, registers: list[Value]) -> list[Register]:
         frame, b = self.frame, self.frame.b
         assert isinstance(value, Value)
         if r.folded:
-            assert self.base is not None
-            place, code = b.sub(point.index, self.base), self._place_code(r)
+            if self._width(r) < self.lanes:
+                return self._best_of_step(r, point, value, registers)
+            place, code = b.sub(point.index, self._begin()), self._place_code(r)
             if itemsize(code) < 4:
                 place = b.binary("lshr", place, frame.number(self.lanes.bit_length() - 1), "step")
             lanes = b.splat(place if code == "i8" else b.convert("trunc", place, code), point.lanes)
@@ -310,6 +314,63 @@ class Pass:
         if point.active is not None and point.lanes > 1:
             wins = b.and_(wins, point.mask(r.code))
         return [b.select(wins, value, registers[0]), b.select(wins, lanes, registers[1])]
+
+    def _width(self, r: Running) -> int:
+        """Lanes of the registers of a `folded` one: those of one vector, if a step takes several."""
+        one = self.frame.host.vector_bytes // itemsize(r.code)
+        return one if itemsize(r.code) >= 4 and self.lanes > one else self.lanes
+
+    def _best_of_step(self, r: Running, point: Point, value: Value, registers: list[Value]) -> list[Register]:
+        """The best of a step's vectors, the earlier of equal ones, and then of all steps, in one vector of registers.
+
+        Four vectors with a best and a place each would not fit into sixteen registers. NaNs are noted, to be looked for
+        by `_first_nan`: to ask of every vector whether it may still win takes two of five operations.
+        """
+        b, width = self.frame.b, self._width(r)
+        if point.active is not None:
+            cut = ops.choose(b, point.mask(r.code), value, ops.identity(b, r.op, r.code, self.lanes))
+            assert isinstance(cut, Value)
+            value = cut
+        best, place, *noted = registers
+        vectors = [b.shuffle(value, None, range(k, k + width)) for k in range(0, self.lanes, width)]
+        if noted:
+            found = [b.compare("uno", *pair) for pair in zip(vectors[::2], vectors[1::2], strict=True)]
+            noted = [b.or_(noted[0], b.convert("sext", functools.reduce(b.or_, found), noted[0].code))]
+        level = [(one, b.const(place.code, k * width, width)) for k, one in enumerate(vectors)]
+        while len(level) > 1:
+            level = [ops.leading(b, r.op, *pair) for pair in zip(level[::2], level[1::2], strict=True)]
+        first = b.sub(point.index, self._begin())
+        at = b.splat(first if place.code == "i8" else b.convert("trunc", first, place.code), width)
+        leader, offset = level[0]
+        return [*ops.leading(b, r.op, (best, place), (leader, b.add(at, offset))), *noted]
+
+    def _begin(self) -> Value:
+        assert self.base is not None
+        return self.base
+
+    def _first_nan(self, r: Running, first: Value, end: Value) -> list[Register]:
+        """NaN and the place of the first one in a block that has one."""
+        b, code = self.frame.b, self._place_code(r)
+        none = b.const(code, 2 ** (8 * itemsize(code) - 1) - 1, self.lanes)
+
+        def step(point: Point, carried: list[Register]) -> list[Register]:
+            before = carried[0]
+            assert isinstance(before, Value)
+            value = self._operand(r, self.body.vectors(self.stage.body, point), point)
+            assert isinstance(value, Value)
+            is_nan = b.compare("uno", value, value)
+            if point.active is not None and point.lanes > 1:
+                is_nan = b.and_(is_nan, point.mask(r.code))
+            index = b.sub(point.index, first)
+            place = b.splat(index if code == "i8" else b.convert("trunc", index, code), point.lanes)
+            here = b.select(is_nan, b.add(place, b.vector(code, range(point.lanes))), none)
+            return [b.select(b.compare("slt", here, before), here, before)]
+
+        (places,) = self.span.walk(self.frame, first, end, [none], step)
+        assert isinstance(places, Value)
+        place = ops.fold(b, "min", places)
+        assert isinstance(place, Value)
+        return [b.const(r.code, math.nan, 1), place if code == "i8" else b.convert("sext", place, "i8")]
 
     # -- one range ------------------------------------------------------------------------------------------
     def walk(self, start: Value, stop: Value, carried: Sequence[Register]) -> list[Register]:
@@ -329,17 +390,23 @@ class Pass:
             inner: list[Register] = []
             for r, registers in groups:
                 inner += self._spread(r) if r.folded else registers
-            found = self._grouped(walk(first, frame.minimum(b.add(first, frame.number(size)), stop), inner))
+            end = frame.minimum(b.add(first, frame.number(size)), stop)
+            found = self._grouped(walk(first, end, inner), spread=True)
             after: list[Register] = []
             for (r, before), (_, registers) in zip(groups, found, strict=True):
-                after += self._folded(r, first, before, registers) if r.folded else registers
+                after += self._folded(r, first, end, before, registers) if r.folded else registers
             return after
 
         return frame.loop(start, stop, size, carried, block)[1:]
 
     def _spread(self, r: Running) -> list[Register]:
-        b = self.frame.b
-        return [*ops.parts(ops.identity(b, r.op, r.code, self.lanes)), b.const(self._place_code(r), 0, self.lanes)]
+        """What the lanes of a `folded` one begin with: best values, their places, and where NaNs are noted."""
+        b, width = self.frame.b, self._width(r)
+        registers: list[Register] = list(ops.parts(ops.identity(b, r.op, r.code, width)))
+        registers.append(b.const(self._place_code(r), 0, width))
+        if width < self.lanes and is_float(r.code):
+            registers.append(b.const(f"i{itemsize(r.code)}", 0, width))
+        return registers
 
     def _place_code(self, r: Running) -> str:
         """The dtype of places inside a walk, of lanes as wide as the values: of elements, or of steps if narrow."""
@@ -353,19 +420,30 @@ class Pass:
         code = self._place_code(r)
         return self.lanes << 8 * itemsize(code) if code[0] == "u" else _BLOCK
 
-    def _folded(self, r: Running, first: Value, before: list[Value], registers: list[Value]) -> list[Register]:
+    def _folded(
+        self, r: Running, first: Value, end: Value, before: list[Value], registers: list[Value]
+    ) -> list[Register]:
         """The best of the lanes, joined with the best of the blocks before."""
-        b, (best, place) = self.frame.b, registers
+        frame, b, (best, place, *noted) = self.frame, self.frame.b, registers
         if itemsize(place.code) < 4:
             steps = b.convert("zext", place, "i4")
             place = b.mul(steps, b.const("i4", self.lanes, self.lanes))
-        if self.lanes > 1:
-            place = b.add(place, b.vector(place.code, range(self.lanes)))
+        if place.lanes > 1:
+            place = b.add(place, b.vector(place.code, range(place.lanes)))
         best, place = ops.fold_best(b, r.op, best, place)
         if place.code != "i8":
             place = b.convert("sext", place, "i8")
+        if noted:
+            any_nan = b.compare("ne", self._any_bit(noted[0]), b.const(noted[0].code, 0, 1))
+            found = frame.when(any_nan, lambda: self._first_nan(r, first, end), [best, place])
+            best, place = (one for one in found if isinstance(one, Value))
         index = b.add(first if self.flat is None else b.add(first, self.flat), place)
         return list(ops.best_of(b, r.op, (before[0], before[1]), (best, index)))
+
+    def _any_bit(self, noted: Value) -> Value:
+        folded = ops.fold(self.frame.b, "bor", noted)
+        assert isinstance(folded, Value)
+        return folded
 
     def walk_tree(self, start: Value, count: Value, cells: Cells) -> list[AnyValue]:
         """One run of every tree sum over [start, start + count): pairwise sums; running registers live in `cells`."""
