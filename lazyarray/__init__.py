@@ -6,16 +6,25 @@ the module, so that importing costs little more than NumPy itself.
 
 from __future__ import annotations
 
-import gc as _gc
+import sys as _sys
 from importlib import import_module as _import_module
 from typing import Any
 
-import numpy as _np
-
 from lazyarray import native as _native
-from lazyarray.config import config as config
 from lazyarray.frontend import modules as _modules
-from lazyarray.runtime.heap import keep_freed_memory as _keep_freed_memory
+
+_modules.install()
+_native.install()  # before the modules whose form it chooses, and asked for them first
+
+from lazyarray.native.apart import apart as _apart  # noqa: E402
+
+if "numpy" not in _sys.modules:
+    _apart(lambda: _import_module("numpy"))
+
+import numpy as _np  # noqa: E402
+
+from lazyarray.config import config as config  # noqa: E402
+from lazyarray.runtime.heap import keep_freed_memory as _keep_freed_memory  # noqa: E402
 
 _OWN = (
     "config", "counters", "device", "evaluate", "explain", "jit", "profile", "record_runs", "set_device", "strict",
@@ -39,8 +48,6 @@ __version__ = _np.__version__
 __all__ = [*_np.__all__, *_OWN]
 
 _keep_freed_memory()
-_modules.install()
-_native.install()  # before the modules whose form it chooses
 
 
 _evaluate_all: Any = None  # imported when first called
@@ -61,23 +68,14 @@ def _resolve(name: str) -> Any:
     """What a public name means."""
     global _resolve_name
     if _resolve_name is None:
-        # A hundred modules make objects that stay: looking for garbage among them takes a tenth of the time.
-        collects = _gc.isenabled()
-        _gc.disable()
-        try:
-            from lazyarray.frontend.namespace import resolve as _resolve_name
-        finally:
-            if collects:
-                _settle_objects()
-                _gc.enable()
+        _resolve_name = _apart(_load_resolver)
     return _resolve_name(name)
 
 
-def _settle_objects() -> None:
-    """Counts all objects as old ones, as a look for garbage among them would: freed as before, when it is found."""
-    if not _gc.get_freeze_count():
-        _gc.freeze()
-        _gc.unfreeze()
+def _load_resolver() -> Any:
+    from lazyarray.frontend.namespace import resolve
+
+    return resolve
 
 
 def __getattr__(name: str) -> Any:

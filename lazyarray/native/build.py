@@ -24,6 +24,7 @@ from typing import Any, Final
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parents[1]
 MODULES: Final = (
+    "lazyarray.native.apart",
     "lazyarray.ir.node",
     "lazyarray.runtime.root",
     "lazyarray.frontend.quick",
@@ -50,6 +51,8 @@ MODULES: Final = (
     "lazyarray.runtime.settling",
     "lazyarray.runtime.running",
     "lazyarray.runtime.evaluate",
+    "lazyarray.runtime.interpret",
+    "lazyarray.runtime.first",
     "lazyarray.runtime.budget",
     "lazyarray.runtime.floating",
     "lazyarray.runtime.device_errors",
