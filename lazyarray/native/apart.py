@@ -23,8 +23,9 @@ _MOST: Final = 200_000  # objects of a program: to hand on so many takes some 10
 def apart(make: Callable[[], Any]) -> Any:
     """What `make` returns, which imports modules; the objects that it makes are set aside.
 
-    Not in the Python form, where threads run that may make objects meanwhile, or in a large program: objects then
-    count as old ones, as if the collector had looked at them once, but where a program has set some aside itself.
+    Not in the Python form, in a Python without its lock, where threads run that may make objects meanwhile, or in a
+    large program: objects then count as old ones, as if the collector had looked at them once, but where a program has
+    set some aside itself.
     """
     collects = gc.isenabled()
     gc.disable()
