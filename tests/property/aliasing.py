@@ -131,13 +131,15 @@ def machine(
         def teardown(self) -> None:
             drawer = self.drawer
             tally.examples += 1
-            if drawer is not None:
-                self.attempt(lambda d: d.twins.finish())
-                tally.steps += len(drawer.twins.steps)
-            self.drawer = None
-            if self.undo is not None:
-                self.undo.__exit__(None, None, None)
-                self.undo = None
+            try:
+                if drawer is not None:
+                    self.attempt(lambda d: d.twins.finish())
+                    tally.steps += len(drawer.twins.steps)
+            finally:  # a difference that the end shows leaves the settings as they were, too
+                self.drawer = None
+                if self.undo is not None:
+                    self.undo.__exit__(None, None, None)
+                    self.undo = None
 
     for name, draw in DRAWS.items():
         setattr(Aliasing, name, _rule(name, draw))
