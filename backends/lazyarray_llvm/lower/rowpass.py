@@ -298,15 +298,12 @@ class Pass:
         return b.add(base, self.frame.number(lane)) if lane else base
 
     def _arg(self, r: Running, point: Point, value: AnyValue, registers: list[Value]) -> list[Register]:
-        frame, b = self.frame, self.frame.b
+        b = self.frame.b
         assert isinstance(value, Value)
         if r.folded:
             if self._width(r) < self.lanes:
                 return self._best_of_step(r, point, value, registers)
-            place, code = b.sub(point.index, self._begin()), self._place_code(r)
-            if itemsize(code) < 4:
-                place = b.binary("lshr", place, frame.number(self.lanes.bit_length() - 1), "step")
-            lanes = b.splat(place if code == "i8" else b.convert("trunc", place, code), point.lanes)
+            lanes = self._place(r, point, point.lanes)
         else:
             index = self._flat_index(point, 0)
             lanes = b.add(b.splat(index, point.lanes), b.vector("i8", range(point.lanes))) if point.lanes > 1 else index
@@ -339,14 +336,18 @@ class Pass:
         level = [(one, b.const(place.code, k * width, width)) for k, one in enumerate(vectors)]
         while len(level) > 1:
             level = [ops.leading(b, r.op, *pair) for pair in zip(level[::2], level[1::2], strict=True)]
-        first = b.sub(point.index, self._begin())
-        at = b.splat(first if place.code == "i8" else b.convert("trunc", first, place.code), width)
         leader, offset = level[0]
-        return [*ops.leading(b, r.op, (best, place), (leader, b.add(at, offset))), *noted]
+        at = b.add(self._place(r, point, width), offset)
+        return [*ops.leading(b, r.op, (best, place), (leader, at)), *noted]
 
-    def _begin(self) -> Value:
+    def _place(self, r: Running, point: Point, lanes: int) -> Value:
+        """The place of a point's first element in its block, of a narrow dtype that of its step, in all lanes."""
+        frame, b, code = self.frame, self.frame.b, self._place_code(r)
         assert self.base is not None
-        return self.base
+        place = b.sub(point.index, self.base)
+        if itemsize(code) < 4:
+            place = b.binary("lshr", place, frame.number(self.lanes.bit_length() - 1), "step")
+        return b.splat(place if code == "i8" else b.convert("trunc", place, code), lanes)
 
     def _first_nan(self, r: Running, first: Value, end: Value) -> list[Register]:
         """NaN and the place of the first one in a block that has one."""
@@ -361,16 +362,13 @@ class Pass:
             is_nan = b.compare("uno", value, value)
             if point.active is not None and point.lanes > 1:
                 is_nan = b.and_(is_nan, point.mask(r.code))
-            index = b.sub(point.index, first)
-            place = b.splat(index if code == "i8" else b.convert("trunc", index, code), point.lanes)
-            here = b.select(is_nan, b.add(place, b.vector(code, range(point.lanes))), none)
+            place = b.add(self._place(r, point, point.lanes), b.vector(code, range(point.lanes)))
+            here = b.select(is_nan, place, none)
             return [b.select(b.compare("slt", here, before), here, before)]
 
         (places,) = self.span.walk(self.frame, first, end, [none], step)
         assert isinstance(places, Value)
-        place = ops.fold(b, "min", places)
-        assert isinstance(place, Value)
-        return [b.const(r.code, math.nan, 1), place if code == "i8" else b.convert("sext", place, "i8")]
+        return [b.const(r.code, math.nan, 1), *ops.parts(ops.fold(b, "min", places))]
 
     # -- one range ------------------------------------------------------------------------------------------
     def walk(self, start: Value, stop: Value, carried: Sequence[Register]) -> list[Register]:
@@ -431,19 +429,15 @@ class Pass:
         if place.lanes > 1:
             place = b.add(place, b.vector(place.code, range(place.lanes)))
         best, place = ops.fold_best(b, r.op, best, place)
-        if place.code != "i8":
-            place = b.convert("sext", place, "i8")
         if noted:
-            any_nan = b.compare("ne", self._any_bit(noted[0]), b.const(noted[0].code, 0, 1))
+            (bits,) = ops.parts(ops.fold(b, "bor", noted[0]))
+            any_nan = b.compare("ne", bits, b.const(bits.code, 0, 1))
             found = frame.when(any_nan, lambda: self._first_nan(r, first, end), [best, place])
             best, place = (one for one in found if isinstance(one, Value))
+        if place.code != "i8":
+            place = b.convert("sext", place, "i8")
         index = b.add(first if self.flat is None else b.add(first, self.flat), place)
         return list(ops.best_of(b, r.op, (before[0], before[1]), (best, index)))
-
-    def _any_bit(self, noted: Value) -> Value:
-        folded = ops.fold(self.frame.b, "bor", noted)
-        assert isinstance(folded, Value)
-        return folded
 
     def walk_tree(self, start: Value, count: Value, cells: Cells) -> list[AnyValue]:
         """One run of every tree sum over [start, start + count): pairwise sums; running registers live in `cells`."""
