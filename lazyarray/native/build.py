@@ -195,7 +195,7 @@ def _prepare(folder: Path, relative: Path) -> None:
         (folder / parent / "__init__.py").touch()
 
 
-def compile_files(folder: Path, files: list[Path]) -> list[Path]:
+def compile_files(folder: Path, files: list[Path], compiler: Any, include: list[str]) -> list[Path]:
     """Compiles the files, which lie in `folder`, the current one; an object of each.
 
     The function that Python calls to import one has the module's whole name (`PyInit_lazyarray_ir_node`): a library
@@ -211,7 +211,6 @@ def compile_files(folder: Path, files: list[Path]) -> list[Path]:
     translate: Any = cythonize
     translated = translate(named, compiler_directives=DIRECTIVES, quiet=True, include_path=[str(folder)])
     sources = {one.name: one.sources for one in translated}
-    compiler, include = c_compiler()
 
     def compile_one(module: str) -> Path:
         macros = [*MACROS, (f"PyInit_{module.rpartition('.')[2]}", f"PyInit_{whole_name(module)}")]
@@ -264,10 +263,10 @@ def build(target: Path = HERE / "lib") -> None:
         folder, before = Path(name).resolve(), Path.cwd()
         os.chdir(folder)
         try:
-            files = lay_out(folder, missing)
-            for module, made_of_it in zip(missing, compile_files(folder, files) if files else [], strict=True):
+            compiler, include = c_compiler()
+            compiled = compile_files(folder, lay_out(folder, missing), compiler, include)
+            for module, made_of_it in zip(missing, compiled, strict=True):
                 shutil.copy2(made_of_it, objects[module])
-            compiler, _include = c_compiler()
             compiler.link_shared_object([str(objects[m]) for m in MODULES], str(folder / library))
         finally:
             os.chdir(before)

@@ -42,6 +42,7 @@ _HELD: Final = 16 << 20  # bytes of values that interpreting may hold: kernels h
 _FROM_DISK: Final = 1_000_000  # what reading a plan and its kernels from disk costs
 
 _FREE: Final = frozenset(("leaf", "scalar", "call"))  # what is given, and what a plan has a library do, too
+_MAKING_NONE: Final = _FREE | {"view"}  # what makes no values
 _EXTREMES: Final = frozenset(("min", "max", "fmin", "fmax"))
 
 
@@ -143,7 +144,7 @@ def forget() -> None:
 
 def compiling(drawn: Drawn) -> int:
     """Nanoseconds that compiling an expression takes, roughly."""
-    operations = [entry for entry in drawn.expression.entries if entry.kind not in _FREE and entry.kind != "view"]
+    operations = [entry for entry in drawn.expression.entries if entry.kind not in _MAKING_NONE]
     return _PLAN + _OPERATION * len(operations)
 
 
@@ -160,7 +161,7 @@ def held(expression: Expression) -> int:
     ends: list[list[int]] = [[] for _ in range(len(entries) + 1)]
     most = now = 0
     for place, entry in enumerate(entries):
-        if entry.kind not in _FREE and entry.kind != "view":
+        if entry.kind not in _MAKING_NONE:
             size = size_of(entry.shape) * int(entry.code[1:])
             now += size
             ends[last[place]].append(size)
