@@ -324,7 +324,7 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
         interpret_nodes(outputs, signature, sources, reason)
     else:
         drawn = draw(signature) if settings.tries and not is_planned(signature) else None
-        if drawn is not None and not shadows and ran_first(drawn, sources, outputs):
+        if drawn is not None and not shadows and ran_first(drawn, sources, outputs, uses):
             return
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
         plan = plan_of(signature, drawn=drawn)
@@ -335,7 +335,7 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
             check([node.data for node in outputs])
 
 
-def ran_first(drawn: Drawn, sources: list[Any], outputs: list[Node]) -> bool:
+def ran_first(drawn: Drawn, sources: list[Any], outputs: list[Node], uses: dict[int, int]) -> bool:
     """True if NumPy has done the evaluation, because compiling would take longer (`runtime/first.py`).
 
     Never while somebody records what runs: who looks at a program wants to see its kernels.
@@ -348,7 +348,7 @@ def ran_first(drawn: Drawn, sources: list[Any], outputs: list[Node]) -> bool:
         return False
     enter()
     try:
-        told = first.run(drawn, sources, outputs)
+        told = first.run(drawn, sources, outputs, uses)
     finally:
         leave()
     for node, bits in told or ():

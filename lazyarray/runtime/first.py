@@ -17,14 +17,27 @@ from lazyarray.ir.index_map import size_of
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
 from lazyarray.ir.sizes import Drawn, Structure
+from lazyarray.native.primitives import count  # cimport
 from lazyarray.passes.views import is_whole_reshape
 from lazyarray.runtime.along import is_pending
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.floating import wanted
-from lazyarray.runtime.interpret import RULES, call_as_recorded, compute_all, outputs_of, raised_by
+from lazyarray.runtime.interpret import (
+    RULES,
+    call_as_recorded,
+    compute_all,
+    own,
+    raised_by,
+    scatter_in,
+    update_in,
+)
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.resting import rest_for
 from lazyarray.runtime.settling import settle, where
+
+# The build reads such imports by the line.
+# isort: split
+from lazyarray.native.leases import stands_alone  # cimport
 
 # Nanoseconds that NumPy takes: roughly, and the same on every machine, since the choice must not depend on timing.
 _ENTRY: Final = 4000
@@ -44,6 +57,23 @@ _FROM_DISK: Final = 1_000_000  # what reading a plan and its kernels from disk c
 _FREE: Final = frozenset(("leaf", "scalar", "call"))  # what is given, and what a plan has a library do, too
 _MAKING_NONE: Final = _FREE | {"view"}  # what makes no values
 _EXTREMES: Final = frozenset(("min", "max", "fmin", "fmax"))
+_WRITES: Final = {"update": update_in, "scatter": scatter_in}
+
+
+def _count_of_leaf(sources: list[Any], place: int) -> int:
+    node = sources[place]
+    return count(node)
+
+
+def _count_of_data(args: list[Any]) -> int:
+    data = args[0]
+    return count(data)
+
+
+# What counting shows of what only a list and a local name refer to: measured, since calls add other numbers in other
+# versions of Python. `_ALONE`: without the list.
+_UNNAMED: Final = _count_of_leaf([object()], 0)
+_ALONE: Final = _count_of_data([np.empty(1)]) - 1
 
 
 class Unlike(Exception):
@@ -215,13 +245,14 @@ def is_dense(position: int, entries: tuple[Entry, ...]) -> bool:
     return True
 
 
-def run(drawn: Drawn, sources: list[Any], outputs: list[Node]) -> list[tuple[Node, int]] | None:
+def run(drawn: Drawn, sources: list[Any], outputs: list[Node], uses: dict[int, int]) -> list[tuple[Node, int]] | None:
     """Settles the outputs; returns which nodes raised what of which the user is to be told.
 
-    None, and nothing has happened, where kernels may give zeros of another sign: that is not tried again.
+    `uses`: by id of a value written over, the references to it that end now. None, and nothing has happened, where
+    kernels may give zeros of another sign: that is not tried again.
     """
     try:
-        values, told = values_of(drawn.expression, sources)
+        values, told = values_of(drawn.expression, sources, uses)
     except Unlike:
         _left[drawn.structure].end()
         return None
@@ -230,23 +261,72 @@ def run(drawn: Drawn, sources: list[Any], outputs: list[Node]) -> list[tuple[Nod
         raise
     _left[drawn.structure].pay()
     ledger.run_first()
-    for node, value in zip(outputs, values, strict=True):
+    entries, positions = drawn.expression
+    for node, position in zip(outputs, positions, strict=True):
         if is_pending(node):
-            settle(node, value)
+            settle(node, own(values[position], entries[position].shape))
     return told
 
 
-def values_of(expression: Expression, sources: list[Any]) -> tuple[list[Any], list[tuple[Node, int]]]:
-    """The outputs' values, and what `run` returns."""
+def values_of(
+    expression: Expression, sources: list[Any], uses: dict[int, int]
+) -> tuple[list[Any], list[tuple[Node, int]]]:
+    """The entries' values, None for those that nothing needs any more, and what `run` returns."""
     told: list[tuple[Node, int]] = []
+    entries = expression.entries
+    unlike = any([may_be_unlike(entry) for entry in entries])  # then nothing may have happened
 
     def compute(entry: Entry, args: list[Any], source: Any) -> Any:
+        if (
+            entry.kind in _WRITES
+            and type(source) is Node
+            and not wanted(source)
+            and is_free(entry, args, entries, sources, uses, unlike)
+        ):
+            return written_over(entry, args, source, entries[entry.args[0]].kind == "leaf")
         value, bits = value_of(entry, args, source)
         if bits:
             told.append((source, bits))
         return value
 
-    return outputs_of(expression, compute_all(expression, sources, compute, let_go=True)), told
+    return compute_all(expression, sources, compute, let_go=True), told
+
+
+def is_free(
+    entry: Entry, args: list[Any], entries: tuple[Entry, ...], sources: list[Any], uses: dict[int, int], unlike: bool
+) -> bool:
+    """True if nobody else can see the memory of what a write changes: it may be written over.
+
+    `args` is all that still refers to values of this evaluation that nothing else needs.
+    """
+    data = args[0]
+    if data.shape != entry.shape or not data.flags.c_contiguous or data.dtype != dtype_of(entry.code):
+        return False
+    held = 1
+    if entries[entry.args[0]].kind == "leaf":
+        if unlike or is_named(sources, entry.args[0], uses):
+            return False
+        held = 2
+    return count(data) <= _ALONE + held and stands_alone(data)
+
+
+def is_named(sources: list[Any], place: int, uses: dict[int, int]) -> bool:
+    """True if anything but this evaluation refers to a leaf."""
+    node = sources[place]
+    return count(node) > _UNNAMED + uses.get(id(node), 0)
+
+
+def written_over(entry: Entry, args: list[Any], source: Any, settled: bool) -> Any:
+    """The value of a write, in the memory of what it changes. `settled`: the node has it at once.
+
+    Else what a signal handler evaluates, or who asks again after an error, would find neither the old nor the new one.
+    """
+    value = args[0]
+    with np.errstate(all="ignore"):
+        _WRITES[entry.kind](value, entry, args)
+        if settled:
+            settle(source, value)
+    return value
 
 
 def value_of(entry: Entry, args: list[Any], source: Any) -> tuple[Any, int]:
@@ -261,11 +341,16 @@ def value_of(entry: Entry, args: list[Any], source: Any) -> tuple[Any, int]:
     else:
         with np.errstate(all="ignore"):
             result = rule_of(entry)(entry, args)
-    if entry.kind == "reduce" and entry.attr[0] in _EXTREMES and entry.code[0] == "f" and not result.all():
+    if may_be_unlike(entry) and not result.all():
         zeros = args[0] == 0
         if np.signbit(args[0])[zeros].any():
             raise Unlike  # among zeros of both signs NumPy takes any
     return result, bits
+
+
+def may_be_unlike(entry: Entry) -> bool:
+    """True for extremes, which may be zeros of both signs."""
+    return entry.kind == "reduce" and entry.attr[0] in _EXTREMES and entry.code[0] == "f"
 
 
 def library_call(entry: Entry, args: list[Any], source: Any) -> Any:

@@ -57,31 +57,34 @@ def compute_all(
     last = {a: place for place, entry in enumerate(entries) for a in entry.args} if let_go else {}
     last |= dict.fromkeys(expression.outputs, len(entries))
     values: list[Any] = []
-    for place, (entry, source) in enumerate(zip(entries, sources, strict=True)):
+    for place in range(len(entries)):  # `zip` and `enumerate` refer to sources longer: references are counted
+        entry, source = entries[place], sources[place]
         if entry.kind == "leaf":
             values.append(source.data)
         elif entry.kind == "scalar":
             values.append(scalar(source, entry.code))
         else:
-            result = np.asarray(compute(entry, [values[a] for a in entry.args], source), dtype_of(entry.code))
-            # Views keep their strides: NumPy's order of summation depends on them.
-            values.append(result if entry.kind == "view" else np.asarray(result, order="C"))
-        for a in entry.args:
-            if last.get(a) == place:
-                values[a] = None
+            args = [values[a] for a in entry.args]
+            for a in entry.args:
+                if last.get(a) == place:
+                    values[a] = None
+            # Views keep their strides: NumPy's order of summation depends on them. The value gets no name, as above.
+            order: Any = None if entry.kind == "view" else "C"
+            values.append(np.asarray(compute(entry, args, source), dtype_of(entry.code), order=order))
     return values
 
 
 def outputs_of(expression: Expression, values: list[Any]) -> list[Array]:
     """The outputs among the values, each C-contiguous in memory of its own."""
-    outputs = []
-    for position in expression.outputs:
-        value = np.ascontiguousarray(values[position])
-        shape = expression.entries[position].shape
-        if value.shape != shape:
-            value = value.reshape(shape)
-        outputs.append(value if value.flags.writeable and value.flags.owndata else value.copy())
-    return outputs
+    return [own(values[position], expression.entries[position].shape) for position in expression.outputs]
+
+
+def own(value: Any, shape: tuple[int, ...]) -> Array:
+    """A value, C-contiguous in memory of its own."""
+    found = np.ascontiguousarray(value)
+    if found.shape != shape:
+        found = found.reshape(shape)
+    return found if found.flags.writeable and found.flags.owndata else found.copy()
 
 
 def watch(node: Node, entry: Entry, args: list[Array]) -> Any:
@@ -214,18 +217,23 @@ def _scan(entry: Entry, args: list[Array]) -> Any:
 
 def _update(entry: Entry, args: list[Array]) -> Array:
     offset, shape, strides, has_mask = entry.attr
-    view = IndexMap(offset, shape, strides)
-    if not has_mask and is_identity(view, entry.shape):
+    if not has_mask and is_identity(IndexMap(offset, shape, strides), entry.shape):
         result = np.empty(shape, dtype_of(entry.code))
         result[...] = args[1]
         return result
     result = np.array(args[0], order="C", copy=True)  # `apply` shows C order
-    region = apply(view, result)
+    update_in(result, entry, args)
+    return result
+
+
+def update_in(result: Array, entry: Entry, args: list[Array]) -> None:
+    """Writes what an update writes into an array in C order that holds the value before."""
+    offset, shape, strides, has_mask = entry.attr
+    region = apply(IndexMap(offset, shape, strides), result)
     if has_mask:
         np.copyto(region, args[1], where=args[2], casting="unsafe")
     else:
         region[...] = args[1]
-    return result
 
 
 def _gather(entry: Entry, args: list[Array]) -> Array:
@@ -239,8 +247,14 @@ def _gather(entry: Entry, args: list[Array]) -> Array:
 
 
 def _scatter(entry: Entry, args: list[Array]) -> Array:
-    axes, position, op = entry.attr
     result = np.array(args[0], copy=True)
+    scatter_in(result, entry, args)
+    return result
+
+
+def scatter_in(result: Array, entry: Entry, args: list[Array]) -> None:
+    """Writes what a write at index arrays writes into an array that holds the value before."""
+    axes, position, op = entry.attr
     rest = [a for a in range(result.ndim) if a not in axes]
     moved = result.transpose(*axes, *rest)
     index = tuple(args[2:])
@@ -250,7 +264,6 @@ def _scatter(entry: Entry, args: list[Array]) -> Array:
         np.add.at(moved, index, new)
     else:
         moved[index] = new
-    return result
 
 
 def _compress(entry: Entry, args: list[Array]) -> Array:

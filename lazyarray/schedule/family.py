@@ -23,7 +23,7 @@ from lazyarray.records import NamedTuple
 from lazyarray.schedule.plan import Plan
 
 SAMPLES: Final = 3  # expressions of one structure from which its family is made
-MOST_FREE: Final = 4  # sizes that may vary independently
+MOST_FREE: Final = 8  # sizes that may vary independently
 LOWEST: Final = 16  # the smallest size that is tried
 REACH: Final = 1 << 40  # how far sizes go beyond it, in steps
 

@@ -291,6 +291,68 @@ def _peak_of(work: Any) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x, v: x.__setitem__(slice(None, None, 2), v[::2]),
+        lambda x, v: x.__setitem__((slice(3, 290), 5), v[7:294, 9]),
+        lambda x, v: x.__setitem__(numpy.array([5, 1, 5]), v[:3]),
+        lambda x, v: x.__setitem__(x > 2.0, v[0, 0]),
+    ],
+)
+def test_writes_change_the_memory_of_values_that_nobody_else_has(write: Any) -> None:
+    x, values = made(600, 500), made(600, 500)
+    expected = numpy.asarray(made(600, 500)).copy()
+    write(x, values * 2.0)
+    counted = Counted()
+    peak = _peak_of(lambda: np.evaluate(x))
+    assert counted.interpreted
+    write(expected, numpy.asarray(values) * 2.0)
+    numpy.testing.assert_array_equal(numpy.asarray(x), expected)
+    assert peak < 1.5 * expected.nbytes  # the new values, and what tells where
+
+
+def test_values_that_somebody_has_are_not_written_over() -> None:
+    x, values, before = made(300, 200), made(300, 200), numpy.asarray(made(300, 200)).copy()
+    kept, part, later = x.copy(), x[5:9], x * 2.0
+    x[::2] = values[::2] + 1.0
+    counted = Counted()
+    np.evaluate(x)
+    assert counted.interpreted
+    assert numpy.array_equal(numpy.asarray(kept), before)
+    assert numpy.array_equal(numpy.asarray(later), before * 2.0)
+    before[::2] += 1.0
+    assert numpy.array_equal(numpy.asarray(part), before[5:9])
+
+
+def test_a_write_is_done_once_though_what_comes_after_it_fails(monkeypatch: Any) -> None:
+    x, expected = made(200, 200), numpy.asarray(made(200, 200)).copy()
+    x[1:] += x[:-1] * 0.5
+    expected[1:] += expected[:-1] * 0.5
+    failing = x @ x.T
+
+    def fail(*args: Any) -> None:
+        raise MemoryError
+
+    write = first.written_over
+    written: list[str] = []
+
+    def noted(entry: Any, *given: Any) -> Any:
+        written.append(entry.kind)
+        return write(entry, *given)
+
+    monkeypatch.setattr(first, "written_over", noted)
+    monkeypatch.setattr(first, "library_call", fail)
+    counted = Counted()
+    for _ in range(2):
+        with pytest.raises(MemoryError):
+            np.evaluate(failing)
+    assert counted.evaluations
+    assert counted.launches == 0
+    assert written == ["update"]
+    assert numpy.array_equal(numpy.asarray(x), expected)
+
+
 def test_functions_that_are_replayed_are_recorded_first(monkeypatch: Any) -> None:
     monkeypatch.setattr(histograms, "_calls", Counter())
     monkeypatch.setattr(histograms, "_jitted", {})

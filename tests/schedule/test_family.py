@@ -57,10 +57,16 @@ def written_rows(space: Any, n: int, m: int) -> Any:
     return x
 
 
+def six_lengths(space: Any, n: int, m: int) -> Any:
+    apart = (n, m, n * m % 4001 + 100, n * n % 4001 + 100, m * m % 4001 + 100, n * m * m % 4001 + 100)
+    return tuple([space.asarray(floats(count)) * 2.0 for count in apart])
+
+
 # Of each, whether its plans are a family: for all sizes, for some (lengths are even; none is small), or not at all.
 PROGRAMS: dict[str, tuple[Program, str]] = {
     "a chain": (lambda space, n, m: space.sqrt(space.asarray(floats(n)) * 2.0 + 1.0) / 3.0, "all"),
     "two lengths": (lambda space, n, m: (space.asarray(floats(n)) + 1.0, space.asarray(floats(m)) * 2.0), "all"),
+    "six lengths": (six_lengths, "all"),
     "neighbours": (lambda space, n, m: (a := space.asarray(floats(n)))[1:] - 2.0 * a[:-1], "all"),
     "a mask": (masked, "some"),
     "indices": (lambda space, n, m: space.asarray(floats(n))[DRAW.integers(0, n, m)] * 2.0, "all"),
