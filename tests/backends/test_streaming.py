@@ -154,14 +154,17 @@ def test_a_row_as_short_as_one_vector_is_streamed() -> None:
     assert re.search(r"store <16 x double> .*!nontemporal", source)
 
 
-def source_of(program: Callable[[Any], Any], x: Any) -> str:
-    """The emitted code of the one kernel that evaluates a program."""
+def sources_of(program: Callable[[Any], Any], x: Any) -> list[str]:
+    """The emitted code of the kernels that evaluate a program."""
     with np.config.set(eager_below=0), np.record_runs() as runs:
         np.evaluate(program(x))
-    ((plan, *_),) = runs.plans
-    (kernel,) = plan.kernels
-    backend = type(load("llvm"))()  # of which nobody has used another form of the kernel
-    source: str = backend.compile(kernel).source
+    backend = type(load("llvm"))()  # of which nobody has used another form of the kernels
+    return [backend.compile(kernel).source for plan, *_ in runs.plans for kernel in plan.kernels]
+
+
+def source_of(program: Callable[[Any], Any], x: Any) -> str:
+    """The emitted code of the one kernel that evaluates a program."""
+    (source,) = sources_of(program, x)
     return source
 
 
@@ -185,6 +188,35 @@ def test_a_long_body_asks_for_what_it_reads_later_and_a_short_one_does_not() -> 
     x = np.asarray(numpy.random.default_rng(1).random((300, 300)))
     assert "llvm.prefetch" in source_of(lambda x: np.sin(x) * x, x)
     assert "llvm.prefetch" not in source_of(lambda x: x * x + 1, x)
+
+
+def test_what_writes_less_than_it_reads_asks_for_what_it_reads_later() -> None:
+    x = np.asarray(numpy.random.default_rng(1).random((300, 300)))
+    for program in (lambda x: x > 0.5, lambda x: (x * 2.0).astype("f4"), lambda x: (x * 200.0).astype("u1")):
+        assert "llvm.prefetch" in source_of(program, x)
+    assert "llvm.prefetch" not in source_of(lambda x: x * 2, np.asarray(numpy.arange(5000, dtype="i4")))
+
+
+@pytest.mark.parametrize("asked", [2, 3, 4])
+def test_channels_of_narrow_elements_are_asked_for(asked: int) -> None:
+    image = np.asarray(numpy.random.default_rng(1).integers(0, 256, (30, 40, asked), "u1"))
+    source = source_of(lambda x: (0.25 * x[..., 0] + 0.75 * x[..., 1] - 1.0).astype("u1"), image)
+    assert "llvm.prefetch" in source
+
+
+def test_an_image_in_eight_channels_is_not_asked_for() -> None:
+    image = np.asarray(numpy.random.default_rng(1).integers(0, 256, (30, 40, 8), "u1"))
+    assert "llvm.prefetch" not in source_of(lambda x: x[..., 0] + x[..., 1], image)
+
+
+def test_additions_at_index_arrays_and_float16_ask_for_what_they_read_later() -> None:
+    places = np.asarray(numpy.random.default_rng(1).integers(0, 50, 5000))
+    weights = np.asarray(numpy.random.default_rng(1).random(5000))
+    texts = sources_of(lambda x: np.bincount(x, weights), places)
+    (adding,) = [text for text in texts if re.search(r"add v\d+ to \d+ at", text)]
+    assert "llvm.prefetch" in adding
+    half = np.asarray(numpy.random.default_rng(1).random(5000).astype("f2"))
+    assert "llvm.prefetch" in source_of(lambda x: x * x + x * 3 - 1, half)
 
 
 def test_an_argmax_of_columns_asks_for_rows_to_come_and_a_sum_of_columns_does_not() -> None:
