@@ -209,6 +209,11 @@ def test_an_image_in_eight_channels_is_not_asked_for() -> None:
     assert "llvm.prefetch" not in source_of(lambda x: x[..., 0] + x[..., 1], image)
 
 
+def test_narrow_elements_that_become_wide_ones_are_not_asked_for() -> None:
+    x = np.asarray(numpy.random.default_rng(1).integers(0, 256, 5000, "u1"))
+    assert "llvm.prefetch" not in source_of(lambda x: x * 0.5 + 1.0, x)
+
+
 def test_additions_at_index_arrays_and_float16_ask_for_what_they_read_later() -> None:
     places = np.asarray(numpy.random.default_rng(1).integers(0, 50, 5000))
     weights = np.asarray(numpy.random.default_rng(1).random(5000))

@@ -206,13 +206,14 @@ def asks_ahead(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -> bool
     read = [kernel.accesses[number] for number in numbers if fixed_step(kernel.accesses[number]) != 0]
     if not read or any([fixed_step(access) is None for access in kernel.accesses]):
         return False  # where a step is wide, tiles are walked
-    placed = sum([t.offset is not None for t in stage.stores])
-    if max([itemsize(kernel.accesses[t.access].code) for t in stage.stores]) < max([itemsize(a.code) for a in read]):
+    written = [kernel.accesses[t.access] for t in stage.stores]
+    if max([itemsize(a.code) for a in written]) < max([itemsize(a.code) for a in read]):
         return True
+    placed = sum([t.offset is not None for t in stage.stores])
     lanes = vector_lanes(kernel, stage, levels, host)
     halves = sum([i.code == "f2" and i.op != "load" and levels.of(i.target) == 3 for i in stage.body])
     work = cost([stage], levels) + _PLACED * lanes * placed + _ROUNDED * halves
-    fastest = max([lanes * itemsize(a.code) * abs(fixed_step(a) or 0) for a in read])
+    fastest = max([lanes * itemsize(a.code) * abs(fixed_step(a) or 0) for a in (*read, *written)])
     return work * max(1.0, host.vector_bytes / fastest) >= _SHORT_BODY
 
 
