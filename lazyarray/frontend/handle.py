@@ -251,7 +251,8 @@ class Handle(Fields):
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         """Set self[key] to value."""
-        finish_waiting()
+        if _waiting.open and known.put_waiting(self, key, value):
+            return
         data = self._np
         kind = type(key)
         if (kind is int or kind is tuple) and poke(self, key, value):

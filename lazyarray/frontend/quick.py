@@ -114,6 +114,7 @@ class Known:
         "order_of",
         "part_key",
         "power",
+        "put_waiting",
         "scalar",
         "show",
         "square",

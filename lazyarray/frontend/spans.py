@@ -4,7 +4,8 @@ A span is a tree of operators of one expression, such as the five of `(a * b + c
 one or two arguments, such as `np.sqrt(x)`, count as operators. What lies between the first and the last of them loads
 names, makes keys and subscripts; where anything else comes between (another call, a branch, an assignment), the span
 ends. So an operator inside a span may wait for the last one to be computed, if it is the operator that takes its result
-which gets it, and nobody else: a function of the program's own may have a ufunc's name.
+which gets it, and nobody else: a function of the program's own may have a ufunc's name. The last one of an expression
+that is stored into a part of something, `x[1:] = (a * b + c) * d`, may wait for the store.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ PER: Final = 16
 
 # Where operators are whose results others take, and where these are, in bytes of code.
 Takers: TypeAlias = dict[int, tuple[int, ...]]
+# Where operators are whose results are stored, and where the stores are.
+Stores: TypeAlias = dict[int, int]
 
-SPANS: Final[dict[int, tuple[bytearray, CodeType, Takers]]] = {}
-"""Code objects that were looked through: their spans, themselves and their takers, by address. Entries stay what they
+SPANS: Final[dict[int, tuple[bytearray, CodeType, Takers, Stores]]] = {}
+"""Code objects that were looked through: their spans, themselves, takers and stores, by address. Entries stay what they
 are: C reads the spans of the last one where they lie."""
 
 _VISITS: Final = 8  # of a code object for each time that a cheap expression is interpreted (`runtime/first.py`)
@@ -77,6 +80,7 @@ _SILENT: Final = frozenset({"NOP", "CACHE", "EXTENDED_ARG", "NOT_TAKEN"})
 _TAKES: Final = {"BINARY_SUBSCR": 2, "BINARY_SLICE": 3, "STORE_FAST": 1, "STORE_NAME": 1}
 _BUILDS: Final = frozenset({"BUILD_TUPLE", "BUILD_SLICE"})
 _STORES: Final = frozenset({"STORE_FAST", "STORE_NAME"})
+_PUTS: Final = {"STORE_SUBSCR": 3, "STORE_SLICE": 4}  # what is stored, into what, and where
 
 
 class _Operator:
@@ -122,23 +126,26 @@ class _Walk:
     def __init__(self, code: CodeType) -> None:
         self.spans = bytearray(len(code.co_code) // 2)
         self.takers: Takers = {}
+        self.stores: Stores = {}
         self._stack: list[_Item] = []
         self._before: Instruction | None = None  # but for silent ones
         self._named = False  # whether the next call has named arguments
 
-    def _end(self, items: list[_Item]) -> None:
-        """Others see these results: each is its span's last."""
+    def _end(self, items: list[_Item], store: int | None = None) -> None:
+        """Others see these results: each is its span's last. `store`: where they are stored."""
         for item in items:
             if isinstance(item, _Operator):
                 members = [item]
                 for member in members:
                     members.extend(member.inner)
-                handed = sum([member.handed for member in members[1:]])
+                handed = sum([member.handed for member in members[1 if store is None else 0 :]])
                 count = need(handed, sum([member.parts for member in members])) << 1
                 for member in members if len(members) > 1 else ():
                     for place in member.places:
-                        self.spans[place // 2] = count | (LAST if member is item else 0)
+                        self.spans[place // 2] = count | (LAST if member is item and store is None else 0)
                     self.takers |= {place: member.places for inner in member.inner for place in inner.places}
+                if len(members) > 1 and store is not None:
+                    self.stores |= dict.fromkeys(item.places, store)
 
     def _take(self, count: int) -> list[_Item]:
         # What was pushed before the walk began is none of a span's.
@@ -183,6 +190,10 @@ class _Walk:
             self._end(self._take(taken))
             if name not in _STORES:
                 self._stack.append(None if name in _BUILDS or one.argrepr in ("**", "@") else _PART)
+        elif name in _PUTS:
+            value, *others = self._take(_PUTS[name])
+            self._end(others)
+            self._end([value], one.offset)
         elif name in _LOADS:
             self._load(one)
         elif name in _PAIRS:
@@ -211,10 +222,10 @@ def need(handed: int, parts: int) -> int:
     return min(-(-PER * (_START + _OF_PART * parts) // max(handed, 1)), _MOST)
 
 
-def spans_of(code: CodeType) -> tuple[bytearray, Takers]:
+def spans_of(code: CodeType) -> tuple[bytearray, Takers, Stores]:
     """For each instruction, two bytes of code, a number: 0, or what its span needs, and whether it is LAST.
 
-    And the takers of those that are not. Spans of one operator are none.
+    And the takers of those that are not, and where those are stored that are neither. Spans of one operator are none.
     """
     from dis import get_instructions  # programs of small arrays do without
 
@@ -222,7 +233,7 @@ def spans_of(code: CodeType) -> tuple[bytearray, Takers]:
     for one in get_instructions(code):
         walk.step(one)
     walk.end_all()
-    return walk.spans, walk.takers
+    return walk.spans, walk.takers, walk.stores
 
 
 def learn(code: CodeType) -> None:
@@ -236,8 +247,8 @@ def learn(code: CodeType) -> None:
     elif len(SPANS) < _CODES:
         from lazyarray.frontend import waiting  # noqa: F401  (it says what starts)
 
-        spans, takers = spans_of(code)
-        SPANS[place] = spans, code, takers
+        spans, takers, stores = spans_of(code)
+        SPANS[place] = spans, code, takers, stores
         _visits.pop(place, None)
 
 
@@ -249,7 +260,7 @@ def demand(code: CodeType, last: int, needed: int) -> None:
     found = SPANS.get(id(code))
     if found is None:
         return
-    numbers, _, takers = found
+    numbers, _, takers, _ = found
     members = {last}.union(*[places for places in takers.values() if last in places])
     size = 0
     while size < len(members):

@@ -2,13 +2,16 @@
 
 Arrays below `config.eager_below` are NumPy's memory, and each operator on them runs at once. Those of one span
 (`spans.py`) need not: nobody sees what they hand each other. Where that is much (`usual.join`), they are recorded, over
-the operands' own memory, and evaluated at the last one, whose result is plain again. Code that runs in between (a
+the operands' own memory, and evaluated at the last one, whose result is plain again. Where a part of another array is
+given that value, the last one waits, too: the kernel then writes where the part lies. Code that runs in between (a
 property, a `__getitem__`) may write that memory: before anything is written, given out or recorded by others, what
 waits is computed (`close`). One of the modules that may run compiled (see `lazyarray/native`).
 """
 
 from __future__ import annotations
 
+import warnings
+from types import EllipsisType
 from typing import Any, Final
 
 import numpy as np
@@ -17,15 +20,15 @@ from lazyarray.frontend.loops import COMPILED, MEMO_LIMIT, NUMBERS
 from lazyarray.frontend.quick import tell
 from lazyarray.frontend.spans import ARRAY, LAST, MASK, SPANS, demand, learn, need
 from lazyarray.frontend.windows import window_of
-from lazyarray.ir.index_map import IndexMap, is_identity
+from lazyarray.ir.index_map import IndexMap, apply, is_identity
 from lazyarray.ir.node import WAITING
-from lazyarray.native.primitives import is_of, part_of, present, referent, site_here, span_here  # cimport
+from lazyarray.native.primitives import is_of, part_of, present, referent, site_here, site_outside, span_here  # cimport
 
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.frontend.quick import REFLECTED, UNARY, Fields, Op, find_key, in_range, known, limits  # cimport
 from lazyarray.ir.node import Key, Node, Spec, leaf_key, next_sequence, spec_of  # cimport
-from lazyarray.native.primitives import count, create, thread_here, token_of, weak, whole_of  # cimport
+from lazyarray.native.primitives import address_of, count, create, thread_here, token_of, weak, whole_of  # cimport
 from lazyarray.runtime.along import is_pending  # cimport
 from lazyarray.runtime.evaluate import JOINED
 from lazyarray.runtime.floating import LAST as LAST_STATE
@@ -41,6 +44,7 @@ _LAST: Final = LAST
 _ARRAY: Final = ARRAY
 _MASK: Final = MASK
 _LOOKED_AT: Final = 64  # operators of a span that are counted; values that are used twice count twice
+_READ: Final = 256  # operators whose operands are looked at before a store
 _last: Final = LAST_STATE
 _state: Final = STATE
 _waiting: Final = WAITING
@@ -48,6 +52,8 @@ _spans: Final = SPANS
 ALL: Final = object()
 _NEW: Final = object()
 _parts: dict[Any, Any] = {}
+_stores: dict[Any, Any] = {}  # keys of updates
+_BASIC: Final = frozenset({int, slice, EllipsisType})
 # By code and place of spans' last operators: how often they ran, and the least that they needed.
 _seen_to_need: dict[tuple[int, int], Any] = {}
 # By code: places of spans' last operators that are not to be counted again. Of codes that `SPANS` keeps.
@@ -62,7 +68,7 @@ class Run:
     Nodes, as weak references: an error on the way leaves nothing behind.
     """
 
-    __slots__ = ("code", "counted", "leaves", "nodes", "spec", "takers", "thread", "windows")
+    __slots__ = ("code", "counted", "leaves", "nodes", "spec", "stored", "stores", "takers", "thread", "windows")
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
@@ -71,12 +77,15 @@ class Run:
         self.windows: dict[Any, Any] = {}
         self.thread = 0
         self.spec: Spec | None = None  # of the memory that was read last
-        self.code: Any = None  # the last code object whose spans ran, its takers, and what was counted in it
+        self.stored: Any = None  # the array that waits for being stored, as a weak reference
+        self.code: Any = None  # the last code object whose spans ran, its takers and stores, and what was counted in it
         self.takers: dict[int, Any] = {}
+        self.stores: dict[int, int] = {}
         self.counted: set[int] = set()
 
     def forget(self) -> None:
         """Nothing waits."""
+        self.stored = None
         self.nodes.clear()
         self.leaves.clear()
         if self.windows:
@@ -87,6 +96,7 @@ class Run:
         spans = _spans.get(id(code))
         self.code = code
         self.takers = {} if spans is None else spans[2]
+        self.stores = {} if spans is None else spans[3]
         self.counted = set() if spans is None else _counted.setdefault(id(code), set())
 
 
@@ -125,9 +135,148 @@ def go_on(op: Op, self: Fields, other: Any, form: int, plain: int, compiled: int
                 _end(found, site, span >> 1)
             else:
                 _waiting.open = True
+                if _run.stores and site[0] is _run.code and site[1] in _run.stores:
+                    _run.stored = weak(found)
             return found
     close()
     return None
+
+
+def put_waiting(array: Fields, key: Any, value: Any) -> bool:
+    """`array[key] = value` while something waits: True where the value waited for that, and lies there now.
+
+    Else what waited has been computed.
+    """
+    if _run.stored is not None:
+        stored = referent(_run.stored)
+        if stored is value and thread_here() == _run.thread:
+            site: Any = site_outside(0)
+            if _is_to_be_stored(value, site):
+                found = _part_to_write(array, key, value)
+                if found is not None:
+                    _store(value, found, site)
+                    return True
+        if stored is not None:
+            _settle_stored(stored)
+    close()
+    return False
+
+
+def _is_to_be_stored(value: Fields, site: Any) -> bool:
+    """Whether this instruction is the one that gets to see what waits, in the code alone, and nothing else waits."""
+    node: Node | None = value._node
+    if node is None or value._np is not None or len(_run.nodes) != 1 or referent(_run.nodes[0]) is not node:
+        return False
+    made: Any = node.site
+    if made[0] is not site[0] or _run.stores.get(made[1]) != site[1] or made[0] is not _run.code:
+        return False
+    return not _raises_warnings()
+
+
+def _raises_warnings() -> bool:
+    """Whether some warning of an operator may be an error, which keeps its value from being stored."""
+    for action, message, category, module, line in warnings.filters:
+        if issubclass(RuntimeWarning, category):
+            if action == "error":
+                return True
+            if message is None and module is None and not line:
+                return False
+    return False
+
+
+def _part_to_write(array: Fields, key: Any, value: Fields) -> Any:
+    """The key of the update that a store is, the memory that it changes and the part; None where that takes thought."""
+    data = array._np
+    if data is None or _run.windows:
+        return None
+    for item in key if type(key) is tuple else (key,):
+        if type(item) not in _BASIC:
+            return None
+    try:
+        part = data[key]
+    except IndexError:
+        return None
+    waits: Node | None = value._node
+    assert waits is not None
+    spec: Spec = waits.key.spec
+    if type(part) is not np.ndarray or part.shape != spec.shape or part.dtype is not spec.dtype:
+        return None
+    whole: Any = whole_of(part) if part.flags.writeable else None
+    if whole is None or _reads(waits, address_of(whole), whole.nbytes):
+        return None
+    token = token_of(part, whole)
+    update = _stores.get(token, _NEW)
+    if update is _NEW:
+        where = part_of(part, whole)
+        update = None if where is None else known.update_key(spec_of(whole.shape, whole.dtype), IndexMap(*where))
+        if len(_stores) >= MEMO_LIMIT:
+            _stores.clear()
+        _stores[token] = update
+    return None if update is None else (update, whole, part)
+
+
+def _reads(node: Node, begin: int, size: int) -> bool:
+    """Whether what waits reads some of so many bytes from an address on, or may: there is too much to look at."""
+    left = [node]
+    for _ in range(_READ):
+        if not left:
+            return False
+        above: Node = left.pop()
+        for arg in above.args:
+            if type(arg) is Node:
+                below: Node = arg
+                if below.data is None:
+                    left.append(below)
+                    continue
+                at = address_of(below.data)
+                if at < begin + size and begin < at + below.key.spec.nbytes:
+                    return True
+    return True
+
+
+def _store(value: Fields, found: Any, site: Any) -> None:
+    """Computes what waits into the part of memory that it is stored in, which the array shows then."""
+    update, whole, part = found
+    node: Node | None = value._node
+    assert node is not None
+    _counted_once(node)
+    _waiting.open = False
+    _run.forget()
+    made: Node = new_node(update, (_leaf(update.spec, whole), node), site)
+    node = value._node = None  # what has a name is kept
+    try:
+        evaluate([made], JOINED)
+        computed: Any = made.data
+        if computed is not whole:  # first evaluations copy what they change
+            np.copyto(part, apply(IndexMap(*part_of(part, whole)), computed))
+    finally:
+        if made.args:
+            value._node = made.args[1]
+        else:
+            value._np = part
+
+
+def _settle_stored(value: Fields) -> None:
+    """Computes what waited for being stored, and is now seen by others: plain memory, as of all last operators."""
+    node: Node | None = value._node
+    if node is not None and value._np is None and _place_of(node) >= 0:
+        _end(value, node.site, _expected(node))
+
+
+def _expected(node: Node) -> int:
+    """What the span that ends with a node needs, as far as the code tells."""
+    made: Any = node.site
+    spans = _spans.get(id(made[0]))
+    return 0 if spans is None else spans[0][made[1] // 2] >> 1
+
+
+def _counted_once(node: Node) -> None:
+    """Sees to it that what a span needs is counted."""
+    site: Any = node.site
+    if site[1] not in _run.counted:
+        expected = _expected(node)
+        handed = _MASK if node.key.spec.dtype.char == "?" else _ARRAY
+        _count(site, _needed(node, expected, handed), expected)
 
 
 def _record(op: Op, self: Fields, other: Any, form: int, site: Any, going: bool) -> Any:
@@ -340,9 +489,12 @@ def _measure() -> int:
 _ALONE: Final = _measure()
 
 
-def _needed(node: Node, expected: int) -> int:
-    """What the span that ends with a node needs, as `spans.py` counts it; `expected` if that takes long to count."""
-    handed = parts = 0
+def _needed(node: Node, expected: int, handed: int = 0) -> int:
+    """What the span that ends with a node needs, as `spans.py` counts it; `expected` if that takes long to count.
+
+    `handed`: what the node itself hands on.
+    """
+    parts = 0
     left = [node]
     for _ in range(_LOOKED_AT):
         if not left:
@@ -397,6 +549,11 @@ def _end(array: Fields, site: Any, expected: int) -> None:
 def close() -> None:
     """Computes what waits."""
     _waiting.open = False
+    stored = None if _run.stored is None else referent(_run.stored)
+    _run.stored = None
+    if stored is not None:
+        _settle_stored(stored)
+        _waiting.open = False
     nodes = []
     for entry in _run.nodes:
         node: Node = referent(entry)
@@ -408,4 +565,4 @@ def close() -> None:
 
 
 _waiting.close = close
-tell(start=start, go_on=go_on)
+tell(start=start, go_on=go_on, put_waiting=put_waiting)

@@ -61,6 +61,13 @@ def in_place(a: Any, b: Any, c: Any) -> Any:
     return a
 
 
+def stored(a: Any, b: Any, c: Any, k: Any) -> Any:
+    a[k] = b * c + 1
+    a[b, ..., 1:] = c - b * 2
+    a[k] = b = c * b + 1
+    a[c * b + 1] = k
+
+
 def calls(np: Any, a: Any, b: Any, exp: Any) -> Any:
     return np.sqrt(a * b + 1) - np.maximum(a, exp(-b)) * abs(a)
 
@@ -70,11 +77,13 @@ def other_calls(np: Any, a: Any, b: Any) -> Any:
 
 
 def told(function: Callable[..., Any]) -> str:
-    """For each operator of a span what its operators hand each other, with an L if it is the last."""
-    spans, takers = spans_of(function.__code__)
+    """For each operator of a span what its operators need, with an L if it is the last, an S if that is stored."""
+    spans, takers, stores = spans_of(function.__code__)
     places = [one.offset // 2 for one in dis.get_instructions(function) if one.opname != "PRECALL"]
     assert all([spans[place // 2] and not spans[place // 2] & LAST for place in takers])
-    return " ".join([f"{spans[place] >> 1}{'L' if spans[place] & LAST else ''}" for place in places if spans[place]])
+    assert all([spans[place // 2] and not spans[place // 2] & LAST and place not in takers for place in stores])
+    marks = {place: "S" if 2 * place in stores else "L" if spans[place] & LAST else "" for place in places}
+    return " ".join([f"{spans[place] >> 1}{marks[place]}" for place in places if spans[place]])
 
 
 @pytest.mark.parametrize(
@@ -90,7 +99,8 @@ def told(function: Callable[..., Any]) -> str:
         (squares, "12 12 12 12 12L"),
         (attributes, "48 48L"),
         (chained, "48 48L"),
-        (in_place, "48 48L 64 64L"),
+        (in_place, "48 48L 32 32S"),
+        (stored, "24 24S 24 24S 48 48L 48 48L"),
         (calls, " ".join(["6"] * 8 + ["6L"])),
         (other_calls, "48 48L 48 48L"),
     ],
