@@ -202,7 +202,8 @@ def _part_to_write(array: Fields, key: Any, value: Fields) -> Any:
     if type(part) is not np.ndarray or part.shape != spec.shape or part.dtype is not spec.dtype:
         return None
     whole: Any = whole_of(part) if part.flags.writeable else None
-    if whole is None or _reads(waits, address_of(whole), whole.nbytes):
+    # NumPy's large memory stays what it is: values count as much as the node that has them.
+    if whole is None or whole.size >= limits.eager or _reads(waits, address_of(whole), whole.nbytes):
         return None
     token = token_of(part, whole)
     update = _stores.get(token, _NEW)

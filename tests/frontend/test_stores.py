@@ -119,6 +119,17 @@ def test_views_and_numpys_arrays_see_what_is_stored() -> None:
     assert numpy.array_equal(numpy.asarray(row), expected[5])
 
 
+def test_parts_of_large_memory_of_numpys_are_written_by_numpy() -> None:
+    memory = numpy.zeros((SIDE * 9, SIDE))
+    theirs = drawn()
+    ours = [lazyarray.array(array) for array in theirs[:2]]
+    for _ in range(5):
+        inner(*ours, lazyarray.asarray(memory)[:SIDE])
+    inner(*theirs)
+    assert numpy.array_equal(memory[1 : SIDE - 1, 1:-1], theirs[2][1:-1, 1:-1])
+    assert not memory[SIDE:].any()
+
+
 def at(a: Any, b: Any, out: Any, where: Any) -> None:
     out[where()] = a[1:] * b[1:] + a[:-1] - b[1:]
 
