@@ -245,7 +245,7 @@ def learn(code: CodeType) -> None:
             _visits.clear()
         _visits[place] = visits + 1
     elif len(SPANS) < _CODES:
-        from lazyarray.frontend import waiting  # noqa: F401  (it says what starts)
+        from lazyarray.frontend import stored  # noqa: F401  (it says what starts, and what is stored)
 
         spans, takers, stores = spans_of(code)
         SPANS[place] = spans, code, takers, stores

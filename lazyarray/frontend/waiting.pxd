@@ -3,7 +3,7 @@ cimport cython
 
 from lazyarray.frontend.quick cimport REFLECTED, UNARY, Fields, Key, Known, Limits, Node, Op, find_key, in_range, known, limits, managed, new_node
 from lazyarray.ir.node cimport Spec, Waiting, leaf_key, next_sequence, spec_of
-from lazyarray.native.primitives cimport address_of, count, create, is_of, part_of, present, referent, site_here, site_outside, span_here, thread_here, token_of, weak, whole_of
+from lazyarray.native.primitives cimport count, create, is_of, part_of, present, referent, site_here, span_here, thread_here, token_of, weak, whole_of
 from lazyarray.runtime.along cimport is_pending
 from lazyarray.runtime.evaluate cimport evaluate
 from lazyarray.runtime.remote cimport stays_home
@@ -26,7 +26,7 @@ cdef Run _run
 cdef Waiting _waiting
 cdef Last _last
 cdef object _state
-cdef dict _parts, _spans, _stores
+cdef dict _parts, _spans
 cdef dict _counted, _seen_to_need
 cdef int _RUNS
 cdef object ALL, _NEW
@@ -51,7 +51,7 @@ cdef Py_ssize_t _place_of(Node node) except -2
 @cython.locals(leaf=Node, node=Node, spec=Spec)
 cdef Node _operand(Fields array, site)
 @cython.locals(node=Node)
-cdef Node _leaf(Spec spec, whole)
+cdef Node lent(Spec spec, whole)
 @cython.locals(outer=Py_ssize_t, step=Py_ssize_t)
 cdef bint _reordered(Node node) except -1
 cdef bint _decides(Node node, shape) except -1
@@ -63,18 +63,9 @@ cdef _count(tuple site, int needed, int expected)
 cdef _end(Fields array, tuple site, int expected)
 @cython.locals(node=Node, nodes=list)
 cpdef close()
-cpdef bint put_waiting(Fields array, key, value) except -1
-@cython.locals(node=Node, made=tuple)
-cdef bint _is_to_be_stored(Fields value, tuple site) except -1
-@cython.locals(left=list, above=Node, below=Node, at=size_t)
-cdef bint _reads(Node node, size_t begin, size_t size) except -1
-@cython.locals(waits=Node, spec=Spec)
-cdef _part_to_write(Fields array, key, Fields value)
-@cython.locals(node=Node, made=Node)
-cdef _store(Fields value, tuple found, tuple site)
 @cython.locals(node=Node)
-cdef _settle_stored(Fields value)
+cdef settle_stored(Fields value)
 @cython.locals(made=tuple)
 cdef int _expected(Node node) except -1
 @cython.locals(site=tuple)
-cdef _counted_once(Node node)
+cdef count_once(Node node)

@@ -3,15 +3,13 @@
 Arrays below `config.eager_below` are NumPy's memory, and each operator on them runs at once. Those of one span
 (`spans.py`) need not: nobody sees what they hand each other. Where that is much (`usual.join`), they are recorded, over
 the operands' own memory, and evaluated at the last one, whose result is plain again. Where a part of another array is
-given that value, the last one waits, too: the kernel then writes where the part lies. Code that runs in between (a
+given that value, the last one waits, too (`stored.py`). Code that runs in between (a
 property, a `__getitem__`) may write that memory: before anything is written, given out or recorded by others, what
 waits is computed (`close`). One of the modules that may run compiled (see `lazyarray/native`).
 """
 
 from __future__ import annotations
 
-import warnings
-from types import EllipsisType
 from typing import Any, Final
 
 import numpy as np
@@ -20,15 +18,15 @@ from lazyarray.frontend.loops import COMPILED, MEMO_LIMIT, NUMBERS
 from lazyarray.frontend.quick import tell
 from lazyarray.frontend.spans import ARRAY, LAST, MASK, SPANS, demand, learn, need
 from lazyarray.frontend.windows import window_of
-from lazyarray.ir.index_map import IndexMap, apply, is_identity
+from lazyarray.ir.index_map import IndexMap, is_identity
 from lazyarray.ir.node import WAITING
-from lazyarray.native.primitives import is_of, part_of, present, referent, site_here, site_outside, span_here  # cimport
+from lazyarray.native.primitives import is_of, part_of, present, referent, site_here, span_here  # cimport
 
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.frontend.quick import REFLECTED, UNARY, Fields, Op, find_key, in_range, known, limits  # cimport
 from lazyarray.ir.node import Key, Node, Spec, leaf_key, next_sequence, spec_of  # cimport
-from lazyarray.native.primitives import address_of, count, create, thread_here, token_of, weak, whole_of  # cimport
+from lazyarray.native.primitives import count, create, thread_here, token_of, weak, whole_of  # cimport
 from lazyarray.runtime.along import is_pending  # cimport
 from lazyarray.runtime.evaluate import JOINED
 from lazyarray.runtime.floating import LAST as LAST_STATE
@@ -44,7 +42,6 @@ _LAST: Final = LAST
 _ARRAY: Final = ARRAY
 _MASK: Final = MASK
 _LOOKED_AT: Final = 64  # operators of a span that are counted; values that are used twice count twice
-_READ: Final = 256  # operators whose operands are looked at before a store
 _last: Final = LAST_STATE
 _state: Final = STATE
 _waiting: Final = WAITING
@@ -52,8 +49,6 @@ _spans: Final = SPANS
 ALL: Final = object()
 _NEW: Final = object()
 _parts: dict[Any, Any] = {}
-_stores: dict[Any, Any] = {}  # keys of updates
-_BASIC: Final = frozenset({int, slice, EllipsisType})
 # By code and place of spans' last operators: how often they ran, and the least that they needed.
 _seen_to_need: dict[tuple[int, int], Any] = {}
 # By code: places of spans' last operators that are not to be counted again. Of codes that `SPANS` keeps.
@@ -142,122 +137,7 @@ def go_on(op: Op, self: Fields, other: Any, form: int, plain: int, compiled: int
     return None
 
 
-def put_waiting(array: Fields, key: Any, value: Any) -> bool:
-    """`array[key] = value` while something waits: True where the value waited for that, and lies there now.
-
-    Else what waited has been computed.
-    """
-    if _run.stored is not None:
-        stored = referent(_run.stored)
-        if stored is value and thread_here() == _run.thread:
-            site: Any = site_outside(0)
-            if _is_to_be_stored(value, site):
-                found = _part_to_write(array, key, value)
-                if found is not None:
-                    _store(value, found, site)
-                    return True
-        if stored is not None:
-            _settle_stored(stored)
-    close()
-    return False
-
-
-def _is_to_be_stored(value: Fields, site: Any) -> bool:
-    """Whether this instruction is the one that gets to see what waits, in the code alone, and nothing else waits."""
-    node: Node | None = value._node
-    if node is None or value._np is not None or len(_run.nodes) != 1 or referent(_run.nodes[0]) is not node:
-        return False
-    made: Any = node.site
-    if made[0] is not site[0] or _run.stores.get(made[1]) != site[1] or made[0] is not _run.code:
-        return False
-    return not _raises_warnings()
-
-
-def _raises_warnings() -> bool:
-    """Whether some warning of an operator may be an error, which keeps its value from being stored."""
-    for action, message, category, module, line in warnings.filters:
-        if issubclass(RuntimeWarning, category):
-            if action == "error":
-                return True
-            if message is None and module is None and not line:
-                return False
-    return False
-
-
-def _part_to_write(array: Fields, key: Any, value: Fields) -> Any:
-    """The key of the update that a store is, the memory that it changes and the part; None where that takes thought."""
-    data = array._np
-    if data is None or _run.windows:
-        return None
-    for item in key if type(key) is tuple else (key,):
-        if type(item) not in _BASIC:
-            return None
-    try:
-        part = data[key]
-    except IndexError:
-        return None
-    waits: Node | None = value._node
-    assert waits is not None
-    spec: Spec = waits.key.spec
-    if type(part) is not np.ndarray or part.shape != spec.shape or part.dtype is not spec.dtype:
-        return None
-    whole: Any = whole_of(part) if part.flags.writeable else None
-    # NumPy's large memory stays what it is: values count as much as the node that has them.
-    if whole is None or whole.size >= limits.eager or _reads(waits, address_of(whole), whole.nbytes):
-        return None
-    token = token_of(part, whole)
-    update = _stores.get(token, _NEW)
-    if update is _NEW:
-        where = part_of(part, whole)
-        update = None if where is None else known.update_key(spec_of(whole.shape, whole.dtype), IndexMap(*where))
-        if len(_stores) >= MEMO_LIMIT:
-            _stores.clear()
-        _stores[token] = update
-    return None if update is None else (update, whole, part)
-
-
-def _reads(node: Node, begin: int, size: int) -> bool:
-    """Whether what waits reads some of so many bytes from an address on, or may: there is too much to look at."""
-    left = [node]
-    for _ in range(_READ):
-        if not left:
-            return False
-        above: Node = left.pop()
-        for arg in above.args:
-            if type(arg) is Node:
-                below: Node = arg
-                if below.data is None:
-                    left.append(below)
-                    continue
-                at = address_of(below.data)
-                if at < begin + size and begin < at + below.key.spec.nbytes:
-                    return True
-    return True
-
-
-def _store(value: Fields, found: Any, site: Any) -> None:
-    """Computes what waits into the part of memory that it is stored in, which the array shows then."""
-    update, whole, part = found
-    node: Node | None = value._node
-    assert node is not None
-    _counted_once(node)
-    _waiting.open = False
-    _run.forget()
-    made: Node = new_node(update, (_leaf(update.spec, whole), node), site)
-    node = value._node = None  # what has a name is kept
-    try:
-        evaluate([made], JOINED)
-        computed: Any = made.data
-        if computed is not whole:  # first evaluations copy what they change
-            np.copyto(part, apply(IndexMap(*part_of(part, whole)), computed))
-    finally:
-        if made.args:
-            value._node = made.args[1]
-        else:
-            value._np = part
-
-
-def _settle_stored(value: Fields) -> None:
+def settle_stored(value: Fields) -> None:
     """Computes what waited for being stored, and is now seen by others: plain memory, as of all last operators."""
     node: Node | None = value._node
     if node is not None and value._np is None and _place_of(node) >= 0:
@@ -271,7 +151,7 @@ def _expected(node: Node) -> int:
     return 0 if spans is None else spans[0][made[1] // 2] >> 1
 
 
-def _counted_once(node: Node) -> None:
+def count_once(node: Node) -> None:
     """Sees to it that what a span needs is counted."""
     site: Any = node.site
     if site[1] not in _run.counted:
@@ -398,7 +278,7 @@ def _operand(array: Fields, site: Any) -> Node | None:
             if spec.leaf is None and whole.dtype not in COMPILED:
                 return None
             _run.spec = spec
-        leaf = _leaf(spec, whole)
+        leaf = lent(spec, whole)
         _run.leaves.append(weak(leaf))
     if whole is data:
         return leaf
@@ -414,7 +294,7 @@ def _operand(array: Fields, site: Any) -> Node | None:
     return None if key is None else leaf
 
 
-def _leaf(spec: Spec, whole: Any) -> Node:
+def lent(spec: Spec, whole: Any) -> Node:
     """`ir.node.leaf` of memory that is lent for a moment, and pins nothing; `Node.__init__` written out, for speed."""
     node: Node = create(Node)
     node.key = leaf_key(spec)
@@ -553,7 +433,7 @@ def close() -> None:
     stored = None if _run.stored is None else referent(_run.stored)
     _run.stored = None
     if stored is not None:
-        _settle_stored(stored)
+        settle_stored(stored)
         _waiting.open = False
     nodes = []
     for entry in _run.nodes:
@@ -566,4 +446,4 @@ def close() -> None:
 
 
 _waiting.close = close
-tell(start=start, go_on=go_on, put_waiting=put_waiting)
+tell(start=start, go_on=go_on)

@@ -30,6 +30,7 @@ MODULES: Final = (
     "lazyarray.frontend.quick",
     "lazyarray.frontend.usual",
     "lazyarray.frontend.lending",
+    "lazyarray.frontend.stored",
     "lazyarray.frontend.waiting",
     "lazyarray.frontend.small",
     "lazyarray.frontend.recipes",
