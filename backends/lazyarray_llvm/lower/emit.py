@@ -106,7 +106,7 @@ _MOST_AT_ONCE = 4
 # Vectors whose true lanes are looked for, and packed, at once: one branch in place of four, which is foreseen worse the
 # fewer lanes are true, and reads of memory beside each other. Twice as many read more for few true lanes.
 _PACKED_AT_ONCE = 4
-_PLACED = 3  # instructions that put one lane at its place
+_PLACED = 3  # instructions that add one lane at its place
 _ROUNDED = 3  # instructions that a result of float16 takes beside the first, in halves of float32
 _LATENCY = 4  # cycles until the result of an instruction can be used
 _PER_CYCLE = 2  # vector instructions that start in a cycle
@@ -209,7 +209,7 @@ def asks_ahead(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -> bool
     written = [kernel.accesses[t.access] for t in stage.stores]
     if max([itemsize(a.code) for a in written]) < max([itemsize(a.code) for a in read]):
         return True
-    placed = sum([t.offset is not None for t in stage.stores])
+    placed = sum([t.offset is not None and t.op == "add" for t in stage.stores])
     lanes = vector_lanes(kernel, stage, levels, host)
     halves = sum([i.code == "f2" and i.op != "load" and levels.of(i.target) == 3 for i in stage.body])
     work = cost([stage], levels) + _PLACED * lanes * placed + _ROUNDED * halves
