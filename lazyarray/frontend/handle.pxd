@@ -28,7 +28,7 @@ cdef Op ADD, SUBTRACT, MULTIPLY, DIVIDE, FLOOR_DIVIDE, REMAINDER, BITWISE_AND, B
 cdef Op RIGHT_SHIFT, EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, NEGATIVE, POSITIVE, ABSOLUTE, INVERT
 
 cdef bint _is_element(key)
-cdef bint _is_basic(key)
+cdef bint is_basic(key)
 @cython.locals(found=Fields)
 cdef bint _shows(Fields array, key, Fields view)
 @cython.locals(place=Py_ssize_t, array=Fields, found=list)

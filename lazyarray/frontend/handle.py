@@ -64,7 +64,8 @@ def _shows(array: Fields, key: Any, view: Fields) -> bool:
     return found is not None and type(found) is known.array and found._map == view._map
 
 
-def _is_basic(key: Any) -> bool:
+def is_basic(key: Any) -> bool:
+    """True for keys that NumPy shows a view for, or an element."""
     kind = type(key)
     if kind is tuple:
         for item in key:
@@ -226,7 +227,7 @@ class Handle(Fields):
             if found is not None:
                 return found
         if data is None:
-            if _is_basic(key):
+            if is_basic(key):
                 found = lend(self, key)
                 if found is not None:
                     return found
@@ -284,7 +285,7 @@ class Handle(Fields):
             if (
                 small
                 and given_kind is known.array
-                and (listed or kind is known.array or place is not key or _is_basic(key))
+                and (listed or kind is known.array or place is not key or is_basic(key))
             ):
                 other: Fields = value
                 source = other._np
@@ -295,7 +296,7 @@ class Handle(Fields):
             place = data = None
             keys.take_over(self)
             data = self._np
-        elif self._node is None and _is_basic(key):
+        elif self._node is None and is_basic(key):
             if type(value) in _IMMEDIATE:
                 if overwrite(self, key, value):
                     return

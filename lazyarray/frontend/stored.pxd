@@ -1,8 +1,9 @@
 # C's side of `stored.py`.
 cimport cython
 
+from lazyarray.frontend.handle cimport is_basic
 from lazyarray.frontend.quick cimport Fields, Key, Known, Limits, Node, known, limits, new_node
-from lazyarray.frontend.waiting cimport Run, close, count_once, lent, settle_stored
+from lazyarray.frontend.waiting cimport Run, close, count_stored, lent
 from lazyarray.ir.node cimport Spec, Waiting, spec_of
 from lazyarray.native.primitives cimport address_of, part_of, referent, site_outside, thread_here, token_of, whole_of
 from lazyarray.runtime.evaluate cimport evaluate
@@ -11,7 +12,7 @@ from lazyarray.runtime.evaluate cimport evaluate
 cdef Run _run
 cdef Waiting _waiting
 cdef dict _keys
-cdef object _BASIC, _NEW
+cdef object _NEW
 cdef int _MOST
 
 cpdef bint put_waiting(Fields array, key, value) except -1

@@ -7,7 +7,6 @@ may run compiled (see `lazyarray/native`).
 from __future__ import annotations
 
 import warnings
-from types import EllipsisType
 from typing import Any, Final
 
 import numpy as np
@@ -21,8 +20,9 @@ from lazyarray.runtime.evaluate import JOINED
 
 # The build reads such imports by the line.
 # isort: split
+from lazyarray.frontend.handle import is_basic  # cimport
 from lazyarray.frontend.quick import Fields, known, limits, new_node  # cimport
-from lazyarray.frontend.waiting import close, count_once, lent, settle_stored  # cimport
+from lazyarray.frontend.waiting import close, count_stored, lent  # cimport
 from lazyarray.ir.node import Node, Spec, spec_of  # cimport
 from lazyarray.native.primitives import address_of, part_of, referent, site_outside  # cimport
 from lazyarray.runtime.evaluate import evaluate  # cimport
@@ -34,7 +34,6 @@ _run: Final = RUN  # in C
 _waiting: Final = WAITING
 _keys: dict[Any, Any] = {}  # of updates, by the part and its memory
 _NEW: Final = object()
-_BASIC: Final = frozenset({int, slice, EllipsisType})
 _MOST: Final = 256  # operators whose operands are looked at
 
 
@@ -43,17 +42,13 @@ def put_waiting(array: Fields, key: Any, value: Any) -> bool:
 
     Else what waited has been computed.
     """
-    if _run.stored is not None:
-        stored = referent(_run.stored)
-        if stored is value and thread_here() == _run.thread:
-            site: Any = site_outside(0)
-            if _is_to_be_stored(value, site):
-                found = _part_to_write(array, key, value)
-                if found is not None:
-                    _store(value, found, site)
-                    return True
-        if stored is not None:
-            settle_stored(stored)
+    if _run.stored is not None and referent(_run.stored) is value and thread_here() == _run.thread:
+        site: Any = site_outside(0)
+        if _is_to_be_stored(value, site):
+            found = _part_to_write(array, key, value)
+            if found is not None:
+                _store(value, found, site)
+                return True
     close()
     return False
 
@@ -83,11 +78,8 @@ def _raises_warnings() -> bool:
 def _part_to_write(array: Fields, key: Any, value: Fields) -> Any:
     """The key of the update that a store is, the memory that it changes and the part; None where that takes thought."""
     data = array._np
-    if data is None or _run.windows:
+    if data is None or _run.windows or not is_basic(key):
         return None
-    for item in key if type(key) is tuple else (key,):
-        if type(item) not in _BASIC:
-            return None
     try:
         part = data[key]
     except IndexError:
@@ -136,7 +128,7 @@ def _store(value: Fields, found: Any, site: Any) -> None:
     update, whole, part = found
     node: Node | None = value._node
     assert node is not None
-    count_once(node)
+    count_stored(node)
     _waiting.open = False
     _run.forget()
     made: Node = new_node(update, (lent(update.spec, whole), node), site)
@@ -145,7 +137,7 @@ def _store(value: Fields, found: Any, site: Any) -> None:
         evaluate([made], JOINED)
         computed: Any = made.data
         if computed is not whole:  # first evaluations copy what they change
-            np.copyto(part, apply(IndexMap(*part_of(part, whole)), computed))
+            np.copyto(part, apply(IndexMap(*update.attr[:3]), computed))
     finally:
         if made.args:
             value._node = made.args[1]

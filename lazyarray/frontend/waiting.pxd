@@ -57,15 +57,16 @@ cdef bint _reordered(Node node) except -1
 cdef bint _decides(Node node, shape) except -1
 cdef _key_of_part(Spec spec, part)
 @cython.locals(above=Node, below=Node, left=list, parts=int)
-cdef int _needed(Node node, int expected, int handed=?) except -1
+cdef int _needed(Node node, int expected, int handed) except -1
+cdef int _handed(Node node) except -1
+cdef _count_once(Node node, tuple site, int expected, int handed)
 cdef _count(tuple site, int needed, int expected)
 @cython.locals(node=Node)
 cdef _end(Fields array, tuple site, int expected)
 @cython.locals(node=Node, nodes=list)
 cpdef close()
 @cython.locals(node=Node)
-cdef settle_stored(Fields value)
+cdef _settle_stored(Fields value)
 @cython.locals(made=tuple)
 cdef int _expected(Node node) except -1
-@cython.locals(site=tuple)
-cdef count_once(Node node)
+cdef count_stored(Node node)

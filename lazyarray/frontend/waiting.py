@@ -3,9 +3,9 @@
 Arrays below `config.eager_below` are NumPy's memory, and each operator on them runs at once. Those of one span
 (`spans.py`) need not: nobody sees what they hand each other. Where that is much (`usual.join`), they are recorded, over
 the operands' own memory, and evaluated at the last one, whose result is plain again. Where a part of another array is
-given that value, the last one waits, too (`stored.py`). Code that runs in between (a
-property, a `__getitem__`) may write that memory: before anything is written, given out or recorded by others, what
-waits is computed (`close`). One of the modules that may run compiled (see `lazyarray/native`).
+given that value, the last one waits, too (`stored.py`). Code that runs in between (a property, a `__getitem__`) may
+write that memory: before anything is written, given out or recorded by others, what waits is computed (`close`). One
+of the modules that may run compiled (see `lazyarray/native`).
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def go_on(op: Op, self: Fields, other: Any, form: int, plain: int, compiled: int
     return None
 
 
-def settle_stored(value: Fields) -> None:
+def _settle_stored(value: Fields) -> None:
     """Computes what waited for being stored, and is now seen by others: plain memory, as of all last operators."""
     node: Node | None = value._node
     if node is not None and value._np is None and _place_of(node) >= 0:
@@ -151,13 +151,9 @@ def _expected(node: Node) -> int:
     return 0 if spans is None else spans[0][made[1] // 2] >> 1
 
 
-def count_once(node: Node) -> None:
-    """Sees to it that what a span needs is counted."""
-    site: Any = node.site
-    if site[1] not in _run.counted:
-        expected = _expected(node)
-        handed = _MASK if node.key.spec.dtype.char == "?" else _ARRAY
-        _count(site, _needed(node, expected, handed), expected)
+def count_stored(node: Node) -> None:
+    """Sees to it that what a span needs is counted, whose last value goes where it is stored."""
+    _count_once(node, node.site, _expected(node), _handed(node))
 
 
 def _record(op: Op, self: Fields, other: Any, form: int, site: Any, going: bool) -> Any:
@@ -370,7 +366,7 @@ def _measure() -> int:
 _ALONE: Final = _measure()
 
 
-def _needed(node: Node, expected: int, handed: int = 0) -> int:
+def _needed(node: Node, expected: int, handed: int) -> int:
     """What the span that ends with a node needs, as `spans.py` counts it; `expected` if that takes long to count.
 
     `handed`: what the node itself hands on.
@@ -387,9 +383,20 @@ def _needed(node: Node, expected: int, handed: int = 0) -> int:
                 if below.key.kind == "view":
                     parts += 1
                 elif below.data is None:
-                    handed += _MASK if below.key.spec.dtype.char == "?" else _ARRAY
+                    handed += _handed(below)
                     left.append(below)
     return expected
+
+
+def _handed(node: Node) -> int:
+    """What an operator hands on, as `spans.py` counts it."""
+    return _MASK if node.key.spec.dtype.char == "?" else _ARRAY
+
+
+def _count_once(node: Node, site: Any, expected: int, handed: int) -> None:
+    """Counts what the span that ends with a node needs, until that is known; `handed`: what the node hands on."""
+    if site[1] not in _run.counted:
+        _count(site, _needed(node, expected, handed), expected)
 
 
 def _count(site: Any, needed: int, expected: int) -> None:
@@ -414,8 +421,7 @@ def _end(array: Fields, site: Any, expected: int) -> None:
     _drop(_place_of(node))
     if site[0] is not _run.code:
         _run.turn_to(site[0])
-    if site[1] not in _run.counted:
-        _count(site, _needed(node, expected), expected)
+    _count_once(node, site, expected, 0)
     _waiting.open = False
     evaluate([node], JOINED)
     if node.key.spec.size < limits.eager:
@@ -433,7 +439,7 @@ def close() -> None:
     stored = None if _run.stored is None else referent(_run.stored)
     _run.stored = None
     if stored is not None:
-        settle_stored(stored)
+        _settle_stored(stored)
         _waiting.open = False
     nodes = []
     for entry in _run.nodes:
