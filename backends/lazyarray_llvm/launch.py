@@ -36,6 +36,7 @@ IDLE_EXTENTS: Final = 64
 CACHED_BYTES: Final = 8 << 20
 _call: Final = threads.call
 _chosen: Final = chosen  # in C
+LONG_WORK: Final = 1 << 22  # the same from which workers are woken at once: some 0.1 to 1 ms
 SLICE_WORK: Final = 1 << 28  # elements times work of a launch's first slice: some 5 to 100 ms
 
 
@@ -116,7 +117,7 @@ class Launch:
                     call = pool.run
                     turning = prod(extents) * program.moved <= CACHED_BYTES
                     grain = pool.grain_of(phase.tasks)
-                    shares = pool.shares_of(phase.tasks, grain, turning)
+                    shares = pool.shares_of(phase.tasks, grain, turning, prod(extents) * program.work >= LONG_WORK)
             self._steps.append(Step(call, addresses[phase.function], phase.tasks, grain, shares))
 
     def _reserve(self, size: int) -> int:

@@ -15,6 +15,8 @@ from lazyarray_llvm.pool_fragments import (
 
 __all__ = [
     "ALLOWED_OFFSET",
+    "ALONE_OFFSET",
+    "AT_ONCE",
     "COUNT_OFFSET",
     "FUTEX_CALLS",
     "PYTHON_SYMBOLS",
@@ -37,7 +39,10 @@ REST_OFFSET, SLEEPERS_OFFSET = _EPOCH + 8, _SLEEPERS
 _MUTEX, _CONDITION = 128 * 6, 128 * 7  # the largest known: 64 bytes (macOS), 48 bytes
 # The CPUs that workers may use (1024 bits), the same without one, how many workers there are.
 ALLOWED_OFFSET, _MASK, COUNT_OFFSET = 128 * 8, 128 * 9, _JOB + 64
-TURNING = 1 << 32  # a bit beside the number of workers, which has 16
+TURNING, AT_ONCE = 1 << 32, 1 << 33  # bits beside the number of workers, which has 16
+# What the caller has done alone while workers slept, in launches that followed each other: how long it took, when the
+# last one ended, for how long who is woken now is to spin.
+ALONE_OFFSET, _ENDED, _PATIENCE = _JOB + 96, _JOB + 104, _JOB + 112
 # One record per worker: its section's counter, its number, its pool's address, the CPU that it went to sleep
 # on (else -1), its pthread_t.
 RECORDS_OFFSET, RECORD_BYTES = 128 * 10, 128
@@ -47,6 +52,9 @@ _FUTEX_WAIT_PRIVATE, _FUTEX_WAKE_PRIVATE = 128, 129
 _MONOTONIC = 6 if sys.platform == "darwin" else 1
 # A worker spins for 25 us, or for eight times as long after a sleep of at most so many nanoseconds.
 _LONGER, _NAP = 8, 200_000
+# Work that is worth waking workers for, in nanoseconds on one thread.  On a virtual machine of two CPUs a launch that
+# took 33 us on one thread took 55 when it woke the other, which began 80 us later; one of 152 us took 116.
+_WORTH = 80_000
 
 
 SYSTEM_SYMBOLS = [
@@ -88,6 +96,11 @@ PYTHON_SYMBOLS = [
 # How long an idle worker spins before it parks: waking a parked one takes some 20 to 50 us. After a short sleep it
 # spins for as long as that sleep took, so that launches in a loop find it awake; after a long one briefly.  A library
 # call with threads of its own needs the cores: before one, `Pool.rest` has workers park at once.
+#
+# A launch that finds too few workers awake wakes others once the work is worth it: what the caller has done alone, in
+# this launch and in those just before, and what its first chunks say that the rest of this one takes. A short launch
+# after a pause is done by the caller, a series of them wakes workers as one long launch does. `AT_ONCE` says that a
+# launch is long.
 _POOL_IR = """
 declare i32 @clock_gettime(i32, ptr)
 define internal i64 @clock() nounwind {
@@ -101,7 +114,24 @@ define internal i64 @clock() nounwind {
   ret i64 %found
 }
 
-define internal void @work(ptr %pool, i64 %worker) nounwind {
+define internal void @rouse(ptr %pool, i64 %patience) nounwind {
+entry:
+  %alonep = getelementptr i8, ptr %pool, i64 {alone}
+  store i64 0, ptr %alonep, align 8
+  %patiencep = getelementptr i8, ptr %pool, i64 {patience}
+  store atomic i64 %patience, ptr %patiencep monotonic, align 8
+  call void @spread(ptr %pool)
+  %partsp = getelementptr i8, ptr %pool, i64 {parts}
+  %parts = load i64, ptr %partsp, align 8
+  %parts32 = trunc i64 %parts to i32
+  %most = sub i32 %parts32, 1
+  %epochp = getelementptr i8, ptr %pool, i64 {epoch}
+  call void @wake(ptr %pool, ptr %epochp, i32 %most)
+  ret void
+}
+
+; `began`: when a launch began that has found workers asleep, and asks whether to wake them; else 0.
+define internal void @work(ptr %pool, i64 %worker, i64 %began) nounwind {
 entry:
   %job = getelementptr i8, ptr %pool, i64 {job}
   %fn = load ptr, ptr %job, align 8
@@ -125,6 +155,8 @@ entry:
   %own = urem i64 %worker, %parts
   br label %section
 section:
+  %asking = phi i64 [%began, %entry], [%asks, %empty]
+  %sofar = phi i64 [0, %entry], [%done, %empty]
   %tried = phi i64 [0, %entry], [%tried.next, %empty]
   %part = phi i64 [%own, %entry], [%part.next, %empty]
   %first = mul i64 %part, %per
@@ -136,6 +168,8 @@ section:
   %counter = getelementptr i8, ptr %records, i64 %offset
   br label %look
 look:
+  %asks = phi i64 [%asking, %section], [0, %ran], [%asks, %weigh], [0, %worth]
+  %done = phi i64 [%sofar, %section], [%done.next, %ran], [%done.next, %weigh], [%done.next, %worth]
   %seen = load atomic i64, ptr %counter monotonic, align 8
   %any = icmp slt i64 %seen, %last
   br i1 %any, label %take, label %empty
@@ -154,6 +188,28 @@ some:
   %over = icmp slt i64 %full, %n
   %end = select i1 %over, i64 %full, i64 %n
   call void %fn(ptr %arg, i64 %begin, i64 %end, i64 %worker)
+  br label %ran
+ran:
+  %done.next = add i64 %done, 1
+  %asked = icmp ne i64 %asks, 0
+  br i1 %asked, label %weigh, label %look
+weigh:
+  %clock = call i64 @clock()
+  %spent = sub i64 %clock, %asks
+  %spent.all = mul i64 %spent, %chunks
+  %expected = udiv i64 %spent.all, %done.next
+  %alonep = getelementptr i8, ptr %pool, i64 {alone}
+  %alone = load i64, ptr %alonep, align 8
+  %owed = add i64 %alone, %expected
+  %pays = icmp sgt i64 %owed, {worth}
+  br i1 %pays, label %worth, label %look
+worth:
+  %followed = icmp ne i64 %alone, 0
+  %spinp = getelementptr i8, ptr %pool, i64 {spin}
+  %limit = load i64, ptr %spinp, align 8
+  %long = mul i64 %limit, {longer}
+  %patience = select i1 %followed, i64 %long, i64 %limit
+  call void @rouse(ptr %pool, i64 %patience)
   br label %look
 empty:
   %tried.next = add i64 %tried, 1
@@ -184,6 +240,7 @@ entry:
   %spinp = getelementptr i8, ptr %pool, i64 {spin}
   %limit = load i64, ptr %spinp, align 8
   %long = mul i64 %limit, {longer}
+  %patiencep = getelementptr i8, ptr %pool, i64 {patience}
   br label %idle
 idle:
   %seen = phi i32 [0, %entry], [%seen, %idle.next], [%seen, %sleep],
@@ -215,7 +272,8 @@ sleep:
   store atomic i32 -1, ptr %placep monotonic, align 4
   %slept = sub i64 %woke, %fell
   %nap = icmp ult i64 %slept, {nap}
-  %adapted = select i1 %nap, i64 %long, i64 %limit
+  %told = load atomic i64, ptr %patiencep monotonic, align 8
+  %adapted = select i1 %nap, i64 %long, i64 %told
   br label %idle
 look:
   %stopping = load atomic i32, ptr %stopp acquire, align 4
@@ -243,7 +301,7 @@ try:
   %won = extractvalue { i64, i1 } %swap, 1
   br i1 %won, label %part, label %join
 part:
-  call void @work(ptr %pool, i64 %worker)
+  call void @work(ptr %pool, i64 %worker, i64 0)
   %c2 = atomicrmw add ptr %donep, i32 1 seq_cst, align 4
   %waiting = load atomic i32, ptr %waitingp seq_cst, align 4
   %awaited = icmp ne i32 %waiting, 0
@@ -260,7 +318,10 @@ leave:
 define i64 @la_run(ptr %pool, ptr %fn, ptr %arg, i64 %n, i64 %grain, i64 %shares, i64 %base) nounwind {
 entry:
   %most = and i64 %shares, 65535
-  %turning = lshr i64 %shares, {turning}
+  %turning.up = lshr i64 %shares, {turning}
+  %turning = and i64 %turning.up, 1
+  %hurry.bit = and i64 %shares, {hurry}
+  %hurry = icmp ne i64 %hurry.bit, 0
   %lockp = getelementptr i8, ptr %pool, i64 {lock}
   %held = cmpxchg ptr %lockp, i32 0, i32 1 acquire monotonic, align 4
   %mine = extractvalue { i32, i1 } %held, 1
@@ -331,21 +392,52 @@ announce:
   store atomic i32 0, ptr %restp monotonic, align 4
   %e = atomicrmw add ptr %epochp, i32 1 seq_cst, align 4
   %sleeping = load atomic i32, ptr %sleepersp seq_cst, align 4
-  %parked = icmp sgt i32 %sleeping, 0
-  br i1 %parked, label %rouse, label %join
-rouse:
-  call void @spread(ptr %pool)
-  %most32 = trunc i64 %most to i32
-  call void @wake(ptr %pool, ptr %epochp, i32 %most32)
-  br label %join
-join:
-  call void @work(ptr %pool, i64 0)
+  %countp = getelementptr i8, ptr %pool, i64 {count}
+  %workers = load i64, ptr %countp, align 8
+  %sleeping64 = zext i32 %sleeping to i64
+  %up = sub i64 %workers, %sleeping64
+  %few = icmp slt i64 %up, %most
+  br i1 %few, label %asleep, label %together
+together:
+  call void @work(ptr %pool, i64 0, i64 0)
+  br label %close
+asleep:
+  br i1 %hurry, label %at.once, label %alone
+at.once:
+  call void @rouse(ptr %pool, i64 %limit)
+  br label %together
+alone:
+  %alonep = getelementptr i8, ptr %pool, i64 {alone}
+  %endedp = getelementptr i8, ptr %pool, i64 {ended}
+  %began = call i64 @clock()
+  %ended = load i64, ptr %endedp, align 8
+  %paused = sub i64 %began, %ended
+  %followed = icmp ult i64 %paused, {nap}
+  %before = load i64, ptr %alonep, align 8
+  %kept = select i1 %followed, i64 %before, i64 0
+  store i64 %kept, ptr %alonep, align 8
+  %known = icmp sgt i64 %kept, {worth}
+  br i1 %known, label %again, label %try.alone
+again:
+  %long = mul i64 %limit, {longer}
+  call void @rouse(ptr %pool, i64 %long)
+  br label %together
+try.alone:
+  call void @work(ptr %pool, i64 0, i64 %began)
+  %now = call i64 @clock()
+  %took = sub i64 %now, %began
+  %still = load i64, ptr %alonep, align 8
+  %sum = add i64 %still, %took
+  store i64 %sum, ptr %alonep, align 8
+  store i64 %now, ptr %endedp, align 8
+  br label %close
+close:
   %s5 = atomicrmw and ptr %statep, i64 -4294967297 acq_rel, align 8
   %joined64 = and i64 %s5, 65535
   %joined = trunc i64 %joined64 to i32
   br label %spin
 spin:
-  %tries = phi i64 [0, %join], [%more, %spin.next]
+  %tries = phi i64 [0, %close], [%more, %spin.next]
   %d0 = load atomic i32, ptr %donep acquire, align 4
   %all0 = icmp eq i32 %d0, %joined
   br i1 %all0, label %finish, label %spin.wait
@@ -420,7 +512,8 @@ def pool_ir(parking: str, architecture: str, for_python: bool, spread: bool) -> 
         "allowed": ALLOWED_OFFSET, "mask": _MASK, "mutex": _MUTEX, "condition": _CONDITION,
         "call": FUTEX_CALLS.get(architecture, 0),
         "longer": _LONGER, "nap": _NAP, "monotonic": _MONOTONIC,
-        "turning": TURNING.bit_length() - 1,
+        "turning": TURNING.bit_length() - 1, "hurry": AT_ONCE, "worth": _WORTH,
+        "alone": ALONE_OFFSET, "ended": _ENDED, "patience": _PATIENCE, "parts": _JOB + 56,
         "wait": _FUTEX_WAIT_PRIVATE, "wake": _FUTEX_WAKE_PRIVATE,
     }  # fmt: skip
     parts = [PYTHON_IR] if for_python else []

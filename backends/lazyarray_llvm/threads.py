@@ -27,6 +27,7 @@ from lazyarray_llvm import engine
 from lazyarray_llvm.image import outlive
 from lazyarray_llvm.pool_ir import (
     ALLOWED_OFFSET,
+    AT_ONCE,
     COUNT_OFFSET,
     FUTEX_CALLS,
     PYTHON_SYMBOLS,
@@ -47,6 +48,7 @@ __all__ = ["Pool", "available_cpus", "call", "caller", "get_pool"]
 
 _SPIN_SECONDS = 25e-6
 _GRAINS_PER_WORKER = 8
+_MANY_TASKS = 64  # so many are worth waking workers for
 _MAX_THREADS = 1024
 _SLICE_SECONDS = 0.05
 
@@ -176,12 +178,16 @@ class Pool:
         self._started = False
         _pools.add(self)
 
-    def run(self, fn_addr: int, arg: int, ntasks: int, grain: int = 0, first: int = 0, turning: bool = False) -> None:
+    def run(
+        self, fn_addr: int, arg: int, ntasks: int, grain: int = 0, first: int = 0, *,
+        turning: bool = False, long: bool = False,
+    ) -> None:  # fmt: skip
         """Call `void fn(arg, begin, end, worker)` on subranges that cover [first, ntasks), each once.
 
         Workers are numbered from 0 (the caller) to nthreads - 1, each number held by one thread at a time
         within this launch. While another Python thread's launch is under way, all of it runs on the caller.
-        `turning`: every other such launch begins at the ends, where the last one left the caches.
+        `turning`: every other such launch begins at the ends, where the last one left the caches. `long`: workers
+        that sleep are woken at once, and not when the work has proved worth it.
         """
         count = ntasks - first
         if count <= 0:
@@ -194,7 +200,7 @@ class Pool:
         if not self._started:
             self._start()
         if self.workers.entry:
-            self.workers.share(fn_addr, arg, ntasks, grain, self.shares_of(count, grain, turning), first)
+            self.workers.share(fn_addr, arg, ntasks, grain, self.shares_of(count, grain, turning, long), first)
         elif self._executor is not None:
             self._run_in_python(fn_addr, arg, ntasks, grain, first)
         else:
@@ -204,10 +210,10 @@ class Pool:
         """How many of so many tasks one worker takes at once."""
         return count // (self.nthreads * _GRAINS_PER_WORKER) or 1
 
-    def shares_of(self, count: int, grain: int, turning: bool) -> int:
-        """What `Workers.share` is told: how many may take part beside the caller, and whether the launch turns."""
+    def shares_of(self, count: int, grain: int, turning: bool, long: bool) -> int:
+        """What `Workers.share` is told: how many may take part beside the caller, and of which kind the launch is."""
         most = min(self.nthreads, -(-count // grain)) - 1
-        return most | TURNING if turning else most
+        return most | (TURNING if turning else 0) | (AT_ONCE if long or count >= _MANY_TASKS else 0)
 
     def run_in_slices(self, fn_addr: int, arg: int, ntasks: int, slice_tasks: int) -> None:
         """The same in slices: Python runs the handlers of signals between them, which may raise (Ctrl-C).
@@ -272,7 +278,7 @@ class Pool:
         if _can_spread():
             allowed = sum(1 << cpu for cpu in os.sched_getaffinity(0) if cpu < 1024)
             ctypes.memmove(address + ALLOWED_OFFSET, allowed.to_bytes(128, sys.byteorder), 128)
-            ctypes.c_int64.from_address(address + COUNT_OFFSET).value = len(self._threads)
+        ctypes.c_int64.from_address(address + COUNT_OFFSET).value = len(self._threads)
         # Parked workers hold this memory: it must outlive the pool object.
         _worker_memory.append(memory)
         self._memory = memory

@@ -16,7 +16,7 @@ import pytest
 
 from lazyarray.config import config
 from lazyarray_llvm import engine, threads
-from lazyarray_llvm.pool_ir import SLEEPERS_OFFSET
+from lazyarray_llvm.pool_ir import ALONE_OFFSET, SLEEPERS_OFFSET
 from lazyarray_llvm.threads import Pool
 
 ROOT = Path(engine.__file__).parents[2]
@@ -149,9 +149,87 @@ def test_all_workers_take_part(parking: str, nthreads: int) -> None:
     assert array[0] == nthreads  # all were inside at one time, or the gate would have let one pass twice
     time.sleep(0.01)  # parked now
     array[0] = 0
-    pool.run(address("gate"), array.ctypes.data, nthreads, 1)
+    pool.run(address("gate"), array.ctypes.data, nthreads, 1, long=True)
     assert array[0] == nthreads
     pool.close()
+
+
+# @linger takes as many turns for each index as a[0] says, and writes the worker's number behind it.
+LINGER = """
+define void @linger(ptr %a, i64 %begin, i64 %end, i64 %worker) nounwind {
+entry:
+  %turns = load i64, ptr %a
+  %after = getelementptr i64, ptr %a, i64 1
+  %p = getelementptr i64, ptr %after, i64 %begin
+  store i64 %worker, ptr %p
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+  %v = load volatile i64, ptr %a
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %turns
+  br i1 %more, label %loop, label %leave
+leave:
+  ret void
+}
+"""
+
+
+class Lingering:
+    """A pool whose one worker sleeps, and launches of as many turns as wanted."""
+
+    def __init__(self, parking: str) -> None:
+        self.pool = Pool(2, parking)
+        self.function = engine.compile_ir(LINGER, "linger", key="linger\0" + LINGER).address("linger")
+        self.launch(1)
+        self.rest()
+
+    def rest(self) -> None:
+        while ctypes.c_int32.from_address(self.pool.workers.address + SLEEPERS_OFFSET).value != 1:
+            time.sleep(0.001)
+
+    def launch(self, turns: int, *, long: bool = False) -> bool:
+        """Whether the worker took part."""
+        array = np.array([turns, *[-1] * 16], "i8")
+        self.pool.run(self.function, array.ctypes.data, 16, 1, long=long)
+        assert set(array[1:]) <= {0, 1}
+        return 1 in array[1:]
+
+    def alone(self) -> int:
+        """Nanoseconds that the caller has done alone while the worker slept."""
+        return ctypes.c_int64.from_address(self.pool.workers.address + ALONE_OFFSET).value
+
+
+NATIVE_PARKINGS = [parking for parking in PARKINGS if parking != "python"]
+
+
+@pytest.mark.parametrize("native", NATIVE_PARKINGS)
+def test_a_short_launch_after_a_pause_lets_workers_sleep(native: str) -> None:
+    lingering = Lingering(native)
+    took_part = []
+    for _ in range(20):
+        time.sleep(0.001)
+        lingering.rest()
+        took_part.append(lingering.launch(1))
+        assert lingering.alone() > 0
+    assert sum(took_part) <= 2  # where the caller lost its core in the middle of a launch, that was long
+    lingering.pool.close()
+
+
+@pytest.mark.parametrize("native", NATIVE_PARKINGS)
+@pytest.mark.parametrize("long", [False, True])
+def test_a_launch_that_proves_long_wakes_workers_as_one_that_is_said_to_be(native: str, long: bool) -> None:
+    lingering = Lingering(native)
+    time.sleep(0.001)
+    assert lingering.launch(10_000_000, long=long)
+    lingering.pool.close()
+
+
+@pytest.mark.parametrize("native", NATIVE_PARKINGS)
+def test_a_series_of_short_launches_wakes_workers(native: str) -> None:
+    lingering = Lingering(native)
+    assert any(lingering.launch(3000) for _ in range(1_000_000))
+    lingering.pool.close()
 
 
 def test_concurrent_callers_are_each_served(pool: Pool) -> None:
