@@ -53,6 +53,7 @@ MODULES: Final = (
     "lazyarray.runtime.running",
     "lazyarray.runtime.evaluate",
     "lazyarray.runtime.interpret",
+    "lazyarray.runtime.prices",
     "lazyarray.runtime.first",
     "lazyarray.runtime.budget",
     "lazyarray.runtime.floating",

@@ -13,12 +13,12 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.ir.expression import Entry, Expression
-from lazyarray.ir.index_map import size_of
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
 from lazyarray.ir.sizes import Drawn, Structure
 from lazyarray.native.primitives import count  # cimport
 from lazyarray.passes.views import is_whole_reshape
+from lazyarray.runtime import prices
 from lazyarray.runtime.along import is_pending
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.floating import wanted
@@ -39,23 +39,11 @@ from lazyarray.runtime.settling import settle, where
 # isort: split
 from lazyarray.native.leases import stands_alone  # cimport
 
-# Nanoseconds that NumPy takes: roughly, and the same on every machine, since the choice must not depend on timing.
-_ENTRY: Final = 4000
-_ELEMENT: Final = {"iota": 1.0, "fill": 0.5, "empty": 0.2, "roll": 1.0, "gather": 4.0, "expand": 3.0, "update": 3.0}
-_READ: Final = {"reduce": 1.0, "scan": 3.0, "compress": 3.0, "scatter": 3.0}  # per element of what is read
-_INDEXED: Final = 10.0  # per place written at index arrays
-_SLOW_CODES: Final = {"f2": 6.0, "c8": 2.0, "c16": 2.0}
-# What compiling takes, for each evaluation of `compile_at` but one: a plan and its first kernel, each operation, and
-# loading the compiler, once. Who waits as long as that, and then compiles, waits twice as long as need be, at most.
-_PLAN: Final = 15_000_000
-_OPERATION: Final = 1_000_000
-_LOADING: Final = 24_000_000
+_LOADING: Final = 24_000_000  # nanoseconds that loading the compiler takes, once
 _EVALUATION: Final = 50_000  # what interpreting takes beside NumPy
 _HELD: Final = 16 << 20  # bytes of values that interpreting may hold: kernels hold none but the results
 _FROM_DISK: Final = 1_000_000  # what reading a plan and its kernels from disk costs
 
-_FREE: Final = frozenset(("leaf", "scalar", "call"))  # what is given, and what a plan has a library do, too
-_MAKING_NONE: Final = _FREE | {"view"}  # what makes no values
 _EXTREMES: Final = frozenset(("min", "max", "fmin", "fmax"))
 _WRITES: Final = {"update": update_in, "scatter": scatter_in}
 
@@ -96,7 +84,8 @@ class Left:
 
     def __init__(self, drawn: Drawn, tries: int) -> None:
         self.tries = tries  # evaluations of which none takes longer than `most`
-        self.most = tries * compiling(drawn)
+        # Who waits as long as compiling takes, and then compiles, waits twice as long as need be, at most.
+        self.most = tries * prices.compiling(drawn.structure)
         self.spare: float = self.most  # what NumPy may still take
         self.price = 0.0  # of the evaluation that comes
         self.on_disk: bool | None = None  # None: not known yet
@@ -108,16 +97,16 @@ class Left:
         if self.is_over():
             return False
         entries = drawn.expression.entries
-        self.price = _EVALUATION + sum([price(entry, entries) for entry in entries])
+        self.price = _EVALUATION + sum([prices.price(entry, entries) for entry in entries])
         if (
             self.has_room(drawn)
-            and held(drawn.expression) <= _HELD
+            and prices.held(drawn.expression) <= _HELD
             and all([has_equal_bits(entry, entries) for entry in entries])
         ):
             return True
         if not self.on_disk:
             Loading.spare = 0.0
-        self.end()
+        self.end(drawn)
         return False
 
     def has_room(self, drawn: Drawn) -> bool:
@@ -132,9 +121,10 @@ class Left:
         """True if all that comes is compiled."""
         return self.most == 0
 
-    def end(self) -> None:
+    def end(self, drawn: Drawn) -> None:
         """All that comes is compiled."""
         self.most = 0
+        prices.note_compiled(drawn.structure)
 
     def pay(self) -> None:
         """The evaluation that `takes` was asked for has been interpreted."""
@@ -170,52 +160,7 @@ def forget() -> None:
     """All expressions count as not evaluated yet, and the compiler as not loaded."""
     _left.clear()
     Loading.spare = None
-
-
-def compiling(drawn: Drawn) -> int:
-    """Nanoseconds that compiling an expression takes, roughly."""
-    operations = [entry for entry in drawn.expression.entries if entry.kind not in _MAKING_NONE]
-    return _PLAN + _OPERATION * len(operations)
-
-
-def held(expression: Expression) -> int:
-    """The most bytes of values at once that an evaluation makes and nobody may let go of yet."""
-    entries, outputs = expression
-    last = list(range(len(entries)))  # by place: where it is needed last
-    for place in outputs:
-        last[place] = len(entries)
-    for place in range(len(entries) - 1, -1, -1):
-        until = last[place] if entries[place].kind == "view" else place
-        for arg in entries[place].args:
-            last[arg] = max(last[arg], until)
-    ends: list[list[int]] = [[] for _ in range(len(entries) + 1)]
-    most = now = 0
-    for place, entry in enumerate(entries):
-        if entry.kind not in _MAKING_NONE:
-            size = size_of(entry.shape) * int(entry.code[1:])
-            now += size
-            ends[last[place]].append(size)
-        most = max(most, now)
-        now -= sum(ends[place])
-    return most
-
-
-def price(entry: Entry, entries: tuple[Entry, ...]) -> float:
-    """Nanoseconds that NumPy takes for one entry; none for library calls, which a plan makes, too."""
-    kind = entry.kind
-    if kind in _FREE:
-        return 0.0
-    if kind == "map":
-        name, codes = entry.attr
-        slower = max([_SLOW_CODES.get(code, 1.0) for code in (entry.code, *codes)])
-        cost = OPS[name].cost if name in OPS else 1
-        return _ENTRY + size_of(entry.shape) * (0.5 + 0.4 * cost) * slower
-    if kind in _READ:
-        found = size_of(entries[entry.args[0]].shape) * _READ[kind] * _SLOW_CODES.get(entry.code, 1.0)
-        if kind == "scatter":
-            found += _INDEXED * size_of(entries[entry.args[1]].shape)
-        return _ENTRY + found
-    return _ENTRY + size_of(entry.shape) * _ELEMENT.get(kind, 0.0)
+    prices.forget()
 
 
 def has_equal_bits(entry: Entry, entries: tuple[Entry, ...]) -> bool:
@@ -254,7 +199,7 @@ def run(drawn: Drawn, sources: list[Any], outputs: list[Node], uses: dict[int, i
     try:
         values, told = values_of(drawn.expression, sources, uses)
     except Unlike:
-        _left[drawn.structure].end()
+        _left[drawn.structure].end(drawn)
         return None
     except BaseException as error:
         error.add_note(where(outputs))
