@@ -50,7 +50,7 @@ class Named(Protocol):
 
 def flush_if_long() -> None:
     """Evaluates what is pending when the recording has become long (contract C9)."""
-    if len(TAPE) >= budget.TAPE_LIMIT or PINNED.over:
+    if len(TAPE) >= budget.TAPE_LIMIT or PINNED.due:
         budget.flush_if_due()
 
 
@@ -69,7 +69,7 @@ def _emit(key: Key, args: tuple[Any, ...]) -> Node:
     node = record(key, args, site_outside(2))
     if key.raises:
         note_errors(node)
-    if len(TAPE) >= budget.TAPE_LIMIT or PINNED.over:
+    if len(TAPE) >= budget.TAPE_LIMIT or PINNED.due:
         budget.flush_if_due()
     return node
 

@@ -21,10 +21,11 @@ cdef class Key:
 
 
 cdef class Pinned:
-    cdef public long long nbytes
-    cdef public bint over
+    cdef public long long nbytes, unseen
+    cdef public bint due, over
 
     cpdef clear(self)
+    cpdef seen(self)
     cpdef add(self, long long nbytes)
 
 cdef class Waiting:

@@ -6,8 +6,8 @@ from typing import Final
 
 from lazyarray.ir.node import PINNED, TAPE, Key, Node
 from lazyarray.native.primitives import referent  # cimport
-from lazyarray.runtime.along import pending, unused
-from lazyarray.runtime.evaluate import BUDGET, evaluate_unasked, lock, prune
+from lazyarray.runtime.along import pending, releasing, unused
+from lazyarray.runtime.evaluate import BUDGET, HOLDING, evaluate_unasked, lock, prune
 
 TAPE_LIMIT: Final = 256  # recorded nodes after which what is pending is evaluated
 TAPE_MOST: Final = TAPE_LIMIT + TAPE_LIMIT // 2  # and after which it is, wherever that is
@@ -22,6 +22,9 @@ def flush_if_due(reason: str = BUDGET) -> None:
     Cut whenever it is so long, a loop is cut at another place of its body each time, and each piece is a plan of its
     own. Cut where the operations before it are those before the last cut, its pieces are one plan.
     """
+    if len(TAPE) < TAPE_LIMIT and not PINNED.over:
+        release()
+        return
     may_wait = len(TAPE) < TAPE_MOST and not PINNED.over and len(_before) > 0
     if may_wait and (_operations(1) != _before[-1:] or _operations(PHASE) != _before):
         return
@@ -43,6 +46,16 @@ def flush(reason: str = BUDGET) -> None:
     with lock:
         evaluate_unasked(_due(), reason)
         PINNED.clear()
+
+
+def release() -> None:
+    """Evaluates what holds more memory that nobody else refers to than it takes (`releasing`).
+
+    A loop that adds up what a library function returns would else hold all that it returned.
+    """
+    PINNED.seen()
+    with lock:
+        evaluate_unasked(releasing([], before_this_turn(pending())), HOLDING)
 
 
 def _due() -> list[Node]:

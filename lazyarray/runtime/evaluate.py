@@ -45,6 +45,7 @@ JOINED: Final = "the last operator of an expression on arrays of middle size"
 AT_ONCE: Final = "the error state is to be obeyed at once"
 SHARED: Final = "others can write what it reads"
 BUDGET: Final = "the recording reached its budget"
+HOLDING: Final = "it held memory that nothing else refers to"
 HELD_UNSEEN: Final = 16 << 20  # bytes of new results after which it is looked for memory that pending ones hold
 
 # Asked before each evaluation; what they return is given the outputs' values after it (see `inspect/verify.py`).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -247,6 +248,25 @@ def test_a_sum_of_what_the_steps_make_holds_no_steps(memory: pool.MemoryPool, mo
         want += 0.5 * y
         y = np.sqrt(y + step)
     np.testing.assert_array_equal(np.asarray(total), want)
+
+
+def test_a_sum_of_what_a_library_returns_holds_little_of_it(memory: pool.MemoryPool) -> None:
+    """Nothing else is evaluated meanwhile."""
+    given = np.random.default_rng(5).standard_normal((200, 200))
+    matrix, total = la.asarray(given), la.zeros((200, 400))
+    side = la.asarray(np.random.default_rng(6).standard_normal((200, 400)))
+    alive: list[weakref.ref[Any]] = []
+    most = 0
+    with la.record_runs() as runs:
+        for step in range(40):
+            found = la.linalg.solve(matrix, side)
+            total += found * (1.0 + step)
+            alive.append(weakref.ref(found._node))
+            most = max(most, sum(one() is not None for one in alive))
+    assert set(runs.evaluations) == {"it held memory that nothing else refers to"}
+    assert most * found.nbytes <= 2 * (4 << 20)
+    want = sum(np.linalg.solve(given, np.asarray(side)) * (1.0 + step) for step in range(40))
+    np.testing.assert_allclose(np.asarray(total), want, rtol=1e-9)
 
 
 def test_a_pending_result_whose_operands_have_names_stays_pending(monkeypatch: pytest.MonkeyPatch) -> None:
