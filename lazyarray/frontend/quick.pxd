@@ -29,7 +29,7 @@ cdef Limits limits
 cdef int UNARY, BINARY, REFLECTED
 cdef Known known
 cdef type _nparray
-cdef object FLOAT64, INT64, _ZERO
+cdef object COMPLEX128, FLOAT64, INT64, _ZERO
 cdef list _tape
 cdef Last _last
 cdef object _state

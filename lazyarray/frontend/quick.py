@@ -26,6 +26,7 @@ from lazyarray.runtime.floating import LAST, STATE
 
 _nparray: Final = np.ndarray
 FLOAT64: Final = np.float64
+COMPLEX128: Final = np.complex128
 INT64: Final = np.int64
 _ZERO: Final = np.float64(0.0)
 # What `kind_of_memory` says of arrays, of numbers by their class; others are 0.

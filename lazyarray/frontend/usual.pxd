@@ -23,6 +23,7 @@ cpdef Py_ssize_t broadcast_cost(tuple a, tuple b)
 cdef _record_turned(Op op, Fields self, other, int form, site)
 cpdef of_float(Op op, number)
 cpdef of_floats(Op op, x, y)
+cpdef of_complex(Op op, x, y)
 @cython.locals(few=bint)
 cdef bint _spreads(a, b, Py_ssize_t n, Py_ssize_t m) except -1
 cdef _of_listed(Op op, a, other, bint reflected)

@@ -106,6 +106,15 @@ def of_floats(op: Op, x: Any, y: Any) -> Any:
     return run_numbers(own_of_floats(op, True), x, y)
 
 
+def of_complex(op: Op, x: Any, y: Any) -> Any:
+    """`op` of one or two numbers, some of them complex; `y`: None for one. None where `op` has no loop for them."""
+    own = own_of_floats(op, y is not None)
+    try:
+        return own(x) if y is None else own(x, y)
+    except TypeError:
+        return None
+
+
 def _spreads(a: Any, b: Any, n: int, m: int) -> bool:
     """True where NumPy's walk over two arrays of so many elements costs the limit."""
     # Less than a seventeenth: no walk over so few elements does.

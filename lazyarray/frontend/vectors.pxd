@@ -3,8 +3,8 @@
 from cpython.object cimport PyObject, PyTypeObject
 
 from lazyarray.frontend.callables cimport Builtin, Served, UfuncCall
-from lazyarray.frontend.quick cimport FLOAT64, INT64, KINDS, Fields, Known, Limits, Op, known, limits, wrapped
-from lazyarray.frontend.usual cimport binary, of_float, of_floats, of_left, of_memory, of_number, unary
+from lazyarray.frontend.quick cimport COMPLEX128, FLOAT64, INT64, KINDS, Fields, Known, Limits, Op, known, limits, wrapped
+from lazyarray.frontend.usual cimport binary, of_complex, of_float, of_floats, of_left, of_memory, of_number, unary
 from lazyarray.frontend.small cimport INERT, REFUSED, listed, small_items
 from lazyarray.ir.node cimport _waiting, finish_waiting
 from lazyarray.native.axes cimport folds_along, run_along
@@ -55,6 +55,8 @@ cdef extern from *:
     }
 
     static int lazyarray_float(PyObject *item) { return PyFloat_CheckExact(item); }
+
+    static int lazyarray_complex(PyObject *item) { return PyComplex_CheckExact(item); }
 
     /* NaN for what a float cannot be. */
     static double lazyarray_double(PyObject *item) {
@@ -155,6 +157,7 @@ cdef extern from *:
     bint lazyarray_number(PyObject *item)
     bint lazyarray_is_call(PyObject *method)
     bint lazyarray_float(PyObject *item)
+    bint lazyarray_complex(PyObject *item)
     double lazyarray_double(PyObject *item)
     Py_ssize_t lazyarray_extent(PyObject *shape)
     bint lazyarray_names_dtype(PyObject *names)
@@ -581,6 +584,18 @@ cdef inline bint computed_as_floats(PyObject *x, PyObject *y):
     return is_float(y) and lazyarray_number(x)
 
 
+# Whether one or two numbers are to be computed as complex128: one is complex, Python's or NumPy's, the other any number.
+cdef inline bint computed_as_complex(PyObject **args, size_t given):
+    cdef bint found = False
+    cdef size_t place
+    for place in range(given):
+        if lazyarray_complex(args[place]) or Py_TYPE(args[place]) == <PyTypeObject *>COMPLEX128:
+            found = True
+        elif not is_float(args[place]) and not lazyarray_number(args[place]):
+            return False
+    return found
+
+
 # NumPy's own array, or the small memory of one of lazyarray's; None for others.
 cdef inline memory_of(PyObject *item):
     if Py_TYPE(item) == <PyTypeObject *>known.array:
@@ -673,6 +688,11 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
             found = of_floats(own._op, <object>args[0], <object>args[1])
             Py_INCREF(<PyObject *>found)
             return <PyObject *>found
+        elif own._op.own is not None and given <= 2 and computed_as_complex(args, given):
+            found = of_complex(own._op, <object>args[0], <object>args[1] if given == 2 else None)
+            if found is not None:
+                Py_INCREF(<PyObject *>found)
+                return <PyObject *>found
     elif names == NULL and given == 2 and own._product is not None:
         return product_vector(<PyObject *>own._product, args)
     if _waiting.open:
