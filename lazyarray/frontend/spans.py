@@ -260,11 +260,21 @@ def demand(code: CodeType, last: int, needed: int) -> None:
     found = SPANS.get(id(code))
     if found is None:
         return
-    numbers, _, takers, _ = found
-    members = {last}.union(*[places for places in takers.values() if last in places])
+    numbers = found[0]
+    for place in members_of(code, last):
+        numbers[place // 2] = needed << 1 | (numbers[place // 2] & LAST)
+
+
+def members_of(code: CodeType, last: int) -> set[int]:
+    """Where the operators are of the span whose last one is at `last`."""
+    members = {last}
+    found = SPANS.get(id(code))
+    if found is None:
+        return members
+    takers = found[2]
+    members = members.union(*[places for places in takers.values() if last in places])
     size = 0
     while size < len(members):
         size = len(members)
         members |= {place for place, places in takers.items() if not members.isdisjoint(places)}
-    for place in members:
-        numbers[place // 2] = needed << 1 | (numbers[place // 2] & LAST)
+    return members

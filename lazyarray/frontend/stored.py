@@ -16,13 +16,13 @@ from lazyarray.frontend.quick import tell
 from lazyarray.frontend.waiting import RUN
 from lazyarray.ir.index_map import IndexMap, apply
 from lazyarray.ir.node import WAITING
-from lazyarray.runtime.evaluate import JOINED
+from lazyarray.runtime.evaluate import INTERPRETED, JOINED
 
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.frontend.handle import is_basic  # cimport
 from lazyarray.frontend.quick import Fields, known, limits, new_node  # cimport
-from lazyarray.frontend.waiting import close, count_stored, lent  # cimport
+from lazyarray.frontend.waiting import close, count_stored, lent, pause_as_told  # cimport
 from lazyarray.ir.node import Node, Spec, spec_of  # cimport
 from lazyarray.native.primitives import address_of, part_of, referent, site_outside  # cimport
 from lazyarray.runtime.evaluate import evaluate  # cimport
@@ -32,6 +32,7 @@ from lazyarray.native.primitives import thread_here, token_of, whole_of  # cimpo
 
 _run: Final = RUN  # in C
 _waiting: Final = WAITING
+_interpreted: Final = INTERPRETED  # in C
 _keys: dict[Any, Any] = {}  # of updates, by the part and its memory
 _NEW: Final = object()
 _MOST: Final = 256  # operators whose operands are looked at
@@ -132,13 +133,19 @@ def _store(value: Fields, found: Any, site: Any) -> None:
     _waiting.open = False
     _run.forget()
     made: Node = new_node(update, (lent(update.spec, whole), node), site)
+    place: Any = node.site  # of the span's last operator
     node = value._node = None  # what has a name is kept
+    _interpreted.left = None
+    _interpreted.given = whole
     try:
         evaluate([made], JOINED)
+        if _interpreted.left is not None:
+            pause_as_told(place)
         computed: Any = made.data
-        if computed is not whole:  # first evaluations copy what they change
+        if computed is not whole:
             np.copyto(part, apply(IndexMap(*update.attr[:3]), computed))
     finally:
+        _interpreted.given = None
         if made.args:
             value._node = made.args[1]
         else:

@@ -1,11 +1,12 @@
 # C's side of `waiting.py`.
 cimport cython
 
+from lazyarray.frontend.pauses cimport is_paused
 from lazyarray.frontend.quick cimport REFLECTED, UNARY, Fields, Key, Known, Limits, Node, Op, find_key, in_range, known, limits, managed, new_node
 from lazyarray.ir.node cimport Spec, Waiting, leaf_key, next_sequence, spec_of
 from lazyarray.native.primitives cimport count, create, is_of, part_of, present, referent, site_here, span_here, thread_here, token_of, weak, whole_of
 from lazyarray.runtime.along cimport is_pending
-from lazyarray.runtime.evaluate cimport evaluate
+from lazyarray.runtime.evaluate cimport Interpreted, evaluate
 from lazyarray.runtime.remote cimport stays_home
 from lazyarray.runtime.floating cimport Last
 
@@ -26,14 +27,15 @@ cdef Run _run
 cdef Waiting _waiting
 cdef Last _last
 cdef object _state
-cdef dict _parts, _spans
+cdef Interpreted _interpreted
+cdef dict _parts, _pauses, _spans
 cdef dict _counted, _seen_to_need
 cdef int _RUNS
 cdef object ALL, _NEW
 cdef int _ARRAY, _LAST, _MASK
 cdef Py_ssize_t _ALONE
 
-@cython.locals(thread=cython.ulong)
+@cython.locals(thread=cython.ulong, site=tuple)
 cpdef start(Op op, Fields self, other, int form, int plain, int compiled)
 @cython.locals(span=int)
 cpdef go_on(Op op, Fields self, other, int form, int plain, int compiled)
@@ -63,6 +65,7 @@ cdef _count_once(Node node, tuple site, int expected, int handed)
 cdef _count(tuple site, int needed, int expected)
 @cython.locals(node=Node)
 cdef _end(Fields array, tuple site, int expected)
+cpdef pause_as_told(tuple site)
 @cython.locals(node=Node, nodes=list)
 cpdef close()
 @cython.locals(node=Node)

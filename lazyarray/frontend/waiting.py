@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.frontend.loops import COMPILED, MEMO_LIMIT, NUMBERS
+from lazyarray.frontend.pauses import PAUSES, pause
 from lazyarray.frontend.quick import tell
 from lazyarray.frontend.spans import ARRAY, LAST, MASK, SPANS, demand, learn, need
 from lazyarray.frontend.windows import window_of
@@ -24,11 +25,12 @@ from lazyarray.native.primitives import is_of, part_of, present, referent, site_
 
 # The build reads such imports by the line.
 # isort: split
+from lazyarray.frontend.pauses import is_paused  # cimport
 from lazyarray.frontend.quick import REFLECTED, UNARY, Fields, Op, find_key, in_range, known, limits  # cimport
 from lazyarray.ir.node import Key, Node, Spec, leaf_key, next_sequence, spec_of  # cimport
 from lazyarray.native.primitives import count, create, thread_here, token_of, weak, whole_of  # cimport
 from lazyarray.runtime.along import is_pending  # cimport
-from lazyarray.runtime.evaluate import JOINED
+from lazyarray.runtime.evaluate import INTERPRETED, JOINED
 from lazyarray.runtime.floating import LAST as LAST_STATE
 from lazyarray.runtime.floating import STATE, must_run_now
 
@@ -46,6 +48,8 @@ _last: Final = LAST_STATE
 _state: Final = STATE
 _waiting: Final = WAITING
 _spans: Final = SPANS
+_pauses: Final = PAUSES
+_interpreted: Final = INTERPRETED  # in C
 ALL: Final = object()
 _NEW: Final = object()
 _parts: dict[Any, Any] = {}
@@ -110,7 +114,10 @@ def start(op: Op, self: Fields, other: Any, form: int, plain: int, compiled: int
             return None
     elif not _is_own(self) or (type(other) is known.array and not _is_own(other)):
         return None
-    found = _record(op, self, other, form, site_here(plain + 1, compiled), False)
+    site: Any = site_here(plain + 1, compiled)
+    if _pauses and is_paused(site):
+        return None
+    found = _record(op, self, other, form, site, False)
     if found is not None:
         _run.thread = thread
         _waiting.open = True
@@ -423,7 +430,10 @@ def _end(array: Fields, site: Any, expected: int) -> None:
         _run.turn_to(site[0])
     _count_once(node, site, expected, 0)
     _waiting.open = False
+    _interpreted.left = None
     evaluate([node], JOINED)
+    if _interpreted.left is not None:
+        pause_as_told(site)
     if node.key.spec.size < limits.eager:
         array._np = node.data
         array._node = None
@@ -431,6 +441,15 @@ def _end(array: Fields, site: Any, expected: int) -> None:
         _waiting.open = True
     else:
         _run.forget()
+
+
+def pause_as_told(site: Any) -> None:
+    """The span that ends at a site has just been computed by NumPy, which is to compute it some times more."""
+    left = _interpreted.left
+    _interpreted.left = None
+    turns = left.ahead()
+    if turns:
+        pause(site, turns)
 
 
 def close() -> None:

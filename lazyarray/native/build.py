@@ -31,6 +31,7 @@ MODULES: Final = (
     "lazyarray.frontend.usual",
     "lazyarray.frontend.lending",
     "lazyarray.frontend.stored",
+    "lazyarray.frontend.pauses",
     "lazyarray.frontend.waiting",
     "lazyarray.frontend.small",
     "lazyarray.frontend.recipes",

@@ -11,6 +11,10 @@ from lazyarray.runtime.run cimport AnyDirect, AnyRun
 from lazyarray.runtime.running cimport Settings, enter, is_planned, leave, run_of, run_plan, run_there, settings
 from lazyarray.runtime.settling cimport Changes, settle, sites_of
 
+cdef class Interpreted:
+    cdef public object given, left
+
+cdef Interpreted _interpreted
 cdef Ledger ledger
 cdef Pinned _pinned
 cdef list _tape, _under_way

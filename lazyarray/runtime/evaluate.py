@@ -48,6 +48,24 @@ BUDGET: Final = "the recording reached its budget"
 HOLDING: Final = "it held memory that nothing else refers to"
 HELD_UNSEEN: Final = 16 << 20  # bytes of new results after which it is looked for memory that pending ones hold
 
+
+class Interpreted:
+    """What first evaluations (`runtime/first.py`) and those who ask for them tell each other.
+
+    `left`: what is left to NumPy of the structure that it evaluated last, until somebody looks. `given`: memory that
+    may be written over, whoever refers to it.
+    """
+
+    __slots__ = ("given", "left")
+
+    def __init__(self) -> None:
+        self.given: Any = None
+        self.left: Any = None
+
+
+INTERPRETED: Final = Interpreted()
+_interpreted: Final = INTERPRETED  # in C
+
 # Asked before each evaluation; what they return is given the outputs' values after it (see `inspect/verify.py`).
 Shadow: TypeAlias = Callable[[Signature, list[Any]], Callable[[list[Any]], None] | None]
 shadows: Final[list[Shadow]] = []
@@ -354,6 +372,8 @@ def ran_first(drawn: Drawn, sources: list[Any], outputs: list[Node], uses: dict[
         leave()
     for node, bits in told or ():
         tell(node, bits)
+    if told is not None:
+        _interpreted.left = first.left_of(drawn)
     return told is not None
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.ir.expression import Entry, Expression
+from lazyarray.ir.index_map import size_of
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
 from lazyarray.ir.sizes import Drawn, Structure
@@ -21,6 +22,7 @@ from lazyarray.passes.views import is_whole_reshape
 from lazyarray.runtime import prices
 from lazyarray.runtime.along import is_pending
 from lazyarray.runtime.backend import current
+from lazyarray.runtime.evaluate import INTERPRETED
 from lazyarray.runtime.floating import wanted
 from lazyarray.runtime.interpret import (
     RULES,
@@ -42,9 +44,12 @@ from lazyarray.native.leases import stands_alone  # cimport
 _LOADING: Final = 24_000_000  # nanoseconds that loading the compiler takes, once
 _EVALUATION: Final = 50_000  # what interpreting takes beside NumPy
 _HELD: Final = 16 << 20  # bytes of values that interpreting may hold: kernels hold none but the results
+_AHEAD: Final = 64  # evaluations that NumPy may take without asking
 _FROM_DISK: Final = 1_000_000  # what reading a plan and its kernels from disk costs
 
 _EXTREMES: Final = frozenset(("min", "max", "fmin", "fmax"))
+_IN_PLACE: Final = frozenset("add subtract multiply divide negative minimum maximum".split())
+_ELIDED: Final = 1 << 14  # elements from which an operand's memory is worth looking for
 _WRITES: Final = {"update": update_in, "scatter": scatter_in}
 
 
@@ -62,6 +67,8 @@ def _count_of_data(args: list[Any]) -> int:
 # versions of Python. `_ALONE`: without the list.
 _UNNAMED: Final = _count_of_leaf([object()], 0)
 _ALONE: Final = _count_of_data([np.empty(1)]) - 1
+_SPARE: Final = _ALONE + 1
+_interpreted: Final = INTERPRETED
 
 
 class Unlike(Exception):
@@ -133,6 +140,21 @@ class Left:
         if Loading.spare is not None:
             Loading.spare -= self.price
 
+    def ahead(self) -> int:
+        """How many evaluations NumPy may take without asking, which are paid now.
+
+        None of the first ones: it is not known yet whether kernels are on disk.
+        """
+        if self.is_over() or self.tries > 0 or self.on_disk is not False:
+            return 0
+        # What they cost is NumPy's time alone.
+        price = max(self.price - _EVALUATION, 1.0)
+        turns = int(min(max(self.spare, Loading.spare or 0.0) / price, _AHEAD))
+        self.spare -= turns * price
+        if Loading.spare is not None:
+            Loading.spare -= turns * price
+        return max(turns, 0)
+
     def is_on_disk(self, drawn: Drawn) -> bool:
         """True where a process before this one has compiled the structure."""
         if self.on_disk is None:
@@ -154,6 +176,11 @@ def takes(drawn: Drawn, tries: int) -> bool:
             _left.clear()
         left = _left[drawn.structure] = Left(drawn, tries)
     return left.takes(drawn)
+
+
+def left_of(drawn: Drawn) -> Left:
+    """What is left of a structure that has been evaluated."""
+    return _left[drawn.structure]
 
 
 def forget() -> None:
@@ -251,6 +278,8 @@ def is_free(
     if entries[entry.args[0]].kind == "leaf":
         if unlike or is_named(sources, entry.args[0], uses):
             return False
+        if data is _interpreted.given:
+            return True
         held = 2
     return count(data) <= _ALONE + held and stands_alone(data)
 
@@ -308,9 +337,35 @@ def library_call(entry: Entry, args: list[Any], source: Any) -> Any:
 
 def rule_of(entry: Entry) -> Any:
     """What computes an entry: for transcendental functions the backend's own code, for all else NumPy's."""
-    if entry.kind != "map" or entry.attr[0] not in OPS or not OPS[entry.attr[0]].transcendental:
+    if entry.kind != "map" or entry.attr[0] not in OPS:
         return RULES[entry.kind]
-    return own_map
+    op = OPS[entry.attr[0]]
+    if op.transcendental:
+        return own_map
+    return map_over if op.name in _IN_PLACE and entry.code[0] in "fiu" else RULES["map"]
+
+
+def map_over(entry: Entry, args: list[Any]) -> Any:
+    """A plain operation, in the memory of an operand that nothing else needs: as NumPy's operators do for temporaries.
+
+    Fresh memory of 256 KiB and more comes page by page from the system.
+    """
+    name, codes = entry.attr
+    dtype = dtype_of(entry.code)
+    if size_of(entry.shape) >= _ELIDED:
+        for place in range(len(args)):
+            if codes[place] == entry.code and _is_spare(args, place, entry.shape, dtype):
+                given = [arg.astype(dtype_of(code), copy=False) for arg, code in zip(args, codes, strict=True)]
+                return OPS[name].ufunc(*given, out=args[place])  # type: ignore[misc]
+    return RULES["map"](entry, args)
+
+
+def _is_spare(args: list[Any], place: int, shape: tuple[int, ...], dtype: Any) -> bool:
+    """True if only the list refers to an operand, which is memory of its own of this shape and dtype."""
+    data = args[place]
+    if data.dtype != dtype or data.shape != shape or not data.flags.c_contiguous or not data.flags.writeable:
+        return False
+    return count(data) <= _SPARE and stands_alone(data)
 
 
 def own_map(entry: Entry, args: list[Any]) -> Any:
