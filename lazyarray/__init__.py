@@ -24,7 +24,7 @@ if "numpy" not in _sys.modules:
 import numpy as _np  # noqa: E402
 
 from lazyarray.config import config as config  # noqa: E402
-from lazyarray.runtime.heap import keep_freed_memory as _keep_freed_memory  # noqa: E402
+from lazyarray.runtime import heap as _heap  # noqa: E402
 
 _OWN = (
     "config", "counters", "device", "evaluate", "explain", "jit", "profile", "record_runs", "set_device", "strict",
@@ -47,7 +47,8 @@ _OF_NUMPY = frozenset(
 __version__ = _np.__version__
 __all__ = [*_np.__all__, *_OWN]
 
-_keep_freed_memory()
+_heap.keep_freed_memory()
+_heap.lay_at_lines()
 
 
 _evaluate_all: Any = None  # imported when first called

@@ -25,6 +25,7 @@ HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parents[1]
 MODULES: Final = (
     "lazyarray.native.apart",
+    "lazyarray.runtime.heap",
     "lazyarray.ir.node",
     "lazyarray.runtime.root",
     "lazyarray.frontend.quick",
