@@ -1,5 +1,6 @@
 """Owns timing and comparing: two sides in one process on the same data, turn by turn, medians."""
 
+import contextvars
 import json
 import math
 import os
@@ -37,6 +38,20 @@ def time_call(call: Callable[[], object]) -> tuple[float, object]:
     start = time.perf_counter()
     result = call()
     return time.perf_counter() - start, result
+
+
+def as_alone(call: Callable[..., Any], *arguments: Any) -> Any:
+    """Calls what NumPy does as in a process without lazyarray, which has NumPy's arrays begin at cache lines.
+
+    In a context of its own, where that is not said; NumPy's error state is the present one.
+    """
+
+    def run() -> Any:
+        with np.errstate(**state):
+            return call(*arguments)
+
+    state: Any = np.geterr()
+    return contextvars.Context().run(run)
 
 
 def warm_up(call: Callable[[], object], calls: int = WARM_CALLS) -> float:

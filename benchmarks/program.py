@@ -5,11 +5,12 @@ and returns results nested in tuples and lists; the sizes `SMALL` and `LARGE`; a
 `TOLERANCE`, the largest distance from NumPy's results as a share of the largest value.
 """
 
+import contextvars
 import copy
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -61,15 +62,19 @@ class Side:
     arguments: tuple[Any, ...]
 
     def copy_arguments(self) -> tuple[Any, ...]:
-        arguments = copy.deepcopy(self.arguments)
+        arguments: tuple[Any, ...] = self.call(copy.deepcopy, self.arguments)
         self.finish(arguments)
         return arguments
 
     def run(self, arguments: tuple[Any, ...]) -> Any:
         """Runs the program; every result is a value at the end."""
-        results = self.module.run(*arguments)
+        results = self.call(self.module.run, *arguments)
         self.finish(results)
         return results
+
+    def call(self, function: Any, *arguments: Any) -> Any:
+        """What a function returns; NumPy's arrays lie where they do without lazyarray (as `harness.as_alone`)."""
+        return contextvars.Context().run(function, *arguments) if self.name == "numpy" else function(*arguments)
 
     def finish(self, value: Any) -> None:
         if self.name != "numpy":
@@ -89,7 +94,8 @@ class Side:
 def prepare(name: str, side: str, size: str) -> Side:
     """Loads a program and makes its arguments; `size` is "small" or "large"."""
     module = load(name, side)
-    found = Side(side, module, module.prepare(*getattr(module, size.upper())))
+    found = Side(side, module, ())
+    found = replace(found, arguments=found.call(module.prepare, *getattr(module, size.upper())))
     found.finish(found.arguments)
     return found
 

@@ -10,6 +10,7 @@ import functools
 import math
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -155,7 +156,11 @@ def evaluated(line: str) -> str:
 def measure(line: str, size: int) -> Figure:
     """The least time of a call on either side."""
     work, done = evaluated(line), {"done": lazyarray.evaluate}
-    sides = [harness.looped(work, names_for(np, size) | done) for np in (numpy, lazyarray)]
+    alone = harness.looped(work, harness.as_alone(names_for, numpy, size) | done)
+    sides: list[Callable[[int], float]] = [
+        functools.partial(harness.as_alone, alone),
+        harness.looped(work, names_for(lazyarray, size) | done),
+    ]
     for side in sides:
         harness.warm_up(functools.partial(side, 1), WARM_CALLS)
     guess = max(side(1) for side in sides)
