@@ -36,7 +36,10 @@ IDLE_EXTENTS: Final = 64
 CACHED_BYTES: Final = 8 << 20
 _call: Final = threads.call
 _chosen: Final = chosen  # in C
-LONG_WORK: Final = 1 << 22  # the same from which workers are woken at once: some 0.1 to 1 ms
+# Launches of so much wake workers at once. Where caches hold what is moved, half of it lies in another core's: a launch
+# of 1.6 MB after a pause took 85 us on two threads, of which one had slept, and 120 to 130 begun alone.
+LONG_BYTES: Final = 3 << 18
+LONG_WORK: Final = 1 << 22  # elements times work: some 0.1 to 1 ms
 SLICE_WORK: Final = 1 << 28  # elements times work of a launch's first slice: some 5 to 100 ms
 
 
@@ -115,9 +118,10 @@ class Launch:
                     call = functools.partial(pool.run_in_slices, slice_tasks=max(tasks, 1))
                 elif pool.nthreads > 1:
                     call = pool.run
-                    turning = prod(extents) * program.moved <= CACHED_BYTES
+                    moved = prod(extents) * program.moved
+                    long = moved >= LONG_BYTES or prod(extents) * program.work >= LONG_WORK
                     grain = pool.grain_of(phase.tasks)
-                    shares = pool.shares_of(phase.tasks, grain, turning, prod(extents) * program.work >= LONG_WORK)
+                    shares = pool.shares_of(phase.tasks, grain, moved <= CACHED_BYTES, long)
             self._steps.append(Step(call, addresses[phase.function], phase.tasks, grain, shares))
 
     def _reserve(self, size: int) -> int:
