@@ -109,17 +109,18 @@ class Launch:
         self._workers = pool.workers
         self._steps: list[Step] = []
         addresses = program.addresses(form_of(geometry, watched))
+        points = prod(extents)
+        moved, work = points * program.moved, points * program.work
         for phase in geometry.phases:
             call: Callable[..., None] | None = None
             grain = shares = 0
             if phase.parallel and phase.tasks > 1:
-                tasks = phase.tasks * SLICE_WORK // (prod(extents) * program.work)
+                tasks = phase.tasks * SLICE_WORK // work
                 if tasks < phase.tasks // 2:
                     call = functools.partial(pool.run_in_slices, slice_tasks=max(tasks, 1))
                 elif pool.nthreads > 1:
                     call = pool.run
-                    moved = prod(extents) * program.moved
-                    long = moved >= LONG_BYTES or prod(extents) * program.work >= LONG_WORK
+                    long = moved >= LONG_BYTES or work >= LONG_WORK
                     grain = pool.grain_of(phase.tasks)
                     shares = pool.shares_of(phase.tasks, grain, moved <= CACHED_BYTES, long)
             self._steps.append(Step(call, addresses[phase.function], phase.tasks, grain, shares))

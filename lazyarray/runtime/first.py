@@ -28,6 +28,7 @@ from lazyarray.runtime.interpret import (
     RULES,
     call_as_recorded,
     compute_all,
+    compute_map,
     own,
     raised_by,
     scatter_in,
@@ -149,11 +150,11 @@ class Left:
             return 0
         # What they cost is NumPy's time alone.
         price = max(self.price - _EVALUATION, 1.0)
-        turns = int(min(max(self.spare, Loading.spare or 0.0) / price, _AHEAD))
+        turns = int(min(max(self.spare, Loading.spare or 0.0, 0.0) / price, _AHEAD))
         self.spare -= turns * price
         if Loading.spare is not None:
             Loading.spare -= turns * price
-        return max(turns, 0)
+        return turns
 
     def is_on_disk(self, drawn: Drawn) -> bool:
         """True where a process before this one has compiled the structure."""
@@ -350,14 +351,13 @@ def map_over(entry: Entry, args: list[Any]) -> Any:
 
     Fresh memory of 256 KiB and more comes page by page from the system.
     """
-    name, codes = entry.attr
+    codes = entry.attr[1]
     dtype = dtype_of(entry.code)
     if size_of(entry.shape) >= _ELIDED:
         for place in range(len(args)):
             if codes[place] == entry.code and _is_spare(args, place, entry.shape, dtype):
-                given = [arg.astype(dtype_of(code), copy=False) for arg, code in zip(args, codes, strict=True)]
-                return OPS[name].ufunc(*given, out=args[place])  # type: ignore[misc]
-    return RULES["map"](entry, args)
+                return compute_map(entry, args, args[place])
+    return compute_map(entry, args)
 
 
 def _is_spare(args: list[Any], place: int, shape: tuple[int, ...], dtype: Any) -> bool:

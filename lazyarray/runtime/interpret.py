@@ -140,7 +140,8 @@ def _iota(entry: Entry, args: list[Array]) -> Array:
     return np.broadcast_to(index.reshape(-1, *(1,) * (len(entry.shape) - axis - 1)), entry.shape)
 
 
-def _map(entry: Entry, args: list[Array]) -> Any:
+def compute_map(entry: Entry, args: list[Array], into: Array | None = None) -> Any:
+    """The value of an elementwise operation. `into`: an operand whose memory takes it."""
     name, codes = entry.attr
     if name == "cast":
         return args[0].astype(dtype_of(entry.code))
@@ -150,7 +151,7 @@ def _map(entry: Entry, args: list[Array]) -> Any:
         return special(*args)
     op = OPS[name]
     assert op.ufunc is not None, name
-    result = op.ufunc(*args)
+    result = op.ufunc(*args) if into is None else op.ufunc(*args, out=into)
     return result[op.output] if isinstance(result, tuple) else result
 
 
@@ -291,7 +292,7 @@ RULES: dict[str, Callable[[Entry, list[Array]], Any]] = {
     "fill": _fill,
     "empty": _empty,
     "iota": _iota,
-    "map": _map,
+    "map": compute_map,
     "view": _view,
     "roll": _roll,
     "reduce": _reduce,
