@@ -282,6 +282,9 @@ def read_only(array: Any, reason: str = "asked for") -> Array:
     return _apply(array, data) if shows_part else data
 
 
+tell(read_only=read_only)
+
+
 def holder(array: Any) -> Node | None:
     """The node in whose data the values of an array lie that is not plain; None if NumPy may write into them, too.
 

@@ -25,7 +25,7 @@ from lazyarray.frontend.recipes import PRODUCTS, PURE, Recipes
 from lazyarray.frontend.record import COMPILED
 from lazyarray.frontend.regions import short_product, window
 from lazyarray.frontend.scalar import LazyScalar
-from lazyarray.frontend.small import REFUSED, small_call  # cimport
+from lazyarray.frontend.small import REFUSED, large_call, small_call  # cimport
 from lazyarray.frontend.vectors import begin, serving  # cimport
 from lazyarray.ir.node import finish_waiting
 from lazyarray.runtime.device import in_use
@@ -509,6 +509,13 @@ def passing(
         found = small_call(source, args, kwargs)
         if found is not REFUSED:
             return found
+        # A third positional argument may be an `out`.
+        reads = pure and len(args) < 3 and (not kwargs or _WRITTEN.isdisjoint(kwargs))
+        if reads and counted and not in_use():
+            run_it = source if large is None else large(source.__name__) or source
+            found = large_call(name, run_it, args, kwargs)
+            if found is not REFUSED:
+                return found
         operands = plain_operands((*args, *kwargs.values()) if kwargs else args)
         if type(operands) is list:
             return run_plain(source, args, kwargs, operands)
@@ -520,8 +527,7 @@ def passing(
             result = run_there(name, args, kwargs)
             if result is not NotImplemented:
                 return result
-        # A third positional argument may be an `out`.
-        if pure and len(args) < 3 and _WRITTEN.isdisjoint(kwargs):
+        if reads:
             run = ledger.fallback(name, (*args, *kwargs.values()))
             result = answer(source, args, kwargs)
             if result is not NOTHING:

@@ -116,6 +116,7 @@ class Known:
         "part_key",
         "power",
         "put_waiting",
+        "read_only",
         "scalar",
         "show",
         "square",

@@ -5,14 +5,17 @@ One of the modules that may run compiled (see `lazyarray/native`).
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Final
 
 import numpy as np
 
 from lazyarray.frontend.quick import FLOAT64, Fields, known, limits, wrapped  # cimport
+from lazyarray.frontend.record import COMPILED
 from lazyarray.ir.node import finish_waiting  # cimport
 from lazyarray.native.lists import numbers_of  # cimport
 from lazyarray.native.primitives import holds_numbers, size_of_memory  # cimport
+from lazyarray.runtime.ledger import ledger
 
 _nparray: Final = np.ndarray
 _asarray: Final = np.asarray
@@ -23,13 +26,20 @@ INERT: Final = frozenset({
     *[np.dtype(code).type for code in _CODES],
     *[type(np.dtype(code)) for code in _CODES],
 })  # fmt: skip
+_ALL: Final = sys.maxsize
 _LONG: Final = 64  # items of a list that are looked at one by one
 REFUSED: Final = object()  # what `small_call` returns where nothing has happened
 
 
-def small_items(items: Any) -> Any:
-    """The items, a tuple or list, as NumPy takes them; None where not all arrays are small and plain, or unknown."""
+def small_items(items: Any, limit: int = 0) -> Any:
+    """The items, a tuple or list, as NumPy takes them; None where not all arrays are small and plain, or unknown.
+
+    `limit`: the number of elements from which on arrays are large; 0 stands for `eager_below`, and with `_ALL` arrays
+    that are not plain are evaluated.
+    """
     finish_waiting()
+    if limit == 0:
+        limit = limits.eager
     if len(items) > _LONG:
         return None
     passed: Any = None
@@ -42,13 +52,17 @@ def small_items(items: Any) -> Any:
         elif kind is known.array:
             array: Fields = item
             new = array._np
-            if new is None or size_of_memory(new) >= limits.eager:
+            if new is None:
+                if limit != _ALL:
+                    return None
+                new = known.read_only(array)
+            elif size_of_memory(new) >= limit:
                 return None
         elif kind is _nparray:
-            if size_of_memory(item) >= limits.eager:
+            if size_of_memory(item) >= limit:
                 return None
         elif kind is tuple or kind is list:
-            new = small_items(item)
+            new = small_items(item, limit)
             if new is None:
                 return None
         elif kind not in INERT:
@@ -75,10 +89,10 @@ def listed(items: Any) -> Any:
     return found if size_of_memory(found) < limits.eager and holds_numbers(found) else None
 
 
-def _small_named(named: dict[str, Any]) -> Any:
+def _small_named(named: dict[str, Any], limit: int) -> Any:
     found = {}
     for name, item in named.items():
-        passed = small_items((item,))
+        passed = small_items((item,), limit)
         if passed is None:
             return None
         found[name] = passed[0]
@@ -87,17 +101,42 @@ def _small_named(named: dict[str, Any]) -> Any:
 
 def small_call(source: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What NumPy's `source` makes of small arguments, its arrays wrapped; `REFUSED` for others."""
-    passed = small_items(args)
+    passed = small_items(args, 0)
     if passed is None:
         return REFUSED
     named = None
     if kwargs:
-        named = _small_named(kwargs)
+        named = _small_named(kwargs, 0)
         if named is None:
             return REFUSED
-        found = source(*passed, **named)
-    else:
-        found = source(*passed)
+    return _answer(source, passed, named, args, kwargs)
+
+
+def large_call(name: str, source: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What NumPy's `source` makes of arguments that it only reads, however large; `REFUSED` for what has overrides.
+
+    It is a fallback where an array is of a dtype that is compiled. What runs here between two passes over arrays that
+    fill a core's cache finds little of itself there, so it is short.
+    """
+    passed = small_items(args, _ALL)
+    if passed is None:
+        return REFUSED
+    named = None
+    if kwargs:
+        named = _small_named(kwargs, _ALL)
+        if named is None:
+            return REFUSED
+    for item in passed:
+        if type(item) is _nparray and item.dtype in COMPILED:
+            run = ledger.fallback(name, (*args, *kwargs.values()))
+            found = _answer(source, passed, named, args, kwargs)
+            ledger.ended(run)
+            return found
+    return REFUSED
+
+
+def _answer(source: Any, passed: Any, named: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    found = source(*passed) if named is None else source(*passed, **named)
     if type(found) is _nparray:
         # An `out`, or an argument that is the result: the array given for it.
         for place in range(len(passed)):
