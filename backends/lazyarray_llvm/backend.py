@@ -86,6 +86,15 @@ class Backend:
 
         return eager.eager_ufunc(op)
 
+    def quicker_loop(self, op: str, code: str, number: bool) -> int:
+        """The address of an inner loop to run in the place of NumPy's, with its bits; 0 where there is none.
+
+        `number`: the second operand is one.
+        """
+        from lazyarray_llvm import eager
+
+        return eager.quicker_loop(op, code, number)
+
     def runs_numpy_loop(self, op: str, codes: tuple[str, ...]) -> bool:
         """Whether kernels can run NumPy's own inner loop of an op for arguments and result of these dtypes."""
         from lazyarray_llvm.numpy_calls import runs_numpy_loop

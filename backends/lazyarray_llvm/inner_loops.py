@@ -1,4 +1,4 @@
-"""Owns the lowering of elementwise ops to NumPy inner loops, for the ufuncs of small arrays (`eager.py`).
+"""Owns the lowering of elementwise ops to NumPy inner loops, for small arrays (`eager.py`).
 
 A loop works in chunks of one vector.  Operands that are contiguous are read and written in place; a chunk
 of any other operand (strided, broadcast, the last incomplete chunk) goes through a small buffer on the
@@ -8,10 +8,11 @@ stack, so that every element passes through the same instructions wherever it li
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from lazyarray.ir.ops import OPS
+from lazyarray.ir.raises import DIVIDE, INVALID, OVERFLOW
 
 from . import engine
 from .builder import (
@@ -30,6 +31,7 @@ from .elementwise import lower
 from .elementwise.arithmetic import power
 from .elementwise.casts import truth
 from .elementwise.comparison import isinf, isnan
+from .elementwise.errors import result_errors, suspects
 from .vecmath.formats import FORMATS
 from .vecmath.real import Real
 from .vecmath.registers import not_finite
@@ -39,12 +41,18 @@ _X86: Final = platform.machine().lower() in ("x86_64", "amd64", "i686")
 _INVALID, _DIVIDE, _OVERFLOW = (1, 4, 8) if _X86 else (1, 2, 4)
 _ALL_FLAGS: Final = 0x3D if _X86 else 0x1F
 _POLES: Final = frozenset(("log", "log2", "log10", "log1p", "arctanh"))
+# Ops with NumPy's bits whose instructions do not raise just what NumPy's loops raise.
+_TOLD: Final = frozenset(("remainder", "fmod", "floor_divide", "nextafter"))
+_BITS: Final = {INVALID: _INVALID, DIVIDE: _DIVIDE, OVERFLOW: _OVERFLOW}
 
 
-def inner_loop(op: str, in_codes: Sequence[str], out_code: str) -> str:
-    """The IR text of a module with one NumPy inner loop, `void (args, n, steps, data)`."""
+def inner_loop(op: str, in_codes: Sequence[str], out_code: str, number: bool = False) -> str:
+    """The IR text of a module with one NumPy inner loop, `void (args, n, steps, data)`.
+
+    `number`: the second operand is one element, its step is 0.
+    """
     module = Module()
-    define_inner_loop(module, op, in_codes, out_code)
+    define_inner_loop(module, op, in_codes, out_code, number=number)
     return module.text()
 
 
@@ -55,11 +63,12 @@ def define_inner_loop(
     out_code: str,
     at: engine.Host | None = None,
     lanes: int = 0,
+    number: bool = False,
 ) -> str:
     """Adds the inner loop of `op` to a module, for this CPU and width if not told, and returns its symbol."""
-    symbol = symbol_of(op, in_codes, out_code)
+    symbol = symbol_of(op, in_codes, out_code, number)
     if not module.has(symbol):
-        loop = _Loop(module, op, (*in_codes, out_code), at or engine.host(), lanes)
+        loop = _Loop(module, op, (*in_codes, out_code), at or engine.host(), lanes, number)
         module.define(symbol, loop.text(symbol))
     return symbol
 
@@ -71,13 +80,17 @@ def _memory_type(code: str) -> str:
 class _Loop:
     """Writes one inner loop."""
 
-    def __init__(self, module: Module, op: str, codes: tuple[str, ...], at: engine.Host, lanes: int) -> None:
+    def __init__(
+        self, module: Module, op: str, codes: tuple[str, ...], at: engine.Host, lanes: int, number: bool
+    ) -> None:
         self.op = op
         self.codes = codes  # of the arguments, then of the result
+        self.number = number  # the second argument is one element
         widest = max(itemsize(COMPLEX_PARTS.get(code, code)) for code in codes)
-        self.checked = op in OPS and OPS[op].transcendental and codes[-1][0] in "fc"
+        own = op in OPS and OPS[op].transcendental and codes[-1][0] in "fc"
+        self.checked = own or op in _TOLD
         # Two vectors of a long chain of instructions overlap in more of their latencies than the CPU's window sees.
-        vectors = 2 if self.checked and codes[-1] in ("f4", "f8") else 1
+        vectors = 2 if own and codes[-1] in ("f4", "f8") else 1
         self.lanes = lanes or max(vectors * at.vector_bytes // widest, 1)
         self.b = Builder(module, has_fma=at.has_fma, has_avx2=at.has_avx2, has_avx512=at.has_avx512)
 
@@ -238,6 +251,7 @@ class _Loop:
         b = self.b
         out = len(self.codes) - 1
         first, strides, in_place = self._places()
+        every = self._number() if self.number else None
         before, head, staging, body, latch = b.block, *map(b.fresh, ("head", "staging", "body", "latch"))
         done, following = b.fresh("done"), "%" + b.fresh("i.next")
         b.jump(head)
@@ -263,6 +277,8 @@ class _Loop:
         taken = b.phi("i8", 1, [(b.const("i8", self.lanes, 1), head), (count, staged)], "count")
         in_buffer = b.phi("b1", 1, [(b.const("b1", False, 1), head), (behind, staged)], "in_buffer")
         args = [self._load(place, code) for place, code in zip(places[:out], self.codes[:out], strict=True)]
+        if every is not None:
+            args[1] = every
         result = self._compute(args)
         self._store(result, places[out])
         if self.checked:
@@ -278,6 +294,27 @@ class _Loop:
         if self.checked:
             self.flags.close()
         b.line("ret void")
+
+    def _number(self) -> Value:
+        """The second operand's one element in every lane. What is made of it alone is made here, ahead of the loop."""
+        b, code = self.b, self.codes[1]
+        one = b.emit(f"load {llvm_type(code, 1)}, ptr {self.bases[1]}, align 1", code, 1, "number")
+        every = b.splat(one, self.lanes)
+        end = len(b.lines)
+        made: dict[str, Value] = {}
+
+        def ahead(name: str, make: Callable[[Value], Value]) -> Value:
+            nonlocal end
+            if name not in made:
+                after = b.lines[end:]
+                del b.lines[end:]
+                made[name] = make(every)
+                end = len(b.lines)
+                b.lines += after
+            return made[name]
+
+        b.ahead[every.ref] = ahead
+        return every
 
     def _compute(self, args: list[AnyValue]) -> AnyValue:
         b, code, one = self.b, self.codes[-1], self.b.const("i8", 1, 1)
@@ -335,7 +372,7 @@ class _Flags:
 
     Vector code raises flags in lanes whose results it does not use.  The status at entry comes back at the
     end, with invalid added if a NaN came out of numbers, and divide-by-zero or overflow if an infinity
-    came out of finite ones.
+    came out of finite ones; of ops with NumPy's bits, with what kernels would tell (`elementwise/errors.py`).
     """
 
     def __init__(self, b: Builder) -> None:
@@ -361,19 +398,27 @@ class _Flags:
         of the time of `exp`.
         """
         b = self.b
-        parts = [result.re, result.im] if isinstance(result, Complex) else [result]
-        odd = self._not_finite(parts[0])
-        for part in parts[1:]:
-            odd = b.or_(odd, self._not_finite(part))
+        odd = suspects(b, op, args, result) if op in _TOLD else self._odd(result)
         rare, after = b.fresh("rare"), b.fresh("after")
         b.branch(b.any(odd), rare, after)
         b.start(rare)
         raised = b.emit("load i32, ptr %raised", "u4", 1, "raised.before")
-        for flag, mask in self._causes(op, args, result).items():
+        if op in _TOLD:
+            causes = {_BITS[bit]: mask for bit, mask in result_errors(b, op, args, result)}
+        else:
+            causes = self._causes(op, args, result)
+        for flag, mask in causes.items():
             raised = b.or_(raised, b.select(b.any(mask), b.like(raised, flag), b.like(raised, 0)))
         b.line(f"store {raised}, ptr %raised")
         b.jump(after)
         b.start(after)
+
+    def _odd(self, result: AnyValue) -> Value:
+        parts = [result.re, result.im] if isinstance(result, Complex) else [result]
+        odd = self._not_finite(parts[0])
+        for part in parts[1:]:
+            odd = self.b.or_(odd, self._not_finite(part))
+        return odd
 
     def _not_finite(self, part: Value) -> Value:
         """As bits, which need no second comparison for NaN."""

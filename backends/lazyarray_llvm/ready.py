@@ -1,8 +1,10 @@
-"""Owns the loops of transcendental functions that are compiled when the package is installed, for the CPU it is on.
+"""Owns the inner loops that are compiled when the package is installed, for the CPU it is on.
 
-A program of small arrays that calls `exp` would else load LLVM in its first run, and compile: a tenth of a second. They
-are used on a CPU that describes itself as the one they were made on, with these very sources; else `eager.py` compiles.
-Like the other modules' compiled form (`lazyarray/native`) they are left out with `LAZYARRAY_NATIVE=0`.
+Those of transcendental functions: a program of small arrays that calls `exp` would else load LLVM in its first run, and
+compile, a tenth of a second. And those of ops whose loops in NumPy take several times as long (`ir/ops.py: QUICKER`).
+They are used on a CPU that describes itself as the one they were made on, with these very sources; else `eager.py`
+compiles the former, and NumPy's own run for the latter. Like the other modules' compiled form (`lazyarray/native`) they
+are left out with `LAZYARRAY_NATIVE=0`.
 """
 
 from __future__ import annotations
@@ -22,12 +24,12 @@ _fits: Final[dict[str, bool]] = {}  # by folder
 _kept: Final[list[Any]] = image.outlive([])
 
 
-def load(op: str, code: str, symbol: str, folder: str = FOLDER) -> int:
-    """The address of an op's loop for a dtype; 0 where none is ready for this CPU."""
+def load(op: str, code: str, symbol: str, folder: str = FOLDER, number: bool = False) -> int:
+    """The address of an op's loop for a dtype, or of that over a number; 0 where none is ready for this CPU."""
     if not _fit(folder):
         return 0
     try:
-        packed = _read(os.path.join(folder, f"{op}.{code}{_FILE}"))
+        packed = _read(os.path.join(folder, _name(op, code, number)))
     except OSError:
         return 0
     from lazyarray_llvm.engine import find_symbol
@@ -38,6 +40,10 @@ def load(op: str, code: str, symbol: str, folder: str = FOLDER) -> int:
     loaded = image.Loaded(found, find_symbol)
     _kept.append(loaded)
     return loaded.get_function_address(symbol)
+
+
+def _name(op: str, code: str, number: bool) -> str:
+    return f"{op}.{code}{'.number' * number}{_FILE}"
 
 
 def _fit(folder: str) -> bool:
@@ -67,13 +73,27 @@ def _read(file: str) -> bytes:
         return opened.read()
 
 
+def wanted() -> list[tuple[str, str, bool]]:
+    """The loops that are made: op, dtype code, and whether the second operand is a number."""
+    from lazyarray.ir.ops import OPS, QUICKER
+    from lazyarray_llvm.eager import eager_codes, has_number_loop, quicker_codes
+
+    own = [op for op, row in OPS.items() if row.transcendental]
+    loops = [(op, code) for op in own for code in eager_codes(op) if code in CODES]
+    loops += [(op, code) for op in sorted(QUICKER) for code in quicker_codes(op)]
+    return [
+        (op, code, number)
+        for op, code in loops
+        for number in ((False, True) if has_number_loop(op, code) else (False,))
+    ]
+
+
 def build(folder: str = FOLDER) -> int:
     """Compiles all loops for this machine's CPU into a folder; how many, 0 where objects have no images."""
     import shutil
 
     from lazyarray.ir.ops import OPS
     from lazyarray_llvm import engine
-    from lazyarray_llvm.eager import eager_codes
     from lazyarray_llvm.inner_loops import inner_loop
 
     shutil.rmtree(folder, ignore_errors=True)
@@ -81,14 +101,13 @@ def build(folder: str = FOLDER) -> int:
     if not made_for:
         return 0
     made = {}
-    for op in [name for name, row in OPS.items() if row.transcendental]:
-        for code in [code for code in eager_codes(op) if code in CODES]:
-            text = inner_loop(op, [code] * OPS[op].nin, code)
-            generator = engine.engine().generator
-            laid = image.lay_out(generator.generate(generator.parse(text, f"loops.{op}")).code)
-            if laid is None:
-                return 0
-            made[f"{op}.{code}{_FILE}"] = laid.pack()
+    for op, code, number in wanted():
+        text = inner_loop(op, [code] * OPS[op].nin, code, number)
+        generator = engine.engine().generator
+        laid = image.lay_out(generator.generate(generator.parse(text, f"loops.{op}")).code)
+        if laid is None:
+            return 0
+        made[_name(op, code, number)] = laid.pack()
     os.makedirs(folder)
     for name, packed in made.items():
         with open(os.path.join(folder, name), "wb") as file:

@@ -1,0 +1,50 @@
+"""Owns which inner loops run in the place of NumPy's on small arrays: the backend's, where they take far less time.
+
+They have NumPy's bits, so that it does not matter for a value which loop ran. `native/loops.pxd` asks here once for
+each ufunc and type of operands, and before each call whether NumPy's error state lets what was raised be told
+afterwards: loops in vectors say nothing of underflow.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.config import config
+from lazyarray.errors import BackendError
+from lazyarray.ir.ops import OPS, QUICKER
+from lazyarray.runtime.backend import current
+from lazyarray.runtime.floating import LAST, error_state, must_run_now
+
+_settings: Final = array("q", [0])  # how often settings have changed: loops are those of a backend
+SETTINGS_AT: Final = _settings.buffer_info()[0]
+
+
+def find(ufunc: Any, dtype: np.dtype[Any], number: bool) -> int:
+    """The address of the loop that takes the place of the ufunc's own for operands of a dtype; 0 for none.
+
+    `number`: the second operand is one number.
+    """
+    name = ufunc.__name__
+    if name not in QUICKER or OPS[name].ufunc is not ufunc:
+        return 0
+    try:
+        loop_of = getattr(current(), "quicker_loop", None)
+    except BackendError:
+        return 0
+    return 0 if loop_of is None else int(loop_of(name, f"{dtype.kind}{dtype.itemsize}", number))
+
+
+def may_run() -> bool:
+    """Whether what a loop raises may be told when it is over."""
+    state = error_state()
+    return state is LAST.waits or not must_run_now(state)
+
+
+def _count() -> None:
+    _settings[0] += 1
+
+
+config.followers.append(_count)
