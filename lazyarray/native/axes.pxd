@@ -1,4 +1,4 @@
-# Sums, means and extremes of a small array along one axis, with NumPy's own loops in its order, for `direct.pxd`.
+# Sums, means, extremes and running sums of a small array along one axis, in NumPy's order, for `direct.pxd`.
 from cpython.object cimport PyObject
 
 from lazyarray.native.direct cimport run_direct
@@ -7,19 +7,10 @@ cdef extern from *:
     """
     #define LAZYARRAY_LONG_LINE 256  /* elements of a line from which NumPy's way to each no longer shows */
 
-    /* An array as blocks of lines of places: what is folded is the middle one of three axes. */
-    typedef struct { npy_intp outer, extent, inner; } lazyarray_blocks;
-
-    /* 0: an axis, or an array, that NumPy is asked about. */
-    static int lazyarray_blocks_of(PyArrayObject *a, long axis, lazyarray_blocks *found) {
-        int rank = PyArray_NDIM(a), place;
-        if (axis < 0) axis += rank;
-        if (axis < 0 || axis >= rank || rank < 2 || rank > LAZYARRAY_AXES || !lazyarray_is_line(a)) return 0;
-        found->outer = found->inner = 1;
-        found->extent = PyArray_DIM(a, axis);
-        for (place = 0; place < axis; place++) found->outer *= PyArray_DIM(a, place);
-        for (place = (int)axis + 1; place < rank; place++) found->inner *= PyArray_DIM(a, place);
-        return (found->inner > 1 ? found->inner : found->extent) <= LAZYARRAY_LONG_LINE;
+    /* Lines so long that NumPy's way to each no longer shows are NumPy's. */
+    static int lazyarray_short_blocks_of(PyArrayObject *a, long axis, lazyarray_blocks *found) {
+        return lazyarray_blocks_of(a, axis, found)
+            && (found->inner > 1 ? found->inner : found->extent) <= LAZYARRAY_LONG_LINE;
     }
 
     /* A new array of the elements' type without the axis, or with one element along it. */
@@ -80,7 +71,6 @@ cdef extern from *:
             return 1; \\
         }
 
-    #define LAZYARRAY_BOTH(MAKE, NAME, ...) MAKE(NAME, , __VA_ARGS__) MAKE(NAME##_avx2, LAZYARRAY_AVX2, __VA_ARGS__)
     LAZYARRAY_BOTH(LAZYARRAY_ADD_ROWS, add_double, double)
     LAZYARRAY_BOTH(LAZYARRAY_ADD_ROWS, add_float, float)
     LAZYARRAY_BOTH(LAZYARRAY_ADD_ROWS, add_word, npy_ulong)
@@ -94,8 +84,6 @@ cdef extern from *:
         int (*rows)(char *, const char *, npy_intp, npy_intp);
         int (*line)(char *, const char *, npy_intp);
     } lazyarray_quick;
-
-    #define LAZYARRAY_PICK(PART, NAME) (LAZYARRAY_HAS_AVX2 ? lazyarray_##PART##_##NAME##_avx2 : lazyarray_##PART##_##NAME)
 
     static lazyarray_quick lazyarray_quick_of(const char *name, int type) {
         lazyarray_quick found = {NULL, NULL};
@@ -163,7 +151,7 @@ cdef extern from *:
         lazyarray_loop loop;
         lazyarray_quick quick;
         PyArrayObject *made;
-        if (!ufunc || !lazyarray_blocks_of(a, axis, &blocks)) return NULL;
+        if (!ufunc || !lazyarray_short_blocks_of(a, axis, &blocks)) return NULL;
         loop = lazyarray_loop_of(ufunc, PyArray_TYPE(a));
         if (!loop.loop || loop.made != PyArray_TYPE(a) || !(made = lazyarray_without(a, axis, keep))) return NULL;
         quick = lazyarray_quick_of(lazyarray_name_of(ufunc), PyArray_TYPE(a));
@@ -212,25 +200,6 @@ cdef extern from *:
         return made;
     }
 
-    #define LAZYARRAY_DEVIATIONS(NAME, WITH, KIND) \\
-        WITH LAZYARRAY_VECTORS static void lazyarray_deviations_##NAME( \\
-            char *made, const char *given, const char *means, const lazyarray_blocks *blocks \\
-        ) { \\
-            KIND *restrict to = (KIND *)made; \\
-            const KIND *restrict from = (const KIND *)given, *restrict mean = (const KIND *)means; \\
-            npy_intp outer, k, j; \\
-            for (outer = 0; outer < blocks->outer; outer++, mean += blocks->inner) { \\
-                if (blocks->inner == 1) { \\
-                    for (k = 0; k < blocks->extent; k++) to[k] = (from[k] - mean[0]) * (from[k] - mean[0]); \\
-                    to += blocks->extent; \\
-                    from += blocks->extent; \\
-                } else for (k = 0; k < blocks->extent; k++, to += blocks->inner, from += blocks->inner) \\
-                    for (j = 0; j < blocks->inner; j++) to[j] = (from[j] - mean[j]) * (from[j] - mean[j]); \\
-            } \\
-        }
-    LAZYARRAY_BOTH(LAZYARRAY_DEVIATIONS, double, double)
-    LAZYARRAY_BOTH(LAZYARRAY_DEVIATIONS, float, float)
-
     /* As `_var` and `_std` there, of floats: the mean square of what lies between elements and their mean, and its root. */
     static PyArrayObject *lazyarray_var_along(PyObject *add, PyArrayObject *a, long axis, int keep, int root) {
         PyArrayObject *mean = lazyarray_mean_along(add, a, axis, 1), *squares = NULL, *made = NULL;
@@ -239,7 +208,7 @@ cdef extern from *:
         int wide = PyArray_TYPE(a) == NPY_DOUBLE;
         if (!mean) return NULL;
         squares = (PyArrayObject *)lazyarray_new(PyArray_TYPE(a), PyArray_NDIM(a), PyArray_DIMS(a));
-        if (squares && lazyarray_blocks_of(a, axis, &blocks)) {
+        if (squares && lazyarray_short_blocks_of(a, axis, &blocks)) {
             (wide ? LAZYARRAY_PICK(deviations, double) : LAZYARRAY_PICK(deviations, float))(
                 PyArray_BYTES(squares), PyArray_BYTES(a), PyArray_BYTES(mean), &blocks);
             if (!fetestexcept(LAZYARRAY_ERRORS)) made = lazyarray_fold_along(add, squares, axis, keep, 0);
@@ -260,7 +229,8 @@ cdef extern from *:
     static int lazyarray_folds_along(void *direct) {
         lazyarray_direct run = (lazyarray_direct)direct;
         return run == lazyarray_do_sum || run == lazyarray_do_mean || run == lazyarray_do_max || run == lazyarray_do_min
-            || run == lazyarray_do_var || run == lazyarray_do_std;
+            || run == lazyarray_do_var || run == lazyarray_do_std || run == lazyarray_do_cumsum
+            || run == lazyarray_do_cumprod;
     }
 
     /* What one of these makes of a small array along an axis; `refused` where NumPy is to run. */
@@ -276,7 +246,9 @@ cdef extern from *:
         if (!add && !(add = lazyarray_ufunc_of("add"))) return NULL;
         if (!maximum && !(maximum = lazyarray_ufunc_of("maximum"))) return NULL;
         if (!minimum && !(minimum = lazyarray_ufunc_of("minimum"))) return NULL;
-        if (run == lazyarray_do_max) found = lazyarray_fold_along(maximum, a, axis, keep, 1);
+        if (run == lazyarray_do_cumsum || run == lazyarray_do_cumprod)
+            found = keep ? NULL : lazyarray_scan_along(a, axis, run == lazyarray_do_cumprod);
+        else if (run == lazyarray_do_max) found = lazyarray_fold_along(maximum, a, axis, keep, 1);
         else if (run == lazyarray_do_min) found = lazyarray_fold_along(minimum, a, axis, keep, 1);
         else if (run == lazyarray_do_var || run == lazyarray_do_std)
             found = lazyarray_var_along(add, a, axis, keep, run == lazyarray_do_std);

@@ -3,6 +3,7 @@ from cpython.object cimport PyObject
 
 from lazyarray.native.loops cimport run_unary
 from lazyarray.native.folds cimport ufunc_of
+from lazyarray.native.scans cimport scan_all
 from lazyarray.native.lists cimport numbers_of
 from lazyarray.native.parts cimport read_at
 
@@ -396,7 +397,8 @@ cdef extern from *:
         {"transpose", lazyarray_do_transpose}, {"reshape", lazyarray_do_reshape}, {"argsort", lazyarray_do_argsort},
         {"astype", lazyarray_do_astype}, {"view", lazyarray_do_view}, {"squeeze", lazyarray_do_squeeze},
         {"sum", lazyarray_do_sum}, {"mean", lazyarray_do_mean}, {"max", lazyarray_do_max}, {"min", lazyarray_do_min},
-        {"var", lazyarray_do_var}, {"std", lazyarray_do_std},
+        {"var", lazyarray_do_var}, {"std", lazyarray_do_std}, {"cumsum", lazyarray_do_cumsum},
+        {"cumprod", lazyarray_do_cumprod},
         {"any", lazyarray_do_any}, {"all", lazyarray_do_all}, {"nonzero", lazyarray_do_nonzero}, {"fill", lazyarray_do_fill},
         {"item", lazyarray_do_item}, {"tobytes", lazyarray_do_tobytes}, {"swapaxes", lazyarray_do_swapaxes},
         {"diagonal", lazyarray_do_diagonal}, {"take", lazyarray_do_take}, {"repeat", lazyarray_do_repeat}, {NULL, NULL},
@@ -413,8 +415,9 @@ cdef extern from *:
         {"ascontiguousarray", lazyarray_do_ascontiguous}, {"asfortranarray", lazyarray_do_asfortran},
         {"where", lazyarray_do_where}, {"nonzero", lazyarray_do_nonzero}, {"sum", lazyarray_do_sum},
         {"mean", lazyarray_do_mean}, {"max", lazyarray_do_max}, {"min", lazyarray_do_min}, {"any", lazyarray_do_any},
-        {"var", lazyarray_do_var}, {"std", lazyarray_do_std}, {"all", lazyarray_do_all}, {"swapaxes", lazyarray_do_swapaxes}, {"diagonal", lazyarray_do_diagonal},
-        {"take", lazyarray_do_take}, {"repeat", lazyarray_do_repeat}, {NULL, NULL},
+        {"var", lazyarray_do_var}, {"std", lazyarray_do_std}, {"cumsum", lazyarray_do_cumsum},
+        {"cumprod", lazyarray_do_cumprod}, {"all", lazyarray_do_all}, {"swapaxes", lazyarray_do_swapaxes},
+        {"diagonal", lazyarray_do_diagonal}, {"take", lazyarray_do_take}, {"repeat", lazyarray_do_repeat}, {NULL, NULL},
     };
 
     /* How many arguments stand before a dtype in what runs; 0 where none does. */

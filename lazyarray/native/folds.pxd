@@ -1,4 +1,4 @@
-# Sums, means and extremes of all of a small array, with NumPy's own loops, for `direct.pxd`.
+# Sums, means, spreads and extremes of all of a small array, in NumPy's order, for `direct.pxd`.
 from lazyarray.native.masks cimport select_masked
 
 cdef extern from *:
@@ -154,15 +154,81 @@ cdef extern from *:
         return PyArray_Scalar(value, lazyarray_own(NPY_DOUBLE), NULL);
     }
 
-    /* Along an axis alone (`axes.pxd`). */
+    /* An array as blocks of lines of places: what is folded is the middle one of three axes. */
+    typedef struct { npy_intp outer, extent, inner; } lazyarray_blocks;
+
+    /* 0: an axis, or an array, that NumPy is asked about. */
+    static int lazyarray_blocks_of(PyArrayObject *a, long axis, lazyarray_blocks *found) {
+        int rank = PyArray_NDIM(a), place;
+        if (axis < 0) axis += rank;
+        if (axis < 0 || axis >= rank || rank < 2 || rank > LAZYARRAY_AXES || !lazyarray_is_line(a)) return 0;
+        found->outer = found->inner = 1;
+        found->extent = PyArray_DIM(a, axis);
+        for (place = 0; place < axis; place++) found->outer *= PyArray_DIM(a, place);
+        for (place = (int)axis + 1; place < rank; place++) found->inner *= PyArray_DIM(a, place);
+        return 1;
+    }
+
+    #define LAZYARRAY_DEVIATIONS(NAME, WITH, KIND) \\
+        WITH LAZYARRAY_VECTORS static void lazyarray_deviations_##NAME( \\
+            char *made, const char *given, const char *means, const lazyarray_blocks *blocks \\
+        ) { \\
+            KIND *restrict to = (KIND *)made; \\
+            const KIND *restrict from = (const KIND *)given, *restrict mean = (const KIND *)means; \\
+            npy_intp outer, k, j; \\
+            for (outer = 0; outer < blocks->outer; outer++, mean += blocks->inner) { \\
+                if (blocks->inner == 1) { \\
+                    for (k = 0; k < blocks->extent; k++) to[k] = (from[k] - mean[0]) * (from[k] - mean[0]); \\
+                    to += blocks->extent; \\
+                    from += blocks->extent; \\
+                } else for (k = 0; k < blocks->extent; k++, to += blocks->inner, from += blocks->inner) \\
+                    for (j = 0; j < blocks->inner; j++) to[j] = (from[j] - mean[j]) * (from[j] - mean[j]); \\
+            } \\
+        }
+    LAZYARRAY_BOTH(LAZYARRAY_DEVIATIONS, double, double)
+    LAZYARRAY_BOTH(LAZYARRAY_DEVIATIONS, float, float)
+
+    /* As `_var` and `_std` there, of all of an array of floats. Quotients in float64 have float32's bits once they are
+       rounded to that. */
+    static PyObject *lazyarray_spread_of(PyArrayObject *a, int root) {
+        int wide = PyArray_TYPE(a) == NPY_DOUBLE;
+        lazyarray_blocks all = {1, PyArray_SIZE(a), 1};
+        double value[2], count = (double)all.extent;
+        float *narrow = (float *)value;
+        PyArrayObject *squares;
+        if ((!wide && PyArray_TYPE(a) != NPY_FLOAT) || !lazyarray_is_line(a) || !PyArray_IS_C_CONTIGUOUS(a)) return NULL;
+        if (!lazyarray_add_up(a, value)) return NULL;
+        if (!(squares = (PyArrayObject *)lazyarray_new(PyArray_TYPE(a), 1, &all.extent))) return NULL;
+        if (wide) value[0] /= count;
+        else narrow[0] = (float)(narrow[0] / count);
+        (wide ? LAZYARRAY_PICK(deviations, double) : LAZYARRAY_PICK(deviations, float))(
+            PyArray_BYTES(squares), PyArray_BYTES(a), (char *)value, &all);
+        if (fetestexcept(LAZYARRAY_ERRORS) || !lazyarray_add_up(squares, value)) {
+            feclearexcept(LAZYARRAY_ERRORS);
+            Py_DECREF(squares);
+            return NULL;
+        }
+        Py_DECREF(squares);
+        if (wide) value[0] = root ? sqrt(value[0] / count) : value[0] / count;
+        else {
+            narrow[0] = (float)(narrow[0] / count);
+            if (root) narrow[0] = sqrtf(narrow[0]);
+        }
+        if (fetestexcept(LAZYARRAY_ERRORS) || npy_isnan(wide ? value[0] : narrow[0])) {
+            feclearexcept(LAZYARRAY_ERRORS);
+            return NULL;
+        }
+        return PyArray_Scalar(value, PyArray_DESCR(a), NULL);
+    }
+
     static PyObject *lazyarray_do_var(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
-        (void)first, (void)rest, (void)count, (void)limit;
-        return NULL;
+        (void)rest, (void)limit;
+        return count ? NULL : lazyarray_spread_of((PyArrayObject *)first, 0);
     }
 
     static PyObject *lazyarray_do_std(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
-        (void)first, (void)rest, (void)count, (void)limit;
-        return NULL;
+        (void)rest, (void)limit;
+        return count ? NULL : lazyarray_spread_of((PyArrayObject *)first, 1);
     }
 
     static PyObject *lazyarray_truth(int value) {

@@ -17,6 +17,24 @@ cdef extern from *:
     #define LAZYARRAY_UNHELD 4096  /* elements from which other threads may run meanwhile */
     #define LAZYARRAY_QUICKER 512  /* elements from which it matters that a loop takes less time than NumPy's */
 
+    #define LAZYARRAY_PIECE 1024  /* elements that are converted at a time */
+    #if defined(__GNUC__) && defined(__x86_64__)
+    #define LAZYARRAY_AVX2 __attribute__((target("avx2")))
+    #define LAZYARRAY_HAS_AVX2 __builtin_cpu_supports("avx2")
+    #else
+    #define LAZYARRAY_AVX2
+    #define LAZYARRAY_HAS_AVX2 0
+    #endif
+    #if defined(__GNUC__) && !defined(__clang__)
+    #define LAZYARRAY_VECTORS __attribute__((optimize("O3")))
+    #else
+    #define LAZYARRAY_VECTORS
+    #endif
+    /* Functions that compilers make vectors of, also for AVX2, and the one of the two that runs here. */
+    #define LAZYARRAY_BOTH(MAKE, NAME, ...) MAKE(NAME, , __VA_ARGS__) MAKE(NAME##_avx2, LAZYARRAY_AVX2, __VA_ARGS__)
+
+    #define LAZYARRAY_PICK(PART, NAME) (LAZYARRAY_HAS_AVX2 ? lazyarray_##PART##_##NAME##_avx2 : lazyarray_##PART##_##NAME)
+
     typedef struct {
         PyObject *ufunc;
         int type, made;
@@ -437,6 +455,149 @@ cdef extern from *:
         return (PyObject *)made;
     }
 
+    /* Integers as doubles, each half exactly, and rounded once: vectors have no instruction for it before AVX-512. */
+    #define LAZYARRAY_WIDE(NAME, WITH, KIND, HIGH, BOTH) \\
+        WITH LAZYARRAY_VECTORS static void lazyarray_widen_##NAME(double *to, const char *given, npy_intp count) { \\
+            const KIND *from = (const KIND *)given; \\
+            const npy_uint64 both = BOTH; \\
+            double less; \\
+            npy_intp k; \\
+            memcpy(&less, &both, sizeof less); \\
+            for (k = 0; k < count; k++) { \\
+                npy_uint64 high = ((npy_uint64)from[k] >> 32) ^ HIGH; \\
+                npy_uint64 low = ((npy_uint64)from[k] & 0xffffffff) | 0x4330000000000000; \\
+                double upper, lower; \\
+                memcpy(&upper, &high, sizeof upper); \\
+                memcpy(&lower, &low, sizeof lower); \\
+                to[k] = (upper - less) + lower; \\
+            } \\
+        }
+    #define LAZYARRAY_NARROW(NAME, WITH, KIND) \\
+        WITH LAZYARRAY_VECTORS static void lazyarray_widen_##NAME(double *to, const char *given, npy_intp count) { \\
+            const KIND *from = (const KIND *)given; \\
+            npy_intp k; \\
+            for (k = 0; k < count; k++) to[k] = (double)from[k]; \\
+        }
+    LAZYARRAY_BOTH(LAZYARRAY_WIDE, long, npy_long, 0x4530000080000000, 0x4530000080100000)
+    LAZYARRAY_BOTH(LAZYARRAY_WIDE, ulong, npy_ulong, 0x4530000000000000, 0x4530000000100000)
+    LAZYARRAY_BOTH(LAZYARRAY_NARROW, byte, npy_byte)
+    LAZYARRAY_BOTH(LAZYARRAY_NARROW, ubyte, npy_ubyte)
+    LAZYARRAY_BOTH(LAZYARRAY_NARROW, short, npy_short)
+    LAZYARRAY_BOTH(LAZYARRAY_NARROW, ushort, npy_ushort)
+    LAZYARRAY_BOTH(LAZYARRAY_NARROW, int, npy_int)
+    LAZYARRAY_BOTH(LAZYARRAY_NARROW, uint, npy_uint)
+    LAZYARRAY_BOTH(LAZYARRAY_NARROW, float, npy_float)
+
+    typedef void (*lazyarray_widening)(double *, const char *, npy_intp);
+
+    /* What makes doubles of a type's elements; NULL for other types. */
+    static lazyarray_widening lazyarray_widening_of(int type) {
+        switch (type) {
+            case NPY_BOOL: case NPY_UBYTE: return LAZYARRAY_PICK(widen, ubyte);
+            case NPY_BYTE: return LAZYARRAY_PICK(widen, byte);
+            case NPY_SHORT: return LAZYARRAY_PICK(widen, short);
+            case NPY_USHORT: return LAZYARRAY_PICK(widen, ushort);
+            case NPY_INT: return LAZYARRAY_PICK(widen, int);
+            case NPY_UINT: return LAZYARRAY_PICK(widen, uint);
+            case NPY_LONG: return sizeof(npy_long) == 8 ? LAZYARRAY_PICK(widen, long) : NULL;
+            case NPY_ULONG: return sizeof(npy_long) == 8 ? LAZYARRAY_PICK(widen, ulong) : NULL;
+            case NPY_FLOAT: return LAZYARRAY_PICK(widen, float);
+        }
+        return NULL;
+    }
+
+    /* Whether all loops of a ufunc have operands of one type, but for those of times and objects: then doubles and what
+       becomes doubles beside them take the loop of doubles. */
+    static int lazyarray_is_uniform_ufunc(PyUFuncObject *ufunc) {
+        int k;
+        for (k = 0; k < ufunc->ntypes; k++) {
+            const char *types = ufunc->types + (size_t)k * ufunc->nargs;
+            int time = types[0] == NPY_DATETIME || types[0] == NPY_TIMEDELTA || types[1] == NPY_TIMEDELTA;
+            if (types[0] != types[1] && !time) return 0;
+        }
+        return 1;
+    }
+
+    /* As `lazyarray_run`, of float64 and of integers, truth values or float32, which NumPy makes float64 first: in
+       pieces that stay in the cache. Arrays without gaps and of one shape; a float beside an array of integers. */
+    static PyObject *lazyarray_run_mixed(PyObject *called, PyObject **given, PyArrayObject *into) {
+        PyUFuncObject *ufunc = (PyUFuncObject *)called;
+        PyArrayObject *like = NULL, *made = into;
+        lazyarray_widening widen[2] = {NULL, NULL};
+        _Alignas(64) double pieces[2][LAZYARRAY_PIECE];
+        double number[2];
+        PyUFuncGenericFunction quicker = NULL;
+        lazyarray_loop chosen;
+        npy_intp start, here, total, steps[3], sizes[2] = {0, 0};
+        char *places[3], *now[3];
+        int k, doubles = 0, raised;
+        if (Py_TYPE(called) != &PyUFunc_Type || ufunc->nin != 2 || ufunc->core_enabled) return NULL;
+        for (k = 0; k < 2; k++) {
+            PyArrayObject *array = (PyArrayObject *)given[k];
+            int type;
+            if (!PyArray_CheckExact(given[k])) continue;
+            type = PyArray_TYPE(array);
+            if (type != NPY_DOUBLE && !(widen[k] = lazyarray_widening_of(type))) return NULL;
+            if (PyArray_DESCR(array) != lazyarray_own(type) || !PyArray_ISALIGNED(array) || !PyArray_NDIM(array)
+                || !PyArray_IS_C_CONTIGUOUS(array) || (like && !PyArray_SAMESHAPE(array, like))) return NULL;
+            doubles += type == NPY_DOUBLE;
+            sizes[k] = PyArray_ITEMSIZE(array);
+            places[k] = PyArray_BYTES(array);
+            like = array;
+        }
+        if (!like || !PyArray_SIZE(like) || PyArray_NDIM(like) > LAZYARRAY_AXES) return NULL;
+        for (k = 0; k < 2; k++) {
+            if (PyArray_CheckExact(given[k])) continue;
+            if (!PyFloat_CheckExact(given[k]) && Py_TYPE(given[k]) != &PyDoubleArrType_Type) return NULL;
+            if (PyArray_TYPE(like) == NPY_FLOAT || lazyarray_number_as(given[k], NPY_DOUBLE, number) < 0) return NULL;
+            places[k] = (char *)number;
+            doubles++;
+        }
+        if (doubles != 1 || (into && widen[0])) return NULL;
+        chosen = lazyarray_loop_of(called, NPY_DOUBLE);
+        if (!chosen.loop || !lazyarray_is_plain_type(chosen.made) || !lazyarray_is_uniform_ufunc(ufunc)) return NULL;
+        if (into) {
+            if (chosen.made != NPY_DOUBLE || !PyArray_ISWRITEABLE(into) || PyArray_FLAGS(into) & (1 << 31)
+                || lazyarray_may_meet(into, (PyArrayObject *)given[1])) return NULL;
+            Py_INCREF(into);
+        } else if (!(made = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(chosen.made),
+            PyArray_NDIM(like), PyArray_DIMS(like), NULL, NULL, 0, NULL))) return NULL;
+        total = PyArray_SIZE(like);
+        if (total >= LAZYARRAY_QUICKER) {
+            quicker = lazyarray_quicker_of(called, NPY_DOUBLE, !PyArray_CheckExact(given[1]));
+            if (quicker) chosen.loop = &quicker;
+            else if (PyErr_Occurred()) { Py_DECREF(made); return NULL; }
+        }
+        places[2] = PyArray_BYTES(made);
+        for (k = 0; k < 2; k++) steps[k] = sizes[k] ? (npy_intp)sizeof(double) : 0;
+        steps[2] = PyArray_ITEMSIZE(made);
+        lazyarray_forget_errors();
+        {
+            NPY_BEGIN_THREADS_DEF;
+            if (total >= LAZYARRAY_UNHELD) { NPY_BEGIN_THREADS; }
+            for (start = 0; start < total; start += here) {
+                here = total - start < LAZYARRAY_PIECE ? total - start : LAZYARRAY_PIECE;
+                for (k = 0; k < 2; k++) {
+                    now[k] = places[k] + start * sizes[k];
+                    if (widen[k]) {
+                        widen[k](pieces[k], now[k], here);
+                        now[k] = (char *)pieces[k];
+                    }
+                }
+                now[2] = places[2] + start * steps[2];
+                (*chosen.loop)(now, &here, steps, chosen.data);
+            }
+            NPY_END_THREADS;
+        }
+        raised = fetestexcept(LAZYARRAY_ERRORS);
+        if (raised && !PyErr_Occurred()) lazyarray_tell(lazyarray_name_of(called), raised);
+        if (PyErr_Occurred()) {
+            Py_DECREF(made);
+            return NULL;
+        }
+        return (PyObject *)made;
+    }
+
     /* A product of a vector or matrix and another one; as `lazyarray_run`. */
     static PyObject *lazyarray_multiply(PyObject *matmul, PyArrayObject *a, PyArrayObject *b) {
         npy_intp sizes[4], steps[9] = {0}, dims[2];
@@ -613,6 +774,7 @@ cdef extern from *:
 
     static PyObject *lazyarray_run_binary(PyObject *ufunc, PyObject *a, PyObject *b) {
         PyObject *given[2] = {a, b}, *found = lazyarray_run(ufunc, given, 2, NULL);
+        if (!found && !PyErr_Occurred()) found = lazyarray_run_mixed(ufunc, given, NULL);
         return found || PyErr_Occurred() ? found : PyObject_Vectorcall(ufunc, given, 2, NULL);
     }
 
@@ -620,6 +782,8 @@ cdef extern from *:
         PyObject *given[3] = {a, b, a}, *found = NULL;
         if (lazyarray_is_ready() && PyArray_CheckExact(a))
             found = lazyarray_run(ufunc, given, 2, (PyArrayObject *)a);
+        if (!found && !PyErr_Occurred() && PyArray_CheckExact(a) && PyArray_CheckExact(b))
+            found = lazyarray_run_mixed(ufunc, given, (PyArrayObject *)a);
         return found || PyErr_Occurred() ? found : PyObject_Vectorcall(ufunc, given, 3, NULL);
     }
     """

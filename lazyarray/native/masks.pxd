@@ -434,18 +434,6 @@ cdef extern from *:
     /* Elements out of two lines by a third one's truth values; lines of one element have the step 0. */
     typedef void (*lazyarray_choose)(char *, const char *, const char *, npy_intp, const char *, npy_intp, npy_intp);
 
-    #if defined(__GNUC__) && defined(__x86_64__)
-    #define LAZYARRAY_AVX2 __attribute__((target("avx2")))
-    #define LAZYARRAY_HAS_AVX2 __builtin_cpu_supports("avx2")
-    #else
-    #define LAZYARRAY_AVX2
-    #define LAZYARRAY_HAS_AVX2 0
-    #endif
-    #if defined(__GNUC__) && !defined(__clang__)
-    #define LAZYARRAY_VECTORS __attribute__((optimize("O3")))
-    #else
-    #define LAZYARRAY_VECTORS
-    #endif
     #define LAZYARRAY_CHOOSE(NAME, WITH, KIND) \\
         WITH LAZYARRAY_VECTORS static void lazyarray_choose_##NAME( \\
             char *given, const char *mask, const char *first, npy_intp a_step, const char *second, npy_intp b_step, \\
