@@ -11,20 +11,20 @@ from lazyarray.native.primitives cimport bytes_of_memory, holds_in_c_order, kind
 cdef type _nparray
 cdef Waiting _waiting
 cdef dict _spans
-cdef Py_ssize_t _PER, _ROW_COST
+cdef Py_ssize_t _PER, _ROW_COST, _SHORT_ROW
 
 @cython.locals(
-    size=Py_ssize_t, rows=Py_ssize_t, extent=Py_ssize_t, other=Py_ssize_t, place=Py_ssize_t, lead=Py_ssize_t, way=int,
-    here=int, straight=bint,
+    size=Py_ssize_t, rows=Py_ssize_t, row=Py_ssize_t, extent=Py_ssize_t, other=Py_ssize_t, place=Py_ssize_t,
+    lead=Py_ssize_t, way=int, here=int, turns=int,
 )
-cpdef Py_ssize_t broadcast_cost(tuple a, tuple b)
+cpdef Py_ssize_t broadcast_cost(tuple a, tuple b, bint joined=*)
 
 @cython.locals(own=Node, right=Node, second=Fields)
 cdef _record_turned(Op op, Fields self, other, int form, site)
 cpdef of_float(Op op, number)
 cpdef of_floats(Op op, x, y)
 cpdef of_complex(Op op, x, y)
-@cython.locals(few=bint)
+@cython.locals(few=bint, joined=bint)
 cdef bint _spreads(a, b, Py_ssize_t n, Py_ssize_t m) except -1
 cdef _of_listed(Op op, a, other, bint reflected)
 @cython.locals(m=Py_ssize_t)

@@ -32,6 +32,7 @@ _nparray: Final = np.ndarray
 _NUMBERS: Final = NUMBERS
 _SHORT_POWERS: Final = frozenset({-1, 0, 0.5, 1, 2})
 _ROW_COST: Final = 16
+_SHORT_ROW: Final = 64  # `LAZYARRAY_SHORT` in `native/loops.pxd`
 _PER: Final = PER
 _waiting: Final = node_module.WAITING
 _spans: Final = SPANS
@@ -64,17 +65,17 @@ def _record_turned(op: Op, self: Fields, other: Any, form: int, site: Any) -> An
     return known.turn(record_node(found, args, site), self._map) if type(found) is Key else None
 
 
-def broadcast_cost(a: Any, b: Any) -> int:
+def broadcast_cost(a: Any, b: Any, joined: bool = False) -> int:
     """What NumPy's walk over two shapes that fit costs, in elements of one that goes straight on.
 
     A row is what its inner loop takes at once: the last axes along which both operands move, or one of them. Each row
-    but the first costs 4 to 9 ns beside 0.25 ns for an element in a cache (Zen 4, NumPy 2.4).
+    but the first costs 4 to 9 ns beside 0.25 ns for an element in a cache (Zen 4, NumPy 2.4). `joined`: short rows are
+    put together before a loop takes them (`lazyarray_run_rows` in `native/loops.pxd`).
     """
     if len(a) < len(b):
         a, b = b, a
-    size = rows = 1
-    way = 0
-    straight = True
+    size = rows = row = 1
+    way = turns = 0
     lead = len(a) - len(b)
     for place in range(len(a) - 1, -1, -1):
         extent = a[place]
@@ -88,11 +89,15 @@ def broadcast_cost(a: Any, b: Any) -> int:
         else:
             extent = other
             here = 3
-        straight = straight and (way == 0 or way == here)
+        turns += way != 0 and way != here
         way = here
         size *= extent
-        if not straight:
+        if joined and turns == 1 and row < _SHORT_ROW:
+            continue  # rows beside each other
+        if turns:
             rows *= extent
+        else:
+            row *= extent
     return size + _ROW_COST * (rows - 1)
 
 
@@ -116,10 +121,13 @@ def of_complex(op: Op, x: Any, y: Any) -> Any:
 
 
 def _spreads(a: Any, b: Any, n: int, m: int) -> bool:
-    """True where NumPy's walk over two arrays of so many elements costs the limit."""
+    """True where the walk over two arrays of so many elements costs the limit."""
     # Less than a seventeenth: no walk over so few elements does.
     few = n * m < limits.eager // (_ROW_COST + 1)
-    return not few and not same_shape(a, b) and broadcast_cost(a.shape, b.shape) >= limits.eager
+    if few or same_shape(a, b):
+        return False
+    joined = holds_in_c_order(b if m > n else a)
+    return broadcast_cost(a.shape, b.shape, joined) >= limits.eager
 
 
 def _of_listed(op: Op, a: Any, other: Any, reflected: bool) -> Any:

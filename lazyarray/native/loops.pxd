@@ -260,21 +260,23 @@ cdef extern from *:
     #define LAZYARRAY_BLOCK 32
 
     #define LAZYARRAY_SPREAD(kind) { \\
-        kind block[LAZYARRAY_BLOCK / sizeof(kind)]; \\
         for (row = 0; row < rows; row++, from += step, into += width) { \\
             const kind value = *(const kind *)from; \\
-            for (place = 0; place < (npy_intp)(LAZYARRAY_BLOCK / sizeof(kind)); place++) block[place] = value; \\
-            for (place = 0; place < width; place += LAZYARRAY_BLOCK) memcpy(into + place, block, LAZYARRAY_BLOCK); \\
+            for (place = 0; place < width; place += LAZYARRAY_BLOCK) { \\
+                kind *block = (kind *)(into + place); \\
+                for (k = 0; k < LAZYARRAY_BLOCK / (int)sizeof(kind); k++) block[k] = value; \\
+            } \\
         } \\
         return; }
 
     typedef struct { npy_uint64 half[2]; } lazyarray_sixteen;
 
     /* Rows of one element each, written `extent` times; a block more than them is overwritten. */
-    static void lazyarray_spread(
+    LAZYARRAY_VECTORS static void lazyarray_spread(
         char *into, const char *from, npy_intp rows, npy_intp step, npy_intp extent, npy_intp size
     ) {
         npy_intp row, place, width = extent * size;
+        int k;
         if (size == 1) LAZYARRAY_SPREAD(npy_uint8)
         if (size == 2) LAZYARRAY_SPREAD(npy_uint16)
         if (size == 4) LAZYARRAY_SPREAD(npy_uint32)
