@@ -41,6 +41,44 @@ cdef extern from *:
             for (j = 0; j < inner; j++) plain &= to[j] == to[j]; \\
             return plain; \\
         }
+    /* Short lines, by a function that is compiled for some lengths: their loops are as long as the way to them. */
+    #define LAZYARRAY_LINES(NAME, KIND) \\
+        static int lazyarray_lines_##NAME(char *made, const char *lines, npy_intp outer, npy_intp count) { \\
+            KIND *to = (KIND *)made; \\
+            const KIND *from = (const KIND *)lines; \\
+            switch (count) { \\
+                case 2: return lazyarray_each_##NAME(to, from, outer, 2); \\
+                case 3: return lazyarray_each_##NAME(to, from, outer, 3); \\
+                case 4: return lazyarray_each_##NAME(to, from, outer, 4); \\
+                case 8: return lazyarray_each_##NAME(to, from, outer, 8); \\
+            } \\
+            return lazyarray_each_##NAME(to, from, outer, count); \\
+        }
+    /* As `pairwise_sum` of NumPy's loops, up to 128 elements: eight side by side, then what is left. */
+    #define LAZYARRAY_ADD_LINES(NAME, KIND) \\
+        static LAZYARRAY_INLINE int lazyarray_each_##NAME( \\
+            KIND *restrict to, const KIND *restrict from, npy_intp outer, npy_intp count \\
+        ) { \\
+            npy_intp j, k; \\
+            int plain = 1; \\
+            for (; outer > 0; outer--, from += count) { \\
+                KIND sum = from[0]; \\
+                k = 1; \\
+                if (count >= 8) { \\
+                    KIND r[8]; \\
+                    for (j = 0; j < 8; j++) r[j] = from[j]; \\
+                    for (k = 8; k + 8 <= count; k += 8) for (j = 0; j < 8; j++) r[j] += from[k + j]; \\
+                    sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7])); \\
+                } \\
+                for (; k < count; k++) sum += from[k]; \\
+                *to++ = 0 + sum; \\
+                plain &= sum == sum; \\
+            } \\
+            return plain; \\
+        } \\
+        LAZYARRAY_LINES(NAME, KIND)
+    LAZYARRAY_ADD_LINES(add_double, double)
+    LAZYARRAY_ADD_LINES(add_float, float)
 
     /* The larger, or smaller, ones of `to` and of rows; of a line. NaN stays. 0 where one is NaN or zero: which of
        several such the loop takes is its own. */
@@ -57,19 +95,29 @@ cdef extern from *:
                 for (j = 0; j < inner; j++) to[j] = LAZYARRAY_BEST(BEFORE, to[j], from[j]); \\
             for (j = 0; j < inner; j++) plain &= (to[j] == to[j]) & (to[j] != 0); \\
             return plain; \\
-        } \\
-        WITH LAZYARRAY_VECTORS static int lazyarray_line_##NAME(char *made, const char *line, npy_intp count) { \\
-            const KIND *from = (const KIND *)line; \\
-            KIND best[4] = {*(KIND *)made, *(KIND *)made, *(KIND *)made, *(KIND *)made}; \\
-            npy_intp j, k; \\
-            for (k = 0; k + 4 <= count; k += 4) \\
-                for (j = 0; j < 4; j++) best[j] = LAZYARRAY_BEST(BEFORE, best[j], from[k + j]); \\
-            for (; k < count; k++) best[0] = LAZYARRAY_BEST(BEFORE, best[0], from[k]); \\
-            for (j = 1; j < 4; j++) best[0] = LAZYARRAY_BEST(BEFORE, best[0], best[j]); \\
-            if (best[0] != best[0] || best[0] == 0) return 0; \\
-            *(KIND *)made = best[0]; \\
-            return 1; \\
         }
+    #define LAZYARRAY_EXTREME_LINES(NAME, KIND, BEFORE) \\
+        static LAZYARRAY_INLINE int lazyarray_each_##NAME( \\
+            KIND *restrict to, const KIND *restrict from, npy_intp outer, npy_intp count \\
+        ) { \\
+            npy_intp j, k; \\
+            int plain = 1; \\
+            for (; outer > 0; outer--, from += count) { \\
+                KIND best[4] = {from[0], from[0], from[0], from[0]}; \\
+                for (k = 1; k + 4 <= count; k += 4) \\
+                    for (j = 0; j < 4; j++) best[j] = LAZYARRAY_BEST(BEFORE, best[j], from[k + j]); \\
+                for (; k < count; k++) best[0] = LAZYARRAY_BEST(BEFORE, best[0], from[k]); \\
+                if (count > 4) for (j = 1; j < 4; j++) best[0] = LAZYARRAY_BEST(BEFORE, best[0], best[j]); \\
+                *to++ = best[0]; \\
+                plain &= (best[0] == best[0]) & (best[0] != 0); \\
+            } \\
+            return plain; \\
+        } \\
+        LAZYARRAY_LINES(NAME, KIND)
+    LAZYARRAY_EXTREME_LINES(max_double, double, >=)
+    LAZYARRAY_EXTREME_LINES(max_float, float, >=)
+    LAZYARRAY_EXTREME_LINES(min_double, double, <=)
+    LAZYARRAY_EXTREME_LINES(min_float, float, <=)
 
     LAZYARRAY_BOTH(LAZYARRAY_ADD_ROWS, add_double, double)
     LAZYARRAY_BOTH(LAZYARRAY_ADD_ROWS, add_float, float)
@@ -79,30 +127,34 @@ cdef extern from *:
     LAZYARRAY_BOTH(LAZYARRAY_EXTREME_ROWS, min_double, double, <=)
     LAZYARRAY_BOTH(LAZYARRAY_EXTREME_ROWS, min_float, float, <=)
 
-    /* What does for rows and for a short line what a loop does, without the way to it; NULL where nothing does. */
+    /* What does for rows and for short lines what a loop does, without the way to it; NULL where nothing does. */
     typedef struct {
         int (*rows)(char *, const char *, npy_intp, npy_intp);
-        int (*line)(char *, const char *, npy_intp);
+        int (*lines)(char *, const char *, npy_intp, npy_intp);
     } lazyarray_quick;
 
     static lazyarray_quick lazyarray_quick_of(const char *name, int type) {
         lazyarray_quick found = {NULL, NULL};
         if (!strcmp(name, "add")) {
-            if (type == NPY_DOUBLE) found.rows = LAZYARRAY_PICK(rows, add_double);
-            else if (type == NPY_FLOAT) found.rows = LAZYARRAY_PICK(rows, add_float);
-            else if (type == NPY_LONG || type == NPY_ULONG) found.rows = LAZYARRAY_PICK(rows, add_word);
+            if (type == NPY_DOUBLE) {
+                found.rows = LAZYARRAY_PICK(rows, add_double);
+                found.lines = lazyarray_lines_add_double;
+            } else if (type == NPY_FLOAT) {
+                found.rows = LAZYARRAY_PICK(rows, add_float);
+                found.lines = lazyarray_lines_add_float;
+            } else if (type == NPY_LONG || type == NPY_ULONG) found.rows = LAZYARRAY_PICK(rows, add_word);
         } else if (!strcmp(name, "maximum") && type == NPY_DOUBLE) {
             found.rows = LAZYARRAY_PICK(rows, max_double);
-            found.line = LAZYARRAY_PICK(line, max_double);
+            found.lines = lazyarray_lines_max_double;
         } else if (!strcmp(name, "maximum") && type == NPY_FLOAT) {
             found.rows = LAZYARRAY_PICK(rows, max_float);
-            found.line = LAZYARRAY_PICK(line, max_float);
+            found.lines = lazyarray_lines_max_float;
         } else if (!strcmp(name, "minimum") && type == NPY_DOUBLE) {
             found.rows = LAZYARRAY_PICK(rows, min_double);
-            found.line = LAZYARRAY_PICK(line, min_double);
+            found.lines = lazyarray_lines_min_double;
         } else if (!strcmp(name, "minimum") && type == NPY_FLOAT) {
             found.rows = LAZYARRAY_PICK(rows, min_float);
-            found.line = LAZYARRAY_PICK(line, min_float);
+            found.lines = lazyarray_lines_min_float;
         }
         return found;
     }
@@ -122,16 +174,17 @@ cdef extern from *:
         steps[1] = size;
         count = across ? blocks->inner : blocks->extent - first;
         lazyarray_forget_errors();
-        if (!first) memset(made, 0, blocks->outer * row);
         if (PyArray_SIZE(a) >= LAZYARRAY_UNHELD) { NPY_BEGIN_THREADS; }
-        for (outer = 0; outer < blocks->outer; outer++, from += block, made += row) {
+        outer = 0;
+        if (!across && quick.lines && blocks->extent <= LAZYARRAY_SHORT_LINE)
+            outer = quick.lines(made, from, blocks->outer, blocks->extent) ? blocks->outer : 0;
+        for (; outer < blocks->outer; outer++, from += block, made += row) {
             if (first) memcpy(made, from, row);
+            else memset(made, 0, row);
             if (across && quick.rows) {
                 if (quick.rows(made, from + first * row, blocks->extent - first, blocks->inner)) continue;
                 if (first) memcpy(made, from, row);
                 else memset(made, 0, row);
-            } else if (!across && quick.line && count <= LAZYARRAY_SHORT_LINE) {
-                if (quick.line(made, from + row, count)) continue;
             }
             for (k = first; k < (across ? blocks->extent : first + (count > 0)); k++) {
                 places[0] = places[2] = made;

@@ -103,6 +103,22 @@ def test_running_results_and_spreads(name: str, code: str) -> None:
                 assert told(lambda a=mine, k=axis: getattr(np, name)(a, **k)) == expected
 
 
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "var", "std"])
+@pytest.mark.parametrize("code", "fd")
+@pytest.mark.parametrize("special", [None, numpy.nan, -0.0, 0.0])
+def test_short_lines(name: str, code: str, special: float | None) -> None:
+    draw = numpy.random.default_rng(6)
+    for extent in (*range(1, 36), 64, 100):
+        given = numpy.ldexp(draw.standard_normal((90, extent)), draw.integers(-30, 30, (90, extent))).astype(code)
+        if special is not None:
+            given.flat[::7] = special
+            given[3] = special
+        for a in (given, given.reshape(9, 10, extent)):
+            with numpy.errstate(all="ignore"):
+                found, expected = getattr(np.array(a), name)(axis=-1), getattr(a, name)(axis=-1)
+            assert found.to_numpy().tobytes() == expected.tobytes(), extent
+
+
 def test_running_results_obey_the_error_state() -> None:
     large = numpy.full(600, 1e308)
     with numpy.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow encountered in accumulate"):
