@@ -51,6 +51,7 @@ def _module(name: str, source: ModuleType) -> ModuleType:
     """
     module = ModuleType(name, source.__doc__)
     tail = name.partition(".")[2]
+    above = tail.rpartition(".")[0]
     own = module.__dict__
 
     def resolve(asked: str) -> Any:
@@ -62,7 +63,10 @@ def _module(name: str, source: ModuleType) -> ModuleType:
             value = getattr(source, asked)
         except AttributeError:
             raise AttributeError(f"module {name!r} has no attribute {asked!r}") from None
-        value = convert(f"{tail}.{asked}", value)
+        if above in EXTENSIONS and getattr(sys.modules[f"{SOURCE}.{above}"], asked, None) is value:
+            value = getattr(submodule(above), asked)  # `random.mtrand.RandomState` is that of `random`
+        else:
+            value = convert(f"{tail}.{asked}", value)
         if asked in source.__dict__:  # else NumPy's own `__getattr__` gave it, which may warn each time
             own[asked] = value
         return value

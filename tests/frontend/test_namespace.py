@@ -70,6 +70,17 @@ def test_every_public_name_of_a_submodule_is_there(name: str) -> None:
     assert not [n for n in public if not hasattr(ours, n)]
 
 
+def test_a_module_below_a_submodule_has_its_names() -> None:
+    assert lazyarray.random.mtrand.RandomState is lazyarray.random.RandomState
+    assert lazyarray.random._generator.Generator is lazyarray.random.Generator
+    assert lazyarray.random.mtrand.normal is lazyarray.random.normal
+    x = lazyarray.arange(5)
+    lazyarray.random.mtrand.RandomState(3).shuffle(x)  # NumPy's own would warn of an array that it does not know
+    expected = numpy.arange(5)
+    numpy.random.RandomState(3).shuffle(expected)
+    assert x.tolist() == expected.tolist()
+
+
 def test_submodules_are_importable() -> None:
     from lazyarray.lib.stride_tricks import sliding_window_view
     from lazyarray.linalg import LinAlgError, norm
