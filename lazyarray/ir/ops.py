@@ -7,6 +7,7 @@ computes an op is the target's own table.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -187,6 +188,7 @@ def code(dtype: Any) -> str:
     return f"{found.kind}{found.itemsize}"
 
 
+@cache
 def dtype_of(code: str) -> DType:
     """The dtype of a code ("b1" is bool)."""
     return np.dtype("?" if code == "b1" else code)

@@ -26,11 +26,11 @@ from lazyarray.runtime.evaluate import INTERPRETED
 from lazyarray.runtime.floating import wanted
 from lazyarray.runtime.interpret import (
     RULES,
+    as_asked,
     call_as_recorded,
     compute_all,
     compute_map,
     own,
-    raised_by,
     scatter_in,
     update_in,
 )
@@ -249,6 +249,8 @@ def values_of(
     entries = expression.entries
     unlike = any([may_be_unlike(entry) for entry in entries])  # then nothing may have happened
 
+    met = Met()
+
     def compute(entry: Entry, args: list[Any], source: Any) -> Any:
         if (
             entry.kind in _WRITES
@@ -257,12 +259,26 @@ def values_of(
             and is_free(entry, args, entries, sources, uses, unlike)
         ):
             return written_over(entry, args, source, entries[entry.args[0]].kind == "leaf")
-        value, bits = value_of(entry, args, source)
-        if bits:
-            told.append((source, bits))
+        met.bits = 0
+        value = value_of(entry, args, source)
+        if met.bits and entry.kind != "call" and type(source) is Node and wanted(source):
+            told.append((source, met.bits))
         return value
 
-    return compute_all(expression, sources, compute, let_go=True), told
+    # Once for all entries: to enter a state takes longer than to add up a thousand numbers.
+    with np.errstate(divide="call", over="call", under="ignore", invalid="call", call=met.note):
+        return compute_all(expression, sources, compute, let_go=True), told
+
+
+class Met:
+    """NumPy's bits of the floating-point errors that it met in one entry."""
+
+    def __init__(self) -> None:
+        self.bits = 0
+
+    def note(self, _kind: str, bits: int) -> None:
+        """What NumPy calls for an error."""
+        self.bits |= bits
 
 
 def is_free(
@@ -297,30 +313,24 @@ def written_over(entry: Entry, args: list[Any], source: Any, settled: bool) -> A
     Else what a signal handler evaluates, or who asks again after an error, would find neither the old nor the new one.
     """
     value = args[0]
-    with np.errstate(all="ignore"):
-        _WRITES[entry.kind](value, entry, args)
-        if settled:
-            settle(source, value)
+    _WRITES[entry.kind](value, entry, args)
+    if settled:
+        settle(source, value)
     return value
 
 
-def value_of(entry: Entry, args: list[Any], source: Any) -> tuple[Any, int]:
-    """The value of one entry, and the floating-point errors of it that the user is to be told of."""
+def value_of(entry: Entry, args: list[Any], source: Any) -> Any:
+    """The value of one entry."""
     if entry.kind == "call":
-        return library_call(entry, args, source), 0
-    bits = 0
+        return library_call(entry, args, source)
     if entry.kind == "reduce" and entry.code[0] in "fc" and REDUCTIONS[entry.attr[0]].ordered:
         args = [np.asarray(args[0], order="C"), *args[1:]]  # kernels add in this order
-    if type(source) is Node and wanted(source):
-        result, bits = raised_by(rule_of(entry), entry, args)
-    else:
-        with np.errstate(all="ignore"):
-            result = rule_of(entry)(entry, args)
+    result = rule_of(entry)(entry, args)
     if may_be_unlike(entry) and not result.all():
         zeros = args[0] == 0
         if np.signbit(args[0])[zeros].any():
             raise Unlike  # among zeros of both signs NumPy takes any
-    return result, bits
+    return result
 
 
 def may_be_unlike(entry: Entry) -> bool:
@@ -374,4 +384,4 @@ def own_map(entry: Entry, args: list[Any]) -> Any:
     ufunc = current().eager_ufunc(name) if entry.code[0] in "fc" else None
     if ufunc is None:
         return RULES["map"](entry, args)
-    return ufunc(*[a.astype(dtype_of(c), copy=False) for a, c in zip(args, codes, strict=True)])
+    return ufunc(*as_asked(args, codes))

@@ -15,10 +15,12 @@ from lazyarray.ir.index_map import IndexMap, apply, is_identity, size_of
 from lazyarray.ir.installed import SUMS_IN_BUFFERS
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
+from lazyarray.native.primitives import holds_in_c_order  # cimport
 from lazyarray.runtime.floating import modes_of, tell, wanted
 from lazyarray.runtime.warned import at
 
 Array = np.ndarray[Any, Any]
+_nparray = np.ndarray
 
 
 def interpret(expression: Expression, sources: list[Any], now: bool = False) -> list[Array]:
@@ -57,6 +59,7 @@ def compute_all(
     last = {a: place for place, entry in enumerate(entries) for a in entry.args} if let_go else {}
     last |= dict.fromkeys(expression.outputs, len(entries))
     values: list[Any] = []
+    value: Any = None
     for place in range(len(entries)):  # `zip` and `enumerate` refer to sources longer: references are counted
         entry, source = entries[place], sources[place]
         if entry.kind == "leaf":
@@ -68,9 +71,14 @@ def compute_all(
             for a in entry.args:
                 if last.get(a) == place:
                     values[a] = None
-            # Views keep their strides: NumPy's order of summation depends on them. The value gets no name, as above.
-            order: Any = None if entry.kind == "view" else "C"
-            values.append(np.asarray(compute(entry, args, source), dtype_of(entry.code), order=order))
+            value = compute(entry, args, source)
+            dtype = dtype_of(entry.code)
+            # Views keep their strides: NumPy's order of summation depends on them.
+            view = entry.kind == "view"
+            if type(value) is not _nparray or value.dtype is not dtype or not (view or holds_in_c_order(value)):
+                value = np.asarray(value, dtype, order=None if view else "C")
+            values.append(value)
+            value = args = None  # names count, as above
     return values
 
 
@@ -122,8 +130,11 @@ def raised_by(rule: Callable[[Entry, list[Array]], Any], entry: Entry, args: lis
 
 def scalar(value: Any, code: str) -> Array:
     """The number as a 0-d array of `code`, converted as NumPy converts a weak scalar; recording told of errors."""
+    found = np.asarray(value)
+    if found.dtype is dtype_of(code):
+        return found
     with np.errstate(all="ignore"):
-        return np.asarray(value).astype(dtype_of(code))
+        return found.astype(dtype_of(code))
 
 
 def _fill(entry: Entry, args: list[Array]) -> Array:
@@ -145,7 +156,7 @@ def compute_map(entry: Entry, args: list[Array], into: Array | None = None) -> A
     name, codes = entry.attr
     if name == "cast":
         return args[0].astype(dtype_of(entry.code))
-    args = [a.astype(dtype_of(c), copy=False) for a, c in zip(args, codes, strict=True)]
+    args = as_asked(args, codes)
     special = SPECIAL.get(name)
     if special is not None:
         return special(*args)
@@ -153,6 +164,16 @@ def compute_map(entry: Entry, args: list[Array], into: Array | None = None) -> A
     assert op.ufunc is not None, name
     result = op.ufunc(*args) if into is None else op.ufunc(*args, out=into)
     return result[op.output] if isinstance(result, tuple) else result
+
+
+def as_asked(args: list[Array], codes: tuple[str, ...]) -> list[Array]:
+    """The arguments in the dtypes of these codes."""
+    found = []
+    for place in range(len(args)):
+        dtype = dtype_of(codes[place])
+        given = args[place]
+        found.append(given if given.dtype is dtype else given.astype(dtype, copy=False))
+    return found
 
 
 SPECIAL: dict[str, Callable[..., Any]] = {
