@@ -274,15 +274,27 @@ def read_only(array: Any, reason: str = "asked for") -> Array:
     node = holder(array)
     if node is None:
         return to_numpy(array)
-    shows_part = array._node is None and node is array._base.node
     if node.data is None:
         boundary.evaluate((node,), reason)
+    return _shown(array, node)
+
+
+def _shown(array: Any, node: Node) -> Array:
+    """What an array shows of its holder's values."""
     data = node.data
     assert data is not None
-    return _apply(array, data) if shows_part else data
+    return _apply(array, data) if array._node is None and node is array._base.node else data
 
 
-tell(read_only=read_only)
+def read_present(array: Any) -> Array | None:
+    """`read_only` of an array that is not plain, if its values are there; else None."""
+    node = holder(array)
+    if node is None:
+        return to_numpy(array) if array._base.node is None else None
+    return None if node.data is None else _shown(array, node)
+
+
+tell(read_present=read_present)
 
 
 def holder(array: Any) -> Node | None:

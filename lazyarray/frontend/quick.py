@@ -116,7 +116,7 @@ class Known:
         "part_key",
         "power",
         "put_waiting",
-        "read_only",
+        "read_present",
         "scalar",
         "show",
         "square",

@@ -35,7 +35,7 @@ def small_items(items: Any, limit: int = 0) -> Any:
     """The items, a tuple or list, as NumPy takes them; None where not all arrays are small and plain, or unknown.
 
     `limit`: the number of elements from which on arrays are large; 0 stands for `eager_below`, and with `_ALL` arrays
-    that are not plain are evaluated.
+    that are not plain will do if their values are there.
     """
     finish_waiting()
     if limit == 0:
@@ -53,9 +53,9 @@ def small_items(items: Any, limit: int = 0) -> Any:
             array: Fields = item
             new = array._np
             if new is None:
-                if limit != _ALL:
+                new = known.read_present(array) if limit == _ALL else None
+                if new is None:
                     return None
-                new = known.read_only(array)
             elif size_of_memory(new) >= limit:
                 return None
         elif kind is _nparray:
@@ -115,7 +115,8 @@ def small_call(source: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 def large_call(name: str, source: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What NumPy's `source` makes of arguments that it only reads, however large; `REFUSED` for what has overrides.
 
-    It is a fallback where an array is of a dtype that is compiled. What runs here between two passes over arrays that
+    What is yet to be computed is refused, too: that is to happen in the call, for what the ledger says of it. It is a
+    fallback where an array is of a dtype that is compiled. What runs here between two passes over arrays that
     fill a core's cache finds little of itself there, so it is short.
     """
     passed = small_items(args, _ALL)

@@ -78,7 +78,8 @@ def compute_all(
             if type(value) is not _nparray or value.dtype is not dtype or not (view or holds_in_c_order(value)):
                 value = np.asarray(value, dtype, order=None if view else "C")
             values.append(value)
-            value = args = None  # names count, as above
+            args = []
+            value = None  # names count, as above
     return values
 
 
