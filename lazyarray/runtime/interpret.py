@@ -14,7 +14,8 @@ from lazyarray.ir.expression import Entry, Expression
 from lazyarray.ir.index_map import IndexMap, apply, is_identity, size_of
 from lazyarray.ir.installed import SUMS_IN_BUFFERS
 from lazyarray.ir.node import Node
-from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
+from lazyarray.ir.ops import OPS, QUICKER, REDUCTIONS, dtype_of
+from lazyarray.native.loops import run_binary, run_unary  # cimport
 from lazyarray.native.primitives import holds_in_c_order  # cimport
 from lazyarray.runtime.floating import modes_of, tell, wanted
 from lazyarray.runtime.warned import at
@@ -163,6 +164,8 @@ def compute_map(entry: Entry, args: list[Array], into: Array | None = None) -> A
         return special(*args)
     op = OPS[name]
     assert op.ufunc is not None, name
+    if name in QUICKER:
+        return run_unary(op.ufunc, args[0]) if op.nin == 1 else run_binary(op.ufunc, args[0], args[1])
     result = op.ufunc(*args) if into is None else op.ufunc(*args, out=into)
     return result[op.output] if isinstance(result, tuple) else result
 

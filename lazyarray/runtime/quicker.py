@@ -1,8 +1,8 @@
 """Owns which inner loops run in the place of NumPy's on small arrays: the backend's, where they take far less time.
 
 They have NumPy's bits, so that it does not matter for a value which loop ran. `native/loops.pxd` asks here once for
-each ufunc and type of operands, and before each call whether NumPy's error state lets what was raised be told
-afterwards: loops in vectors say nothing of underflow.
+each ufunc and type of operands, and before each call whether NumPy's error state tells of underflow, of which loops in
+vectors say nothing.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from lazyarray.config import config
 from lazyarray.errors import BackendError
 from lazyarray.ir.ops import OPS, QUICKER
 from lazyarray.runtime.backend import current
-from lazyarray.runtime.floating import LAST, error_state, must_run_now
+from lazyarray.runtime.floating import LAST, error_state
 
 _settings: Final = array("q", [0])  # how often settings have changed: loops are those of a backend
 SETTINGS_AT: Final = _settings.buffer_info()[0]
+_STATES_LIMIT: Final = 256
+_states: dict[int, tuple[Any, bool]] = {}  # by id of a state, which is kept so that the id stays its own
 
 
 def find(ufunc: Any, dtype: np.dtype[Any], number: bool) -> int:
@@ -38,9 +40,16 @@ def find(ufunc: Any, dtype: np.dtype[Any], number: bool) -> int:
 
 
 def may_run() -> bool:
-    """Whether what a loop raises may be told when it is over."""
+    """Whether NumPy's present error state lets underflow go."""
     state = error_state()
-    return state is LAST.waits or not must_run_now(state)
+    if state is LAST.waits:
+        return True
+    found = _states.get(id(state))
+    if found is None:
+        if len(_states) >= _STATES_LIMIT:
+            _states.clear()
+        found = _states[id(state)] = (state, np.geterr()["under"] == "ignore")
+    return found[1]
 
 
 def _count() -> None:

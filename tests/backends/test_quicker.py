@@ -168,3 +168,15 @@ def test_every_loop_is_for_a_loop_of_numpys() -> None:
             assert f"{types}->{types[0]}" in OPS[op].ufunc.types
     assert has_number_loop("remainder", "i4")
     assert not has_number_loop("floor_divide", "i4")
+
+
+def test_what_numpy_evaluates_first_has_its_bits_and_warnings() -> None:
+    x = numpy.ldexp(numpy.random.default_rng(2).standard_normal(90_000), 3)
+    x[:3] = numpy.inf, 0.0, numpy.nan
+    with np.config.set(compile_at=100, eager_below=4096):
+        before = np.counters()["interpreted"]
+        with pytest.warns(RuntimeWarning, match="^invalid value encountered in remainder$"):
+            found = (np.array(x) % 0.3).to_numpy()
+        assert np.counters()["interpreted"] == before + 1
+    with numpy.errstate(invalid="ignore"):
+        assert alike(found) == alike(x % 0.3)
