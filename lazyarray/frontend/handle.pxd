@@ -9,7 +9,8 @@ from lazyarray.frontend.unusual cimport Keys, keys
 from lazyarray.frontend.small cimport REFUSED, small_items
 from lazyarray.ir.node cimport Waiting, finish_waiting
 from lazyarray.native.parts cimport pick_at, put_at, read_at, write_at
-from lazyarray.native.loops cimport run_product, run_unary
+from lazyarray.native.loops cimport run_unary
+from lazyarray.native.products cimport run_product
 from lazyarray.native.primitives cimport holds_numbers, item_at, item_of, length_of, put_item, size_of_memory, wrap_slots
 
 

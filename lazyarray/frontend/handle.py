@@ -28,9 +28,10 @@ from lazyarray.frontend.updates import put_under_mask  # cimport
 from lazyarray.frontend.usual import join, of_left, raised, reflected, unary  # cimport
 from lazyarray.ir.installed import POWER_READS_SCALARS
 from lazyarray.ir.node import finish_waiting  # cimport
-from lazyarray.native.loops import run_product, run_unary  # cimport
+from lazyarray.native.loops import run_unary  # cimport
 from lazyarray.native.parts import pick_at, put_at, read_at, write_at  # cimport
 from lazyarray.native.primitives import item_at, length_of, wrap_slots  # cimport
+from lazyarray.native.products import run_product  # cimport
 
 _nparray: Final = np.ndarray
 _matmul: Final = np.matmul

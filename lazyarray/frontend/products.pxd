@@ -4,7 +4,7 @@ cimport cython
 from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits, managed, operand_of, record_node, wrapped
 from lazyarray.frontend.regions cimport short_product
 from lazyarray.ir.node cimport Key, Node, Spec
-from lazyarray.native.loops cimport run_product
+from lazyarray.native.products cimport run_product
 from lazyarray.native.primitives cimport site_outside, size_of_memory
 from lazyarray.runtime.along cimport is_pending
 from lazyarray.runtime.resting cimport rest

@@ -15,8 +15,8 @@ from lazyarray.frontend.quick import Fields, known, limits, managed, operand_of,
 from lazyarray.frontend.regions import is_short
 from lazyarray.frontend.unusual import serve
 from lazyarray.ir.node import Key, Node, Spec  # cimport
-from lazyarray.native.loops import run_product  # cimport
 from lazyarray.native.primitives import site_outside, size_of_memory  # cimport
+from lazyarray.native.products import run_product  # cimport
 from lazyarray.runtime.along import is_pending
 from lazyarray.runtime.remote import stays_home  # cimport
 from lazyarray.runtime.resting import LONG_CALL

@@ -10,7 +10,7 @@ from lazyarray.ir.node cimport _waiting, finish_waiting
 from lazyarray.native.axes cimport folds_along, run_along
 from lazyarray.native.direct cimport before_dtype, direct_of, run_direct
 from lazyarray.native.lists cimport floats_of, stack_of
-from lazyarray.native.loops cimport call_source, run_product
+from lazyarray.native.products cimport call_source, run_product
 from lazyarray.native.primitives cimport holds_numbers, named_place, rank_of_memory, same_shape, size_of_memory
 
 cdef enum:  # of `callables.py`

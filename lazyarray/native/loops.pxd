@@ -1,14 +1,11 @@
 # C's side of `loops.py`.
 from cpython.object cimport PyObject
 
+from lazyarray.native.quicker cimport quicker_of
+from lazyarray.native.widening cimport widening_of
+
 cdef extern from *:
     """
-    #include <fenv.h>
-    #include <math.h>
-    #include "numpy/arrayobject.h"
-    #include "numpy/arrayscalars.h"
-    #include "numpy/ufuncobject.h"
-
     #define LAZYARRAY_ERRORS (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
     #define LAZYARRAY_AXES 8
     #define LAZYARRAY_SHORT 64  /* a row of fewer elements is short */
@@ -18,23 +15,6 @@ cdef extern from *:
     #define LAZYARRAY_QUICKER 512  /* elements from which it matters that a loop takes less time than NumPy's */
 
     #define LAZYARRAY_PIECE 1024  /* elements that are converted at a time */
-    #if defined(__GNUC__) && defined(__x86_64__)
-    #define LAZYARRAY_AVX2 __attribute__((target("avx2")))
-    #define LAZYARRAY_HAS_AVX2 __builtin_cpu_supports("avx2")
-    #else
-    #define LAZYARRAY_AVX2
-    #define LAZYARRAY_HAS_AVX2 0
-    #endif
-    #if defined(__GNUC__) && !defined(__clang__)
-    #define LAZYARRAY_VECTORS __attribute__((optimize("O3")))
-    #else
-    #define LAZYARRAY_VECTORS
-    #endif
-    /* Functions that compilers make vectors of, also for AVX2, and the one of the two that runs here. */
-    #define LAZYARRAY_BOTH(MAKE, NAME, ...) MAKE(NAME, , __VA_ARGS__) MAKE(NAME##_avx2, LAZYARRAY_AVX2, __VA_ARGS__)
-
-    #define LAZYARRAY_PICK(PART, NAME) (LAZYARRAY_HAS_AVX2 ? lazyarray_##PART##_##NAME##_avx2 : lazyarray_##PART##_##NAME)
-
     typedef struct {
         PyObject *ufunc;
         int type, made;
@@ -163,61 +143,6 @@ cdef extern from *:
         }
         return lazyarray_is_plain_type(type) && PyArray_IsScalar(item, Generic)
             ? lazyarray_scalar_as(item, type, given) : -1;
-    }
-
-    /* What runs in the place of NumPy's loops (`runtime/quicker.py`), and what has been asked of it. */
-    typedef struct { PyObject *ufunc; int type, number; PyUFuncGenericFunction loop; } lazyarray_quicker;
-    static lazyarray_quicker lazyarray_quickers[256];
-    static struct { PyObject *find, *may_run; npy_int64 *settings, seen; } lazyarray_source;
-
-    static int lazyarray_open_source(void) {
-        PyObject *module = PyImport_ImportModule("lazyarray.runtime.quicker"), *at = NULL;
-        if (module) at = PyObject_GetAttrString(module, "SETTINGS_AT");
-        if (at) lazyarray_source.settings = (npy_int64 *)PyLong_AsVoidPtr(at);
-        if (at) lazyarray_source.find = PyObject_GetAttrString(module, "find");
-        if (at) lazyarray_source.may_run = PyObject_GetAttrString(module, "may_run");
-        Py_XDECREF(at);
-        Py_XDECREF(module);
-        return lazyarray_source.may_run ? 0 : -1;
-    }
-
-    /* The loop to run in the place of the ufunc's own for operands of one type, the second one a number or not; NULL for
-       none, or with an error set. */
-    static PyUFuncGenericFunction lazyarray_quicker_of(PyObject *ufunc, int type, int number) {
-        size_t place = ((size_t)ufunc >> 4) ^ ((size_t)(2 * type + number) * 37);
-        lazyarray_quicker *kept;
-        PyObject *dtype, *address, *runs;
-        int tries;
-        if (!lazyarray_source.may_run && lazyarray_open_source() < 0) return NULL;
-        if (lazyarray_source.seen != *lazyarray_source.settings) {
-            for (tries = 0; tries < 256; tries++) Py_CLEAR(lazyarray_quickers[tries].ufunc);
-            lazyarray_source.seen = *lazyarray_source.settings;
-        }
-        for (tries = 0; tries < 8; tries++, place++) {
-            kept = &lazyarray_quickers[place & 255];
-            if (!kept->ufunc || (kept->ufunc == ufunc && kept->type == type && kept->number == number))
-                break;
-        }
-        if (tries == 8) return NULL;
-        if (!kept->ufunc) {
-            dtype = (PyObject *)PyArray_DescrFromType(type);
-            address = dtype ? PyObject_CallFunctionObjArgs(
-                lazyarray_source.find, ufunc, dtype, number ? Py_True : Py_False, NULL) : NULL;
-            Py_XDECREF(dtype);
-            if (!address) return NULL;
-            /* Meanwhile another thread may have put something there. */
-            Py_XDECREF(kept->ufunc);
-            Py_INCREF(ufunc);
-            kept->ufunc = ufunc;
-            kept->type = type;
-            kept->number = number;
-            kept->loop = (PyUFuncGenericFunction)PyLong_AsVoidPtr(address);
-            Py_DECREF(address);
-        }
-        if (!kept->loop) return NULL;
-        runs = PyObject_CallNoArgs(lazyarray_source.may_run);
-        Py_XDECREF(runs);
-        return runs == Py_True ? kept->loop : NULL;
     }
 
     static const char *lazyarray_name_of(PyObject *ufunc) { return ((PyUFuncObject *)ufunc)->name; }
@@ -457,57 +382,6 @@ cdef extern from *:
         return (PyObject *)made;
     }
 
-    /* Integers as doubles, each half exactly, and rounded once: vectors have no instruction for it before AVX-512. */
-    #define LAZYARRAY_WIDE(NAME, WITH, KIND, HIGH, BOTH) \\
-        WITH LAZYARRAY_VECTORS static void lazyarray_widen_##NAME(double *to, const char *given, npy_intp count) { \\
-            const KIND *from = (const KIND *)given; \\
-            const npy_uint64 both = BOTH; \\
-            double less; \\
-            npy_intp k; \\
-            memcpy(&less, &both, sizeof less); \\
-            for (k = 0; k < count; k++) { \\
-                npy_uint64 high = ((npy_uint64)from[k] >> 32) ^ HIGH; \\
-                npy_uint64 low = ((npy_uint64)from[k] & 0xffffffff) | 0x4330000000000000; \\
-                double upper, lower; \\
-                memcpy(&upper, &high, sizeof upper); \\
-                memcpy(&lower, &low, sizeof lower); \\
-                to[k] = (upper - less) + lower; \\
-            } \\
-        }
-    #define LAZYARRAY_NARROW(NAME, WITH, KIND) \\
-        WITH LAZYARRAY_VECTORS static void lazyarray_widen_##NAME(double *to, const char *given, npy_intp count) { \\
-            const KIND *from = (const KIND *)given; \\
-            npy_intp k; \\
-            for (k = 0; k < count; k++) to[k] = (double)from[k]; \\
-        }
-    LAZYARRAY_BOTH(LAZYARRAY_WIDE, long, npy_long, 0x4530000080000000, 0x4530000080100000)
-    LAZYARRAY_BOTH(LAZYARRAY_WIDE, ulong, npy_ulong, 0x4530000000000000, 0x4530000000100000)
-    LAZYARRAY_BOTH(LAZYARRAY_NARROW, byte, npy_byte)
-    LAZYARRAY_BOTH(LAZYARRAY_NARROW, ubyte, npy_ubyte)
-    LAZYARRAY_BOTH(LAZYARRAY_NARROW, short, npy_short)
-    LAZYARRAY_BOTH(LAZYARRAY_NARROW, ushort, npy_ushort)
-    LAZYARRAY_BOTH(LAZYARRAY_NARROW, int, npy_int)
-    LAZYARRAY_BOTH(LAZYARRAY_NARROW, uint, npy_uint)
-    LAZYARRAY_BOTH(LAZYARRAY_NARROW, float, npy_float)
-
-    typedef void (*lazyarray_widening)(double *, const char *, npy_intp);
-
-    /* What makes doubles of a type's elements; NULL for other types. */
-    static lazyarray_widening lazyarray_widening_of(int type) {
-        switch (type) {
-            case NPY_BOOL: case NPY_UBYTE: return LAZYARRAY_PICK(widen, ubyte);
-            case NPY_BYTE: return LAZYARRAY_PICK(widen, byte);
-            case NPY_SHORT: return LAZYARRAY_PICK(widen, short);
-            case NPY_USHORT: return LAZYARRAY_PICK(widen, ushort);
-            case NPY_INT: return LAZYARRAY_PICK(widen, int);
-            case NPY_UINT: return LAZYARRAY_PICK(widen, uint);
-            case NPY_LONG: return sizeof(npy_long) == 8 ? LAZYARRAY_PICK(widen, long) : NULL;
-            case NPY_ULONG: return sizeof(npy_long) == 8 ? LAZYARRAY_PICK(widen, ulong) : NULL;
-            case NPY_FLOAT: return LAZYARRAY_PICK(widen, float);
-        }
-        return NULL;
-    }
-
     /* Whether all loops of a ufunc have operands of one type, but for those of times and objects: then doubles and what
        becomes doubles beside them take the loop of doubles. */
     static int lazyarray_is_uniform_ufunc(PyUFuncObject *ufunc) {
@@ -600,141 +474,6 @@ cdef extern from *:
         return (PyObject *)made;
     }
 
-    /* A product of a vector or matrix and another one; as `lazyarray_run`. */
-    static PyObject *lazyarray_multiply(PyObject *matmul, PyArrayObject *a, PyArrayObject *b) {
-        npy_intp sizes[4], steps[9] = {0}, dims[2];
-        int type, rank = 0, raised;
-        double value[2] = {0.0, 0.0};
-        PyArrayObject *made = NULL;
-        PyArray_Descr *own;
-        lazyarray_loop chosen;
-        char *places[3];
-        if (!lazyarray_is_ready()) return NULL;
-        if (!PyArray_CheckExact(a) || !PyArray_CheckExact(b) || Py_TYPE(matmul) != &PyUFunc_Type) return NULL;
-        type = PyArray_TYPE(a);
-        if (!lazyarray_is_inexact(type)) return NULL;
-        own = lazyarray_own(type);
-        if (PyArray_DESCR(a) != own || PyArray_DESCR(b) != own || !PyArray_ISALIGNED(a) || !PyArray_ISALIGNED(b))
-            return NULL;
-        if (PyArray_NDIM(a) < 1 || PyArray_NDIM(a) > 2 || PyArray_NDIM(b) < 1 || PyArray_NDIM(b) > 2) return NULL;
-        chosen = lazyarray_loop_of(matmul, type);
-        if (!chosen.loop || chosen.made != type) return NULL;
-        /* Once; rows of a, columns of a, columns of b. NumPy has no steps along axes of one element. */
-        sizes[0] = 1;
-        sizes[1] = PyArray_NDIM(a) == 2 ? PyArray_DIM(a, 0) : 1;
-        sizes[2] = PyArray_DIM(a, PyArray_NDIM(a) - 1);
-        sizes[3] = PyArray_NDIM(b) == 2 ? PyArray_DIM(b, 1) : 1;
-        if (PyArray_DIM(b, 0) != sizes[2] || !sizes[1] || !sizes[2] || !sizes[3]) return NULL;
-        if (sizes[1] > 1) steps[3] = PyArray_STRIDE(a, 0);
-        if (sizes[2] > 1) { steps[4] = PyArray_STRIDE(a, PyArray_NDIM(a) - 1); steps[5] = PyArray_STRIDE(b, 0); }
-        if (sizes[3] > 1) steps[6] = PyArray_STRIDE(b, 1);
-        places[0] = PyArray_BYTES(a);
-        places[1] = PyArray_BYTES(b);
-        if (PyArray_NDIM(a) == 2) dims[rank++] = sizes[1];
-        if (PyArray_NDIM(b) == 2) dims[rank++] = sizes[3];
-        if (rank) {
-            Py_INCREF(own);
-            made = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, own, rank, dims, NULL, NULL, 0, NULL);
-            if (!made) return NULL;
-            if (sizes[1] > 1) steps[7] = PyArray_STRIDE(made, 0);
-            if (sizes[3] > 1) steps[8] = PyArray_STRIDE(made, rank - 1);
-        }
-        places[2] = made ? PyArray_BYTES(made) : (char *)value;
-        lazyarray_forget_errors();
-        {
-            NPY_BEGIN_THREADS_DEF;
-            if (sizes[1] * sizes[2] * sizes[3] >= LAZYARRAY_UNHELD) { NPY_BEGIN_THREADS; }
-            (*chosen.loop)(places, sizes, steps, chosen.data);
-            NPY_END_THREADS;
-        }
-        raised = fetestexcept(LAZYARRAY_ERRORS);
-        if (raised && lazyarray_tell(lazyarray_name_of(matmul), raised) < 0) {
-            Py_XDECREF(made);
-            return NULL;
-        }
-        return made ? (PyObject *)made : PyArray_Scalar(value, own, NULL);
-    }
-
-    static PyObject *lazyarray_run_product(PyObject *matmul, PyObject *a, PyObject *b) {
-        PyObject *given[2] = {a, b}, *found = lazyarray_multiply(matmul, (PyArrayObject *)a, (PyArrayObject *)b);
-        return found || PyErr_Occurred() ? found : PyObject_Vectorcall(matmul, given, 2, NULL);
-    }
-
-    /* The dot product of two vectors, as `numpy.dot` has BLAS compute it; as `lazyarray_run`. */
-    static PyObject *lazyarray_dot_of(PyArrayObject *a, PyArrayObject *b) {
-        PyArrayObject *both[2], *copies[2] = {NULL, NULL};
-        PyArray_Descr *own;
-        double value[2] = {0.0, 0.0};
-        int type, k, raised;
-        if (!lazyarray_is_ready()) return NULL;
-        both[0] = a;
-        both[1] = b;
-        if (!PyArray_CheckExact(a)) return NULL;
-        type = PyArray_TYPE(a);
-        if (!lazyarray_is_inexact(type)) return NULL;
-        own = lazyarray_own(type);
-        for (k = 0; k < 2; k++) {
-            if (!PyArray_CheckExact(both[k]) || PyArray_NDIM(both[k]) != 1 || PyArray_DESCR(both[k]) != own) return NULL;
-        }
-        if (PyArray_DIM(a, 0) != PyArray_DIM(b, 0) || !PyArray_DIM(a, 0)) return NULL;
-        for (k = 0; k < 2; k++) {
-            npy_intp step = PyArray_STRIDE(both[k], 0), itemsize = PyArray_ITEMSIZE(both[k]);
-            if (step > 0 && step % itemsize == 0 && (size_t)PyArray_BYTES(both[k]) % itemsize == 0) continue;
-            /* NumPy copies such vectors first (`_bad_strides` in numpy/_core/src/common/cblasfuncs.c). */
-            copies[k] = (PyArrayObject *)PyArray_NewCopy(both[k], NPY_ANYORDER);
-            if (!copies[k]) { Py_XDECREF(copies[0]); return NULL; }
-            both[k] = copies[k];
-        }
-        lazyarray_forget_errors();
-        {
-            NPY_BEGIN_THREADS_DEF;
-            if (PyArray_DIM(a, 0) >= LAZYARRAY_UNHELD) { NPY_BEGIN_THREADS; }
-            PyDataType_GetArrFuncs(own)->dotfunc(
-                PyArray_BYTES(both[0]), PyArray_STRIDE(both[0], 0), PyArray_BYTES(both[1]), PyArray_STRIDE(both[1], 0),
-                value, PyArray_DIM(a, 0), NULL);
-            NPY_END_THREADS;
-        }
-        raised = fetestexcept(LAZYARRAY_ERRORS);
-        Py_XDECREF(copies[0]);
-        Py_XDECREF(copies[1]);
-        if (raised && lazyarray_tell("dot", raised) < 0) return NULL;
-        return PyArray_Scalar(value, own, NULL);
-    }
-
-    /* NumPy's `source` called with these arguments; `inner`: what it calls once it has asked their classes for a function
-       of their own, or NULL. What it says of arguments that are wrong it says before. */
-    static PyObject *lazyarray_call(
-        PyObject *source, PyObject *inner, PyObject *const *args, size_t flags, PyObject *names
-    ) {
-        static PyObject *function = NULL, *method = NULL, *flip = NULL, *backwards = NULL;
-        PyObject *found;
-        if (!function) {
-            PyObject *numpy = PyImport_ImportModule("numpy"), *kind;
-            if (!numpy || !lazyarray_is_ready()) return NULL;
-            kind = PyObject_GetAttrString(numpy, "ndarray");
-            if (kind) method = PyObject_GetAttrString(kind, "dot");
-            if (method) flip = PyObject_GetAttrString(numpy, "flip");
-            if (flip) backwards = PySlice_New(NULL, NULL, PyLong_FromLong(-1));
-            if (backwards) function = PyObject_GetAttrString(numpy, "dot");
-            Py_XDECREF(kind);
-            Py_DECREF(numpy);
-            if (!function) return NULL;
-        }
-        if ((source == function || source == method) && !names && PyVectorcall_NARGS(flags) == 2) {
-            found = lazyarray_dot_of((PyArrayObject *)args[0], (PyArrayObject *)args[1]);
-            if (found || PyErr_Occurred()) return found;
-        }
-        if (source == flip && !names && PyVectorcall_NARGS(flags) == 1 && PyArray_CheckExact(args[0])
-            && PyArray_NDIM((PyArrayObject *)args[0]) == 1)
-            return PyObject_GetItem(args[0], backwards);  /* all that it does, in Python */
-        if (inner) {
-            found = PyObject_Vectorcall(inner, args, flags, names);
-            if (found || !PyErr_ExceptionMatches(PyExc_TypeError)) return found;
-            PyErr_Clear();
-        }
-        return PyObject_Vectorcall(source, args, flags, names);
-    }
-
     static PyObject *lazyarray_call_with(PyObject *ufunc, PyObject *x, PyObject *y) {
         PyObject *given[2] = {x, y};
         return PyObject_Vectorcall(ufunc, given, y == Py_None ? 1 : 2, NULL);
@@ -793,8 +532,4 @@ cdef extern from *:
     object run_binary "lazyarray_run_binary" (object ufunc, object a, object b)
     object run_numbers "lazyarray_run_numbers" (object ufunc, object x, object y)
     object doubles_of "lazyarray_doubles_of" (object a)
-    PyObject *call_source "lazyarray_call" (
-        PyObject *source, PyObject *inner, PyObject **args, size_t flags, PyObject *names
-    )
-    object run_product "lazyarray_run_product" (object matmul, object a, object b)
     object run_into "lazyarray_run_into" (object ufunc, object a, object b)

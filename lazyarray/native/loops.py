@@ -30,11 +30,6 @@ def run_binary(ufunc: Any, a: Any, b: Any) -> Any:
     return ufunc(a, b)
 
 
-def run_product(matmul: Any, a: Any, b: Any) -> Any:
-    """`matmul(a, b)` of NumPy arrays."""
-    return matmul(a, b)
-
-
 def run_into(ufunc: Any, a: Any, b: Any) -> Any:
     """`ufunc(a, b, a)`: the work of an augmented assignment."""
     return ufunc(a, b, a)

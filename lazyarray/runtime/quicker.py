@@ -1,6 +1,6 @@
 """Owns which inner loops run in the place of NumPy's on small arrays: the backend's, where they take far less time.
 
-They have NumPy's bits, so that it does not matter for a value which loop ran. `native/loops.pxd` asks here once for
+They have NumPy's bits, so that it does not matter for a value which loop ran. `native/quicker.pxd` asks here once for
 each ufunc and type of operands, and before each call whether NumPy's error state tells of underflow, of which loops in
 vectors say nothing.
 """
