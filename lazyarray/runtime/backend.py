@@ -52,7 +52,8 @@ class Backend(Protocol):
     One that has `foresee(kernels)` is told, before a plan's first run, of its kernels, their extents, and which
     run in their watched form. One that has `share(function, argument, tasks)` calls machine code on ranges of tasks,
     on its workers. One that has `workers()`, how many threads run a launch, and `banded(steps, bands)` runs several
-    steps in bands (`runtime/banded.py`).
+    steps in bands (`runtime/banded.py`). One that has `quicker_loop(op, code, number)` has inner loops for small arrays
+    (`runtime/quicker.py`).
     """
 
     name: str
