@@ -26,6 +26,7 @@ from lazyarray.runtime.evaluate import INTERPRETED
 from lazyarray.runtime.floating import wanted
 from lazyarray.runtime.interpret import (
     RULES,
+    Met,
     as_asked,
     call_as_recorded,
     compute_all,
@@ -266,19 +267,8 @@ def values_of(
         return value
 
     # Once for all entries: to enter a state takes longer than to add up a thousand numbers.
-    with np.errstate(divide="call", over="call", under="ignore", invalid="call", call=met.note):
+    with met.noting():
         return compute_all(expression, sources, compute, let_go=True), told
-
-
-class Met:
-    """NumPy's bits of the floating-point errors that it met in one entry."""
-
-    def __init__(self) -> None:
-        self.bits = 0
-
-    def note(self, _kind: str, bits: int) -> None:
-        """What NumPy calls for an error."""
-        self.bits |= bits
 
 
 def is_free(

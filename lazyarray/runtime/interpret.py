@@ -119,15 +119,25 @@ def call_as_recorded(entry: Entry, args: list[Array], source: Any) -> Any:
 
 def raised_by(rule: Callable[[Entry, list[Array]], Any], entry: Entry, args: list[Array]) -> tuple[Any, int]:
     """The entry's value by a rule, and NumPy's bits of the floating-point errors that it met."""
-    raised = 0
-
-    def note(kind: str, bits: int) -> None:
-        nonlocal raised
-        raised |= bits
-
-    with np.errstate(divide="call", over="call", under="ignore", invalid="call", call=note):
+    met = Met()
+    with met.noting():
         result = rule(entry, args)
-    return result, raised
+    return result, met.bits
+
+
+class Met:
+    """NumPy's bits of the floating-point errors that it met while they are noted."""
+
+    def __init__(self) -> None:
+        self.bits = 0
+
+    def note(self, _kind: str, bits: int) -> None:
+        """What NumPy calls for an error."""
+        self.bits |= bits
+
+    def noting(self) -> Any:
+        """The error state under which they are."""
+        return np.errstate(divide="call", over="call", under="ignore", invalid="call", call=self.note)
 
 
 def scalar(value: Any, code: str) -> Array:

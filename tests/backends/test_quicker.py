@@ -12,9 +12,9 @@ import numpy
 import pytest
 
 import lazyarray as np
-from lazyarray.frontend.usual import binary
 from lazyarray.ir.numpy_loops import make_ufunc
 from lazyarray.ir.ops import OPS, QUICKER
+from lazyarray.native import COMPILED
 from lazyarray.runtime import quicker
 from lazyarray_llvm import engine, ready
 from lazyarray_llvm.eager import has_number_loop, quicker_codes, quicker_loop, symbol_of
@@ -110,10 +110,10 @@ def test_many_values_give_numpys_bits(op: str, code: str, number: bool) -> None:
             assert bits(own, x[::3], apart) == bits(numpys, x[::3], apart)
 
 
-COMPILED = type(binary).__name__ == "cython_function_or_method" and quicker_loop("remainder", "f8", False) != 0
+READY = bool(COMPILED) and quicker_loop("remainder", "f8", False) != 0
 
 
-@pytest.mark.skipif(not COMPILED, reason="the hot modules run as Python, or no loops are ready for this CPU")
+@pytest.mark.skipif(not READY, reason="the hot modules run as Python, or no loops are ready for this CPU")
 class TestSmallArrays:
     """What small arrays run."""
 
