@@ -157,6 +157,8 @@ class Builder:
         self.uniform: set[str] = set()  # registers and constants that hold one number for all elements of a row
         # For splats made ahead of a loop: how what follows from their number is computed there, once for each name.
         self.ahead: dict[str, Callable[[str, Callable[[Value], Value]], Value]] = {}
+        self.once: set[str] = set()  # those of them that are made once for a call
+        self.walks = False  # in a loop over several whole vectors of a row, before which more can be made
 
     # -- names, blocks -------------------------------------------------------------------------------------------
     def fresh(self, hint: str) -> str:

@@ -314,6 +314,7 @@ class _Loop:
             return made[name]
 
         b.ahead[every.ref] = ahead
+        b.once.add(every.ref)
         return every
 
     def _compute(self, args: list[AnyValue]) -> AnyValue:

@@ -68,6 +68,7 @@ _SLOW = "gcd lcm"
 QUICKER = frozenset(
     "remainder fmod floor_divide copysign nextafter heaviside degrees radians deg2rad rad2deg gcd lcm".split()
 )
+QUICKER_BY_ONE = frozenset(("divide",))  # those of which that is so where the second operand is one number
 _TRANSCENDENTAL = {
     "exp": 10,
     "exp2": 10,

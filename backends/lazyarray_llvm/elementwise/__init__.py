@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..builder import AnyValue, Builder, Complex, Value, is_complex, is_float
-from . import arithmetic, comparison, complex_functions, complexes, integer, rounding
+from . import arithmetic, comparison, complex_functions, complexes, division, integer, rounding
 from .casts import cast, narrow, truth, widen
 from .errors import leaves_no_mark, raises_by_parts, raises_by_status
 
@@ -116,7 +116,7 @@ _FLOAT: dict[str, Lowering] = {
     "add": Builder.add,
     "subtract": Builder.sub,
     "multiply": Builder.mul,
-    "divide": Builder.fdiv,
+    "divide": division.divide,
     "floor_divide": rounding.floor_divide,
     "remainder": rounding.remainder,
     "fmod": rounding.fmod,

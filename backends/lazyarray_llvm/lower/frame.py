@@ -53,6 +53,7 @@ class Frame:
             self.b.fresh(taken)
         self.entry = Scope([])
         self.open = [self.entry]  # innermost last
+        self._walk: Scope | None = None  # the place before the walk that is being emitted
         self._arguments: dict[str, Value | Pointer] = {}
         self.b.block = "start"
         self.watch = Watch(self, everything=watched)
@@ -190,10 +191,13 @@ class Frame:
                 made = self.b.splat(value, lanes)
             found = scope.splats[key] = made
             self.b.ahead[made.ref] = lambda name, make: self._follow(value, lanes, scope, name, make)
+            if scope in self.open[:2]:  # before all loops
+                self.b.once.add(made.ref)
         return found
 
     def _follow(self, one: Value, lanes: int, scope: Scope, name: str, make: Callable[[Value], Value]) -> Value:
-        """What `make` makes of a one-lane register, in every lane; computed once in `scope`."""
+        """What `make` makes of a one-lane register, in every lane; computed once in `scope`, or nearer to a walk."""
+        scope = scope if self._walk is None or scope in self.open[:2] else self._walk
         key = (f"{name} of {one.ref}", one.code, lanes)
         found = scope.splats.get(key)
         if found is None:
@@ -267,6 +271,26 @@ class Frame:
         )
         b.start(done)
         return [self._join(first, before, last, latch) for first, last in zip(initial, final, strict=True)]
+
+    def walk(
+        self,
+        start: Value,
+        stop: Value,
+        step: int,
+        carried: Sequence[Register],
+        body: Callable[[Value, list[Register]], Sequence[Register]],
+    ) -> list[Register]:
+        """A `loop` over whole vectors of a row, behind a scope that only rows enter in which there are any."""
+        b = self.b
+
+        def vectors() -> list[Register]:
+            with self.scope() as here:
+                outer, self._walk, b.walks = (self._walk, b.walks), here, True
+                state = self.loop(start, stop, step, carried, body)
+                self._walk, b.walks = outer
+            return state
+
+        return self.when(b.compare("slt", start, stop), vectors, [start, *carried])
 
     def _join(self, first: Register, before: str, last: Register, latch: str) -> Register:
         if first.ref == last.ref:

@@ -239,7 +239,7 @@ class Span:
             def whole(j: Value, inner: list[Register]) -> Sequence[Register]:
                 return emit(Point(frame, j, self.wide, None, reach), inner)
 
-            state = frame.loop(start, limit, self.wide, carried, whole)
+            state = frame.walk(start, limit, self.wide, carried, whole)
             if self.lanes == 1 and self.wide == 1:
                 return state[1:]
         if self.short:

@@ -199,7 +199,7 @@ class Tree:
             state = frame.loop(start, stop, lanes, [*carried, *zeros], cut)
         else:
             limit = b.binary("sub nsw", whole_stop, frame.number(lanes - 1), "limit")
-            state = frame.loop(start, limit, lanes, carried, inside)
+            state = frame.walk(start, limit, lanes, carried, inside)
             first = state[0]
             assert isinstance(first, Value)
             last = [*state[1:], *zeros]
