@@ -50,9 +50,9 @@ def has_number_loop(op: str, code: str) -> bool:
 
     Integers over one NumPy computes in vectors, too: of 64 bits in twice the time, of fewer in less.
     """
-    if op in QUICKER_BY_ONE:
-        return True
-    return code == "i8" if op == "floor_divide" else code[0] in "iu" and op in ("remainder", "fmod")
+    if op not in ("divide", "remainder", "fmod", "floor_divide"):
+        return False
+    return code == "i8" or code[0] == "f" or op != "floor_divide"
 
 
 def quicker_loop(op: str, code: str, number: bool) -> int:

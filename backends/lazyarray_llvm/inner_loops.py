@@ -301,21 +301,25 @@ class _Loop:
         one = b.emit(f"load {llvm_type(code, 1)}, ptr {self.bases[1]}, align 1", code, 1, "number")
         every = b.splat(one, self.lanes)
         end = len(b.lines)
-        made: dict[str, Value] = {}
+        made: dict[tuple[str, str], Value] = {}
 
-        def ahead(name: str, make: Callable[[Value], Value]) -> Value:
+        def follow(number: Value, name: str, make: Callable[[Value], Value]) -> Value:
             nonlocal end
-            if name not in made:
+            found = made.get((number.ref, name))
+            if found is None:
                 after = b.lines[end:]
                 del b.lines[end:]
-                made[name] = make(every)
+                found = made[number.ref, name] = settled(make(number))
                 end = len(b.lines)
                 b.lines += after
-            return made[name]
+            return found
 
-        b.ahead[every.ref] = ahead
-        b.once.add(every.ref)
-        return every
+        def settled(number: Value) -> Value:
+            b.ahead[number.ref] = lambda name, make: follow(number, name, make)
+            b.once.add(number.ref)
+            return number
+
+        return settled(every)
 
     def _compute(self, args: list[AnyValue]) -> AnyValue:
         b, code, one = self.b, self.codes[-1], self.b.const("i8", 1, 1)

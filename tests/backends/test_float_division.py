@@ -87,7 +87,9 @@ def near_middles(y: Any, draw: numpy.random.Generator) -> Any:
     quotient = draw.uniform(0.5, 2.0, 400).astype(code)
     middles = quotient.astype(wide) + numpy.spacing(quotient).astype(wide) / 2
     exact = (numpy.concatenate([middles, quotient.astype(wide)]) * wide(y)).astype(code)
-    return numpy.concatenate([exact, numpy.nextafter(exact, code_of(0.0, code)), numpy.nextafter(exact, code_of(9, code))])
+    return numpy.concatenate(
+        [exact, numpy.nextafter(exact, code_of(0.0, code)), numpy.nextafter(exact, code_of(9, code))]
+    )
 
 
 def code_of(value: float, code: str) -> Any:

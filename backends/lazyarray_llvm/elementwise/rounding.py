@@ -7,6 +7,7 @@ from lazyarray.ir.installed import HALVES_KEEP_ZERO
 from ..builder import Builder, Value
 from .casts import cast_real, resize
 from .comparison import isnan
+from .division import divide
 from .flags import quiet
 
 _MANTISSA = {"f2": 10, "f4": 23, "f8": 52}
@@ -36,7 +37,8 @@ def fmod(b: Builder, x: Value, y: Value) -> Value:
     quotient is at most 1 too large and x - q*y has no rounding error; otherwise all lanes call libm.
     """
     if x.code == "f4":
-        wide = _fmod_wide(b, cast_real(b, x, "f8"), cast_real(b, y, "f8"), 2.0**53 if b.has_fma else 2.0**28)
+        divisor = b.of_number(y, "wide", lambda one: cast_real(b, one, "f8"))
+        wide = _fmod_wide(b, cast_real(b, x, "f8"), divisor, 2.0**53 if b.has_fma else 2.0**28)
         return copysign(b, cast_real(b, wide, "f4"), x)
     if not b.has_fma:
         return _fmod_library(b, x, y)
@@ -49,12 +51,11 @@ def _fmod_library(b: Builder, x: Value, y: Value) -> Value:
 
 def _fmod_wide(b: Builder, x: Value, y: Value, limit: float) -> Value:
     """fmod on f8, but for the sign of a zero result."""
-    nan = b.like(x, float("nan"))
     infinity = b.like(x, float("inf"))
     # A zero divisor takes the slow way (quietly: NaN divides without flags), an infinite one is never
     # multiplied.
-    divisor = b.select(b.compare("oeq", y, b.like(y, 0.0)), nan, y)
-    whole = b.intrinsic("trunc", [b.fdiv(x, divisor)])
+    divisor = b.of_number(y, "divisor", lambda one: _unless_zero(b, one, float("nan")))
+    whole = b.intrinsic("trunc", [divide(b, x, divisor)])
     quick = quiet(b, "olt", b.intrinsic("fabs", [whole]), b.like(x, limit))
     size = b.intrinsic("fabs", [y])
     factor = b.select(b.compare("oeq", size, infinity), b.like(y, 1.0), y)
@@ -74,11 +75,15 @@ def _fmod_wide(b: Builder, x: Value, y: Value, limit: float) -> Value:
     return b.phi(x.code, x.lanes, [(rest, before), (exact, after)])
 
 
+def _unless_zero(b: Builder, y: Value, other: float) -> Value:
+    return b.select(b.compare("oeq", y, b.like(y, 0.0)), b.like(y, other), y)
+
+
 def _floored(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
     """npy_divmod after CPython's float divmod: floored quotient and remainder with the sign of y."""
     zero = b.like(x, 0.0)
     rest = fmod(b, x, y)
-    ratio = b.fdiv(b.sub(x, rest), y)
+    ratio = divide(b, b.sub(x, rest), y)
     exact = b.compare("oeq", rest, zero)
     differ = b.xor(quiet(b, "olt", y, zero), quiet(b, "olt", rest, zero))
     adjust = b.and_(differ, b.not_(exact))
@@ -88,18 +93,23 @@ def _floored(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
     floor = b.intrinsic("floor", [ratio])
     above = quiet(b, "ogt", b.sub(ratio, floor), b.like(x, 0.5))
     floor = b.select(above, b.add(floor, b.like(x, 1.0)), floor)
-    signed_zero = copysign(b, zero, b.fdiv(x, y))
+    signed_zero = copysign(b, zero, b.bitcast(b.xor(_bits(b, x), _bits(b, y)), x.code))
     return b.select(b.compare("oeq", ratio, zero), signed_zero, floor), rest
+
+
+def _nonzero(b: Builder, y: Value) -> Value:
+    """y, and 1 where it is zero."""
+    return b.of_number(y, "nonzero", lambda one: _unless_zero(b, one, 1.0))
 
 
 def floor_divide(b: Builder, x: Value, y: Value) -> Value:
     by_zero = b.compare("oeq", y, b.like(y, 0.0))
-    return b.select(by_zero, b.fdiv(x, y), _floored(b, x, b.select(by_zero, b.like(y, 1.0), y))[0])
+    return b.select(by_zero, b.fdiv(x, y), _floored(b, x, _nonzero(b, y))[0])
 
 
 def remainder(b: Builder, x: Value, y: Value) -> Value:
     by_zero = b.compare("oeq", y, b.like(y, 0.0))
-    rest = _floored(b, x, b.select(by_zero, b.like(y, 1.0), y))[1]
+    rest = _floored(b, x, _nonzero(b, y))[1]
     # 0 / 0 raises the invalid flag as fmod(x, 0) does.
     bad = b.fdiv(b.select(by_zero, b.like(x, 0.0), b.like(x, 1.0)), b.select(by_zero, y, b.like(y, 1.0)))
     return b.select(by_zero, bad, rest)

@@ -203,7 +203,8 @@ class Frame:
         if found is None:
             saved, self.b.observer = self.b.observer, None
             with self.hoisted(scope):
-                found = scope.splats[key] = self.b.splat(make(one), lanes)
+                made = make(one)
+            found = scope.splats[key] = self.splat(made, lanes, scope)
             self.b.observer = saved
         assert isinstance(found, Value)
         return found
