@@ -142,12 +142,20 @@ class Builder:
     """Appends instructions to one function body; every method returns the register that it defines."""
 
     def __init__(
-        self, module: Module, *, has_fma: bool = True, has_avx2: bool = False, has_avx512: bool = False
+        self,
+        module: Module,
+        *,
+        has_fma: bool = True,
+        has_avx2: bool = False,
+        has_avx512: bool = False,
+        slow_division: bool = False,
     ) -> None:
         self.module = module
         self.has_fma = has_fma
         self.has_avx2 = has_avx2
         self.has_avx512 = has_avx512
+        self.slow_division = slow_division
+        self.work_between = 0.0  # other instructions of a vector for each quotient or root, roughly
         self.lines: list[str] = []
         self.block = "entry"
         # Told of every instruction that can raise a floating-point error, if set (see `elementwise.errors`).

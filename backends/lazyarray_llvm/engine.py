@@ -84,6 +84,14 @@ class Host(NamedTuple):
         """Whether code may use AVX-512's F, VL and DQ, without which vectors are narrower."""
         return self.vector_bytes == 64
 
+    @property
+    def slow_division(self) -> bool:
+        """Whether a vector of eight float64 takes longer to divide than twenty other instructions.
+
+        So it does on Intel's CPUs, 16 cycles, a root 20; AMD's divide in 10.
+        """
+        return self.has_avx512 and not self.cpu.startswith("znver")
+
 
 # No dataclasses, whose making takes as long as reading ten kernels from disk.
 class Counters:

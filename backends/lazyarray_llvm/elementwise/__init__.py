@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..builder import AnyValue, Builder, Complex, Value, is_complex, is_float
-from . import arithmetic, comparison, complex_functions, complexes, division, integer, rounding
+from . import arithmetic, comparison, complex_functions, complexes, exact, integer, rounding
 from .casts import cast, narrow, truth, widen
 from .errors import leaves_no_mark, raises_by_parts, raises_by_status
 
@@ -116,7 +116,7 @@ _FLOAT: dict[str, Lowering] = {
     "add": Builder.add,
     "subtract": Builder.sub,
     "multiply": Builder.mul,
-    "divide": division.divide,
+    "divide": exact.divide,
     "floor_divide": rounding.floor_divide,
     "remainder": rounding.remainder,
     "fmod": rounding.fmod,
@@ -125,7 +125,7 @@ _FLOAT: dict[str, Lowering] = {
     "fabs": arithmetic.fabs,
     "sign": comparison.sign,
     **{name: arithmetic.rounded(name) for name in ("rint", "floor", "ceil", "trunc")},
-    "sqrt": arithmetic.sqrt,
+    "sqrt": exact.sqrt,
     "square": arithmetic.square,
     "reciprocal": arithmetic.reciprocal,
     "degrees": arithmetic.degrees,

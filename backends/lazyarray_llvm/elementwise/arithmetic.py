@@ -11,6 +11,7 @@ from lazyarray.ir.installed import POWER_HAS_SHORTCUTS
 
 from .. import vecmath
 from ..builder import Builder, Value, is_float
+from .exact import divide, sqrt
 from .flags import quiet
 from .libm import call_real
 
@@ -45,16 +46,12 @@ def square(b: Builder, x: Value) -> Value:
     return b.mul(x, x)
 
 
-def sqrt(b: Builder, x: Value) -> Value:
-    return b.intrinsic("sqrt", [x])
-
-
 def fabs(b: Builder, x: Value) -> Value:
     return b.intrinsic("fabs", [x])
 
 
 def reciprocal(b: Builder, x: Value) -> Value:
-    return b.fdiv(b.like(x, 1.0), x)
+    return divide(b, b.like(x, 1.0), x)
 
 
 def rounded(name: str) -> Callable[[Builder, Value], Value]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..builder import Builder, Complex, Value
+from . import exact
 from .casts import cast_real
 from .comparison import isinf, isnan
 from .flags import never_zero, quiet
@@ -31,16 +32,19 @@ def divide(b: Builder, x: Complex, y: Complex) -> Complex:
     none = b.and_(b.compare("oeq", size_re, zero), b.compare("oeq", size_im, zero))
     large = b.select(by_real, y.re, y.im)
     small = b.select(by_real, y.im, y.re)
-    ratio = b.fdiv(small, never_zero(b, large, none))
-    scale = b.fdiv(one, never_zero(b, b.add(large, b.mul(small, ratio)), none))
+    ratio = exact.divide(b, small, never_zero(b, large, none))
+    scale = exact.divide(b, one, never_zero(b, b.add(large, b.mul(small, ratio)), none))
     first, second = b.mul(x.re, ratio), b.mul(x.im, ratio)
     real = b.mul(b.select(by_real, b.add(x.re, second), b.add(first, x.im)), scale)
     imag = b.mul(b.select(by_real, b.sub(x.im, first), b.sub(second, x.re)), scale)
     divisor = never_zero(b, zero, b.not_(none))  # 0 where y is
-    return Complex(
-        b.select(none, b.fdiv(x.re, divisor), real),
-        b.select(none, b.fdiv(x.im, divisor), imag),
-    )
+
+    def poles() -> list[Value]:
+        return [b.select(none, b.fdiv(part, divisor), usual) for part, usual in ((x.re, real), (x.im, imag))]
+
+    if b.observer is not None:
+        return Complex(*poles())
+    return Complex(*exact.unless(b, none, "complex", lambda: [real, imag], poles))
 
 
 def reciprocal(b: Builder, x: Complex) -> Complex:
@@ -48,11 +52,11 @@ def reciprocal(b: Builder, x: Complex) -> Complex:
     one = b.like(x.re, 1.0)
     large = b.select(by_real, x.re, x.im)
     small = b.select(by_real, x.im, x.re)
-    ratio = b.fdiv(small, large)
+    ratio = exact.divide(b, small, large)
     divisor = b.add(large, b.mul(small, ratio))
     return Complex(
-        b.fdiv(b.select(by_real, one, ratio), divisor),
-        b.fdiv(b.fneg(b.select(by_real, ratio, one)), divisor),
+        exact.divide(b, b.select(by_real, one, ratio), divisor),
+        exact.divide(b, b.fneg(b.select(by_real, ratio, one)), divisor),
     )
 
 
@@ -66,8 +70,8 @@ def absolute(b: Builder, x: Complex) -> Value:
     larger = b.select(quiet(b, "ogt", re, im), re, im)
     smaller = b.select(quiet(b, "olt", im, re), im, re)
     smaller = b.select(b.compare("oeq", smaller, infinity), zero, smaller)
-    ratio = b.fdiv(smaller, never_zero(b, larger, b.compare("oeq", larger, zero)))
-    root = b.intrinsic("sqrt", [b.fma(ratio, ratio, b.like(re, 1.0))])
+    ratio = exact.divide(b, smaller, never_zero(b, larger, b.compare("oeq", larger, zero)))
+    root = exact.sqrt(b, b.fma(ratio, ratio, b.like(re, 1.0)))
     return b.select(nan, b.like(re, float("nan")), b.mul(root, larger))
 
 

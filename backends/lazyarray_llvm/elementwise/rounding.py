@@ -7,7 +7,7 @@ from lazyarray.ir.installed import HALVES_KEEP_ZERO
 from ..builder import Builder, Value
 from .casts import cast_real, resize
 from .comparison import isnan
-from .division import divide
+from .exact import divide
 from .flags import quiet
 
 _MANTISSA = {"f2": 10, "f4": 23, "f8": 52}

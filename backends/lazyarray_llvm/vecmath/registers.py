@@ -33,11 +33,11 @@ def lookup(b: Builder, table: Sequence[float], index: Value) -> Real:
         low, high = b.vector(code, table[:8]), b.vector(code, table[8:])
         name = "llvm.x86.avx512.vpermi2var.pd.512"
         b.module.declare(name, low.type, [low.type, llvm_type("i8", 8), low.type])
-        return Real(b, _by_registers(b, lambda part: b.call(name, code, 8, [low, part, high], "found"), index))
+        return Real(b, by_registers(b, lambda part: b.call(name, code, 8, [low, part, high], "found"), index))
     whole = b.vector(code, table)
     name = "llvm.x86.avx512.permvar.sf.512"
     b.module.declare(name, whole.type, [whole.type, llvm_type("i4", 16)])
-    return Real(b, _by_registers(b, lambda part: b.call(name, code, 16, [whole, part], "found"), index))
+    return Real(b, by_registers(b, lambda part: b.call(name, code, 16, [whole, part], "found"), index))
 
 
 # Kinds of numbers, as the bits of the instruction that tells them.
@@ -86,7 +86,7 @@ def _of_kinds(x: Real, kinds: int) -> Mask:
     name = f"llvm.x86.avx512.fpclass.p{'s' if lanes == 16 else 'd'}.512"
     b.module.declare(name, llvm_type("b1", lanes), [llvm_type(x.v.code, lanes), "i32"])
     which = Value(str(kinds), "i4", 1)
-    return Mask(b, _by_registers(b, lambda part: b.call(name, "b1", lanes, [part, which], "kinds"), x.v))
+    return Mask(b, by_registers(b, lambda part: b.call(name, "b1", lanes, [part, which], "kinds"), x.v))
 
 
 def rough_inverse(d: Real, halvings: int = 0) -> Real:
@@ -130,10 +130,10 @@ def _scalef(y: Real, n: Real) -> Real:
         rest = [Value("poison", code, lanes), Value("-1", mask, 1), current_rounding]
         return b.call(name, code, lanes, [part, exponent, *rest], "scaled")
 
-    return Real(b, _by_registers(b, scale, y.v, n.v))
+    return Real(b, by_registers(b, scale, y.v, n.v))
 
 
-def _by_registers(b: Builder, call: Callable[..., Value], *arguments: Value, lanes: int = 0) -> Value:
+def by_registers(b: Builder, call: Callable[..., Value], *arguments: Value, lanes: int = 0) -> Value:
     """`call` on whole registers (of so many lanes), whatever the number of lanes."""
     whole = lanes or _REGISTER_BYTES // itemsize(arguments[0].code)
     lanes = arguments[0].lanes
@@ -172,7 +172,7 @@ def _by_halves(b: Builder, table: Sequence[float], index: Value) -> Value:
         sign = b.binary("shl", part, b.like(part, 28))
         return b.select(b.compare("slt", sign, b.like(sign, 0)), high, low)
 
-    return _by_registers(b, find, index, lanes=lanes)
+    return by_registers(b, find, index, lanes=lanes)
 
 
 def _gather(b: Builder, table: Sequence[float], place: Value) -> Value:
