@@ -33,6 +33,7 @@ a + b | a * 2.0 | a / b | a ** 2 | a ** 0.5 | -a | abs(a) | a == b | a < 0.5 | ~
 a // 0.3 | k * 2 | u + u | f * g | z * z | z + 1.0 | a % 0.3 | k << 2 | a + k | f + a | u * 2.0 | m + m[0]
 m + m[:, :1] | m.T + m | t - t[0] | t * t[:, :1] | m - m.mean(axis=0) | a * (b > 0.5) | k == 3 | k & 1 | 1.0 - a
 1.0 / b | divmod(k, j) | a / 2.5 | f / 2.5 | k / 2.5 | a / a.sum() | m / m.sum(axis=1, keepdims=True)
+a / np.sqrt(a * a + b * b) | z / (z + 2.0) | np.exp(a[::2]) | a[::2] / 2.5 | np.degrees(m[:, ::2])
 a += 1e-9 -> a | a *= b -> a | a[1:] += 1e-9 -> a | m[1:-1, 1:-1] *= 0.5 -> m | k += 1 -> k | f -= g -> f | a[::2]
 a[::-1] + 0.0 | a[1:] - a[:-1] | a[100:200] | m[3] | m[:, 3] | m[5:9] + 1.0 | m[::2, ::2] + 0.0 | m.T[3] + 1.0 | a[c]
 a[i] | a[few] | m[few % 31] | m[:, few % 31] | m[few % 31, few % 31] | a[c] = 0.0 -> a | a[few] = 1.0 -> a

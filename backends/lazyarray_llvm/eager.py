@@ -16,7 +16,7 @@ import numpy as np
 
 from lazyarray.digests import name_of
 from lazyarray.ir.numpy_loops import make_ufunc
-from lazyarray.ir.ops import OPS, QUICKER, QUICKER_BY_ONE
+from lazyarray.ir.ops import OPS, QUICKER
 from lazyarray_llvm import engine, ready
 from lazyarray_llvm.version import emitter_version
 
@@ -38,21 +38,25 @@ def eager_codes(op: str) -> tuple[str, ...]:
 
 
 def quicker_codes(op: str) -> tuple[str, ...]:
-    """The dtype codes of the loops that an op has in the place of NumPy's, one of `QUICKER` or `QUICKER_BY_ONE`."""
-    ufunc = OPS[op].ufunc
+    """The dtype codes of the loops that an op has in the place of NumPy's, whatever the second operand is."""
+    if op == "sqrt":
+        return ("f8",)
+    ufunc = OPS[op].ufunc if op in QUICKER else None
     types = ufunc.types if ufunc is not None else []
     plain = [np.dtype(t[0]) for t in types if t[0] in "bBhHiIlLfd" and {*t} - {*"->"} == {t[0]}]
     return tuple(dict.fromkeys([f"{dtype.kind}{dtype.itemsize}" for dtype in plain]))
 
 
-def has_number_loop(op: str, code: str) -> bool:
-    """Whether an op has a loop of its own where the second operand is a number, which divides.
+def number_codes(op: str) -> tuple[str, ...]:
+    """Those of the loops that an op has of its own where the second operand is a number, which divides.
 
     Integers over one NumPy computes in vectors, too: of 64 bits in twice the time, of fewer in less.
     """
-    if op not in ("divide", "remainder", "fmod", "floor_divide"):
-        return False
-    return code == "i8" or code[0] == "f" or op != "floor_divide"
+    if op == "divide":
+        return ("f8", "f4")
+    if op not in ("remainder", "fmod", "floor_divide"):
+        return ()
+    return tuple([code for code in quicker_codes(op) if code[0] == "f" or code == "i8" or op != "floor_divide"])
 
 
 def quicker_loop(op: str, code: str, number: bool) -> int:
@@ -60,11 +64,9 @@ def quicker_loop(op: str, code: str, number: bool) -> int:
 
     `number`: the second operand is one.
     """
-    known = op in QUICKER or (number and op in QUICKER_BY_ONE)
-    if not known or code not in quicker_codes(op):
-        return 0
-    own = number and has_number_loop(op, code)
-    if number and not own and op == "floor_divide" and code[0] in "iu":
+    own = number and code in number_codes(op)
+    slower = number and op == "floor_divide" and code[0] in "iu"
+    if not own and (slower or code not in quicker_codes(op)):
         return 0
     return ready.load(op, code, symbol_of(op, [code] * OPS[op].nin, code, own), number=own)
 

@@ -8,7 +8,7 @@ stack, so that every element passes through the same instructions wherever it li
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from lazyarray.ir.ops import OPS
@@ -43,6 +43,7 @@ _ALL_FLAGS: Final = 0x3D if _X86 else 0x1F
 _POLES: Final = frozenset(("log", "log2", "log10", "log1p", "arctanh"))
 # Ops with NumPy's bits whose instructions do not raise just what NumPy's loops raise.
 _TOLD: Final = frozenset(("remainder", "fmod", "floor_divide", "nextafter"))
+_MOST_SPELLED: Final = 32  # elements of a chunk that are moved without a loop
 _BITS: Final = {INVALID: _INVALID, DIVIDE: _DIVIDE, OVERFLOW: _OVERFLOW}
 
 
@@ -207,6 +208,39 @@ class _Loop:
 
         self._copying(b.const("i8", self.lanes, 1), move)
 
+    def _gathered(self, k: int, start: str) -> None:
+        """Fills the buffer of operand k with a whole chunk: one store, which its load need not wait for."""
+        b, (words, code) = self.b, self._words(k)
+        size, found = itemsize(code), Value("poison", code, words * self.lanes)
+        for lane, place in enumerate(self._strided(k, start)):
+            for word in range(words):
+                at = self._at(place, b.const("i8", word * size, 1))
+                one = b.emit(f"load {llvm_type(code, 1)}, ptr {at}, align 1", code, 1, "element")
+                found = b.insert(found, one, lane * words + word) if found.lanes > 1 else one
+        b.line(f"store {found}, ptr {self.buffers[k]}, align 1")
+
+    def _scattered(self, k: int, start: str) -> None:
+        """Writes a whole chunk from the buffer of operand k to where its elements lie."""
+        b, (words, code) = self.b, self._words(k)
+        size, lanes = itemsize(code), words * self.lanes
+        found = b.emit(f"load {llvm_type(code, lanes)}, ptr {self.buffers[k]}, align 1", code, lanes, "chunk")
+        for lane, place in enumerate(self._strided(k, start)):
+            for word in range(words):
+                at = self._at(place, b.const("i8", word * size, 1))
+                b.line(f"store {b.extract(found, lane * words + word)}, ptr {at}, align 1")
+
+    def _words(self, k: int) -> tuple[int, str]:
+        """As how many numbers of which dtype an element is moved: of 64 bits, those that one instruction places."""
+        size = itemsize(self.codes[k])
+        return size // 8 or 1, "f8" if size >= 8 else f"i{size}"
+
+    def _strided(self, k: int, start: str) -> Iterator[str]:
+        """Where the elements of a chunk lie."""
+        for lane in range(self.lanes):
+            yield start
+            if lane < self.lanes - 1:
+                start = self._at(start, self.steps[k])
+
     def _unstage(self, k: int, start: str, count: Value) -> None:
         b = self.b
         size = itemsize(self.codes[k])
@@ -289,7 +323,7 @@ class _Loop:
         self._store(result, places[out])
         if self.checked:
             self.flags.collect(self.op, args, result)
-        self._when(in_buffer, lambda: self._unstage(out, self._at(self.bases[out], b.mul(i, self.steps[out])), taken))
+        self._when(in_buffer, lambda: self._put_back(i, taken))
         b.jump(latch)
         b.start(latch)
         for k, (pointer, stride) in enumerate(zip(here, strides, strict=True)):
@@ -336,6 +370,37 @@ class _Loop:
             return power(b, x, y, b.and_(self.still[1], b.or_(self.whole, b.compare("eq", self.size, one))))
         return lower(b, self.op, args, code)
 
+    def _put_back(self, i: Value, count: Value) -> None:
+        """Writes a chunk of the result from its buffer."""
+        b, out = self.b, len(self.codes) - 1
+        place = self._at(self.bases[out], b.mul(i, self.steps[out]))
+        full = b.and_(b.compare("eq", count, b.const("i8", self.lanes, 1)), self.whole)
+        self._by_chunks(full, out, place, count, self._scattered, self._unstage)
+
+    def _by_chunks(
+        self,
+        full: Value,
+        k: int,
+        place: str,
+        count: Value,
+        whole: Callable[[int, str], None],
+        some: Callable[[int, str, Value], None],
+    ) -> None:
+        """Moves a chunk of operand k: a whole one without a loop, if that is no more than a few instructions."""
+        b = self.b
+        if self.lanes > _MOST_SPELLED:
+            some(k, place, count)
+            return
+        straight, loop, after = b.fresh("straight"), b.fresh("one.by.one"), b.fresh("moved")
+        b.branch(full, straight, loop)
+        b.start(straight)
+        whole(k, place)
+        b.jump(after)
+        b.start(loop)
+        some(k, place, count)
+        b.jump(after)
+        b.start(after)
+
     def _places(self) -> tuple[list[str], list[Value], Value]:
         """Where the loop begins in each operand, how far a chunk takes it, and whether all are used in place."""
         b = self.b
@@ -369,7 +434,7 @@ class _Loop:
             direct = b.and_(full, self.contiguous[k])
             self._when(
                 b.not_(b.or_(direct, self.constant[k])),
-                lambda k=k, here=here: self._stage(k, here, count),
+                lambda k=k, here=here: self._by_chunks(full, k, here, count, self._gathered, self._stage),
             )
             sources.append(self._pointer(f"select i1 {direct.ref}, ptr {here}, ptr {self.buffers[k]}", "source"))
         here = self._at(self.bases[out], b.mul(i, self.steps[out]))

@@ -2,7 +2,7 @@
 
 Those of transcendental functions: a program of small arrays that calls `exp` would else load LLVM in its first run, and
 compile, a tenth of a second. And those of ops whose loops in NumPy take several times as long (`ir/ops.py: QUICKER`,
-`QUICKER_BY_ONE`). They are used on a CPU that describes itself as the one they were made on, with these very sources;
+`QUICKER_SMALL`). They are used on a CPU that describes itself as the one they were made on, with these very sources;
 else `eager.py` compiles the former, and NumPy's own run for the latter. Like the other modules' compiled form
 (`lazyarray/native`) they are left out with `LAZYARRAY_NATIVE=0`.
 """
@@ -75,15 +75,15 @@ def _read(file: str) -> bytes:
 
 def wanted() -> list[tuple[str, str, bool]]:
     """The loops that are made: op, dtype code, and whether the second operand is a number."""
-    from lazyarray.ir.ops import OPS, QUICKER, QUICKER_BY_ONE
-    from lazyarray_llvm.eager import eager_codes, has_number_loop, quicker_codes
+    from lazyarray.ir.ops import OPS, QUICKER, QUICKER_SMALL
+    from lazyarray_llvm.eager import eager_codes, number_codes, quicker_codes
 
     own = [op for op, row in OPS.items() if row.transcendental]
-    loops = [(op, code) for op in own for code in eager_codes(op) if code in CODES]
-    loops += [(op, code) for op in sorted(QUICKER) for code in quicker_codes(op)]
-    by_one = [(op, code) for op in sorted(QUICKER_BY_ONE) for code in quicker_codes(op)]
-    by_one += [(op, code) for op, code in loops if has_number_loop(op, code)]
-    return [*[(op, code, False) for op, code in loops], *[(op, code, True) for op, code in by_one]]
+    loops = [(op, code, False) for op in own for code in eager_codes(op) if code in CODES]
+    for op in sorted(QUICKER | QUICKER_SMALL):
+        loops += [(op, code, False) for code in quicker_codes(op)]
+        loops += [(op, code, True) for code in number_codes(op)]
+    return loops
 
 
 def build(folder: str = FOLDER) -> int:

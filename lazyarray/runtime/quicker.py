@@ -14,7 +14,7 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.errors import BackendError
-from lazyarray.ir.ops import OPS, QUICKER, QUICKER_BY_ONE
+from lazyarray.ir.ops import OPS, QUICKER, QUICKER_SMALL
 from lazyarray.runtime.backend import current
 from lazyarray.runtime.floating import LAST, error_state
 
@@ -30,7 +30,7 @@ def find(ufunc: Any, dtype: np.dtype[Any], number: bool) -> int:
     `number`: the second operand is one number.
     """
     name = ufunc.__name__
-    if name not in (QUICKER | QUICKER_BY_ONE if number else QUICKER) or OPS[name].ufunc is not ufunc:
+    if name not in QUICKER | QUICKER_SMALL or OPS[name].ufunc is not ufunc:
         return 0
     try:
         loop_of = getattr(current(), "quicker_loop", None)
