@@ -155,7 +155,7 @@ class Builder:
         self.has_avx2 = has_avx2
         self.has_avx512 = has_avx512
         self.slow_division = slow_division
-        self.work_between = 0.0  # other instructions of a vector for each quotient or root, roughly
+        self.by_products = True  # whether quotients and roots may be products (`elementwise/exact.py`)
         self.lines: list[str] = []
         self.block = "entry"
         # Told of every instruction that can raise a floating-point error, if set (see `elementwise.errors`).

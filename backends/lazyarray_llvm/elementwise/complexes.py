@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from ..builder import Builder, Complex, Value
 from . import exact
 from .casts import cast_real
@@ -32,8 +34,9 @@ def divide(b: Builder, x: Complex, y: Complex) -> Complex:
     none = b.and_(b.compare("oeq", size_re, zero), b.compare("oeq", size_im, zero))
     large = b.select(by_real, y.re, y.im)
     small = b.select(by_real, y.im, y.re)
-    ratio = exact.divide(b, small, never_zero(b, large, none))
-    scale = exact.divide(b, one, never_zero(b, b.add(large, b.mul(small, ratio)), none))
+    quotient = b.fdiv if b.is_uniform(y.re) and b.is_uniform(y.im) else functools.partial(exact.divide, b)
+    ratio = quotient(small, never_zero(b, large, none))
+    scale = quotient(one, never_zero(b, b.add(large, b.mul(small, ratio)), none))
     first, second = b.mul(x.re, ratio), b.mul(x.im, ratio)
     real = b.mul(b.select(by_real, b.add(x.re, second), b.add(first, x.im)), scale)
     imag = b.mul(b.select(by_real, b.sub(x.im, first), b.sub(second, x.re)), scale)
@@ -56,7 +59,7 @@ def reciprocal(b: Builder, x: Complex) -> Complex:
     divisor = b.add(large, b.mul(small, ratio))
     return Complex(
         exact.divide(b, b.select(by_real, one, ratio), divisor),
-        exact.divide(b, b.fneg(b.select(by_real, ratio, one)), divisor),
+        b.fdiv(b.fneg(b.select(by_real, ratio, one)), divisor),  # while the others are products
     )
 
 
@@ -71,7 +74,7 @@ def absolute(b: Builder, x: Complex) -> Value:
     smaller = b.select(quiet(b, "olt", im, re), im, re)
     smaller = b.select(b.compare("oeq", smaller, infinity), zero, smaller)
     ratio = exact.divide(b, smaller, never_zero(b, larger, b.compare("oeq", larger, zero)))
-    root = exact.sqrt(b, b.fma(ratio, ratio, b.like(re, 1.0)))
+    root = b.intrinsic("sqrt", [b.fma(ratio, ratio, b.like(re, 1.0))])  # while the quotient is products
     return b.select(nan, b.like(re, float("nan")), b.mul(root, larger))
 
 

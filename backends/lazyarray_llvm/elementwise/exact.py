@@ -2,8 +2,8 @@
 
 A CPU takes 16 to 24 cycles to divide a vector of eight float64, or to take its roots, and meanwhile does other work but
 no second division. Four cycles of products give quotients by one number, ten any others and roots: which pays where
-there is little other work (`Builder.work_between`).  All steps are on normal numbers; vectors in which others are, take
-the instruction.
+there is little other work (`lower/dividing.py` chooses). All steps are on normal numbers; vectors in which others are,
+take the instruction.
 
 The proofs, for p bits, numbers in [1, 2) and u = 2^(1-p), an ulp there:
 
@@ -35,25 +35,23 @@ _BIAS: Final = {"f8": 1023, "f4": 127}
 DIVIDENDS: Final = {"f8": (-512, 1024), "f4": (-90, 128)}
 DIVISORS: Final = {"f8": (-256, 512), "f4": (-32, 64)}
 RADICANDS: Final = {"f8": (-512, 1024)}
-# Other instructions for each quotient or root, below which products take less time than what they are in the place of.
-_WORK_BY_ONE, _WORK_BY_MANY, _WORK_OF_ROOTS = 24, 13, 22
 
 
 def divide(b: Builder, x: Value, y: Value) -> Value:
     """x / y, rounded once."""
     ahead = y.ref in b.once or (b.walks and y.ref in b.ahead)
-    if ahead and _pays(b, x, _WORK_BY_ONE) and (b.has_avx512 or (b.has_avx2 and x.code == "f8")):
+    if ahead and _may(b, x) and (b.has_avx512 or (b.has_avx2 and x.code == "f8")):
         inverse = b.of_number(y, "inverse", lambda one: _inverse_of_one(b, one))
         unfit = b.of_number(y, "unfit", lambda one: _outside(b, one, DIVISORS))
         return _product(b, x, y, unfit, lambda: inverse)
-    if _is_slow(b, x) and _pays(b, x, _WORK_BY_MANY):
+    if _is_slow(b, x) and not b.is_uniform(y):
         return _product(b, x, y, _unfit_divisors(b, y), lambda: _inverse(b, y))
     return b.fdiv(x, y)
 
 
 def sqrt(b: Builder, x: Value) -> Value:
     """The square root, rounded once."""
-    if not (_is_slow(b, x) and _pays(b, x, _WORK_OF_ROOTS)):
+    if not _is_slow(b, x):
         return b.intrinsic("sqrt", [x])
     some = _nonzero(b, x)
     unfit = b.and_(some, _outside(b, x, RADICANDS, signed=True))
@@ -61,13 +59,13 @@ def sqrt(b: Builder, x: Value) -> Value:
 
 
 def _is_slow(b: Builder, x: Value) -> bool:
-    """Whether the CPU divides vectors slowly."""
-    return b.slow_division and x.code == "f8" and x.lanes >= 8
+    """Whether the CPU divides vectors slowly, and these may be products."""
+    return b.slow_division and x.code == "f8" and x.lanes >= 8 and _may(b, x)
 
 
-def _pays(b: Builder, x: Value, work: int) -> bool:
-    """Whether products of floats take less time among other work, and nobody looks at the parts."""
-    return b.has_fma and x.code in _BIAS and x.lanes > 1 and b.work_between < work and b.observer is None
+def _may(b: Builder, x: Value) -> bool:
+    """Whether quotients of these may be products, at whose parts nobody looks for errors."""
+    return b.by_products and b.has_fma and x.code in _BIAS and x.lanes > 1 and b.observer is None
 
 
 def unless(
@@ -114,11 +112,12 @@ def _above(b: Builder, x: Value, limits: dict[str, tuple[int, int]], more: int =
     """
     (low, powers), shift = limits[x.code], _MANTISSA[x.code]
     bits, top = _bits(b, x), 1 << 8 * itemsize(x.code) - 1
-    return b.sub(bits, b.like(bits, (_BIAS[x.code] + low << shift) - more)), top - (powers << shift)
+    least = b.like(bits, (_BIAS[x.code] + low << shift) - more)
+    return b.binary("sub", bits, least, "above"), top - (powers << shift)
 
 
 def _has(b: Builder, bits: Value, mask: int) -> Value:
-    return b.compare("ne", b.and_(bits, b.like(bits, mask)), b.like(bits, 0))
+    return b.compare("ne", b.binary("and", bits, b.like(bits, mask), "some"), b.like(bits, 0))
 
 
 def _outside(b: Builder, x: Value, limits: dict[str, tuple[int, int]], *, signed: bool = False) -> Value:

@@ -13,7 +13,8 @@ from lazyarray.schedule.kernel import Instruction
 from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, is_complex
 from lazyarray_llvm.lower import memory, ordered, packing
 from lazyarray_llvm.lower.ahead import prefetch
-from lazyarray_llvm.lower.facts import Levels, work_between
+from lazyarray_llvm.lower.dividing import by_products
+from lazyarray_llvm.lower.facts import Levels
 from lazyarray_llvm.lower.frame import Frame, Pointer, Scope
 from lazyarray_llvm.lower.numpy_loops import Known, NumpyLoops, can_look_ahead
 from lazyarray_llvm.lower.point import Point
@@ -38,7 +39,7 @@ class Body:
         self.recall: Callable[[int, Point], AnyValue] = _no_recall
         self.ahead: Callable[[int], Value | None] = not_ahead
         self.loops = NumpyLoops(self)
-        frame.b.work_between = work_between(frame.kernel, levels)
+        self._by_products = by_products(frame.kernel, levels, frame.host)
         frame.looks_ahead = can_look_ahead(frame.kernel) and any(
             is_numpy_loop(i) for s in frame.kernel.stages for i in (*s.body, *s.after)
         )
@@ -135,6 +136,7 @@ class Body:
             covers = frame.watch.covers(instruction.target)
             inside = self._counting(covers, env, point) if covers else None
             return self.loops.alone(instruction, arguments, point, inside)
+        frame.b.by_products = instruction.target in self._by_products
         return frame.watch.lower(
             instruction, arguments, lambda masks: self._counting(masks, env, point), settles=point is not None
         )

@@ -109,19 +109,6 @@ def cost(stages: Sequence[Stage], levels: Levels) -> int:
     return total
 
 
-def work_between(kernel: Kernel, levels: Levels) -> float:
-    """Roughly how many other instructions one vector takes for each quotient or root of floats."""
-    waits = 0
-    for stage in kernel.stages:
-        for i in stage_instructions(stage):
-            if levels.of(i.target) == 3 and i.code[0] in "fc":
-                waits += {"divide": 1, "reciprocal": 1, "sqrt": 1}.get(i.op, 0) * (1 if i.code[0] == "f" else 2)
-                waits += (
-                    2 if i.op == "absolute" and len(i.args) == 1 and is_complex(value_codes(kernel)[i.args[0]]) else 0
-                )
-    return cost(kernel.stages, levels) / max(1, waits) - 1
-
-
 def counted_masks(stage: Stage) -> list[int]:
     """The masks whose true lanes are counted through the nest, each once."""
     numbers = [i.args[0] for i in stage.body if i.op == "expand"]

@@ -255,11 +255,19 @@ class Frame:
         carried: Sequence[Register],
         body: Callable[[Value, list[Register]], Sequence[Register]],
         hint: str = "j",
+        *,
+        entered: bool = False,
     ) -> list[Register]:
-        """`for index in range(start, stop, step)` with carried registers; returns the index reached and them."""
+        """`for index in range(start, stop, step)` with carried registers; returns the index reached and them.
+
+        `entered`: it is known that start < stop.
+        """
         b = self.b
         top, done, before = b.fresh(f"{hint}.loop"), b.fresh(f"{hint}.done"), b.block
-        b.branch(b.compare("slt", start, stop), top, done)
+        if entered:
+            b.jump(top)
+        else:
+            b.branch(b.compare("slt", start, stop), top, done)
         b.start(top)
         names = ["%" + b.fresh(hint), *("%" + b.fresh("carry") for _ in carried)]
         place = len(b.lines)
@@ -277,6 +285,8 @@ class Frame:
             for name, first, last in zip(names, initial, final, strict=True)
         )
         b.start(done)
+        if entered:
+            return final
         return [self._join(first, before, last, latch) for first, last in zip(initial, final, strict=True)]
 
     def walk(
@@ -293,7 +303,7 @@ class Frame:
         def vectors() -> list[Register]:
             with self.scope() as here:
                 outer, self._walk, b.walks = (self._walk, b.walks), here, True
-                state = self.loop(start, stop, step, carried, body)
+                state = self.loop(start, stop, step, carried, body, entered=True)
                 self._walk, b.walks = outer
             return state
 
