@@ -92,6 +92,16 @@ class Host(NamedTuple):
         """
         return self.has_avx512 and not self.cpu.startswith("znver")
 
+    @property
+    def abilities(self) -> dict[str, bool]:
+        """What code for it depends on, as a `Builder` takes it."""
+        return {
+            "has_fma": self.has_fma,
+            "has_avx2": self.has_avx2,
+            "has_avx512": self.has_avx512,
+            "slow_division": self.slow_division,
+        }
+
 
 # No dataclasses, whose making takes as long as reading ten kernels from disk.
 class Counters:

@@ -93,13 +93,7 @@ class _Loop:
         # Two vectors of a long chain of instructions overlap in more of their latencies than the CPU's window sees.
         vectors = 2 if own and codes[-1] in ("f4", "f8") else 1
         self.lanes = lanes or max(vectors * at.vector_bytes // widest, 1)
-        self.b = Builder(
-            module,
-            has_fma=at.has_fma,
-            has_avx2=at.has_avx2,
-            has_avx512=at.has_avx512,
-            slow_division=at.slow_division,
-        )
+        self.b = Builder(module, **at.abilities)
 
     def text(self, symbol: str) -> str:
         self._entry()

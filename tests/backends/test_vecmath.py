@@ -47,7 +47,7 @@ def compiled(name: str, code: str, lanes: int, host: str = "") -> Callable[..., 
     target = {"": engines.engine(), "avx2": narrowed(32), "baseline": narrowed(16)}[host]
     arity = 2 if name in BINARY else 1
     module = Module()
-    b = Builder(module, has_fma=target.host.has_fma, has_avx2=target.host.has_avx2, has_avx512=target.host.has_avx512)
+    b = Builder(module, **target.host.abilities)
     vector = llvm_type(code, lanes)
     b.jump("loop")
     b.start("loop")
@@ -252,9 +252,7 @@ def test_kinds_of_numbers_are_told_alike_on_every_host(code: str, host: str) -> 
     target = engines.engine() if not host else narrowed(32)
     for name, (test, wanted) in kinds.items():
         module = Module()
-        b = Builder(
-            module, has_fma=target.host.has_fma, has_avx2=target.host.has_avx2, has_avx512=target.host.has_avx512
-        )
+        b = Builder(module, **target.host.abilities)
         loaded = b.emit(f"load {llvm_type(code, 16)}, ptr %x, align 1", code, 16, "loaded")
         found = b.convert("zext", test(Real(b, loaded)).v, "u1")
         b.line(f"store {found}, ptr %out, align 1")

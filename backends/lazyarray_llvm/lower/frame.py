@@ -47,13 +47,7 @@ class Frame:
         self.kernel = kernel
         self.signature = signature
         self.host = host
-        self.b = Builder(
-            module,
-            has_fma=host.has_fma,
-            has_avx2=host.has_avx2,
-            has_avx512=host.has_avx512,
-            slow_division=host.slow_division,
-        )
+        self.b = Builder(module, **host.abilities)
         taken_names = ("args", "begin", "end", "worker", "entry", "start", "status", "fence", "fenced")
         for taken in (*taken_names, "is_first", "first", "ran", "ended"):
             self.b.fresh(taken)
