@@ -15,7 +15,6 @@ from weakref import WeakSet
 
 from lazyarray.ir.expression import Signature, expression_of
 from lazyarray.ir.node import PINNED, TAPE, Node
-from lazyarray.ir.sizes import Drawn, draw
 from lazyarray.native.primitives import referent  # cimport
 from lazyarray.runtime.along import companions, readers_first, releasing
 from lazyarray.runtime.backend import NotReady
@@ -342,11 +341,11 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
     elif backend.name == "numpy":
         interpret_nodes(outputs, signature, sources, reason)
     else:
-        drawn = draw(signature) if settings.tries and not is_planned(signature) else None
-        if drawn is not None and not shadows and ran_first(drawn, sources, outputs, uses):
+        known = first_evaluations().tried(signature, settings.tries) if is_tried(signature) else None
+        if known is not None and not shadows and ran_first(known, sources, outputs, uses):
             return
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
-        plan = plan_of(signature, drawn=drawn)
+        plan = plan_of(signature, drawn=None if known is None else known.drawn)
         if recalled.is_worth_learning(plan, targets[0].key) and noted:
             recalled.learn(plan, signature, sources, len(targets), wanted, noted, uses)
         run_plan(run_of(plan, sources, backend, uses), outputs, wanted)
@@ -354,26 +353,40 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
             check([node.data for node in outputs])
 
 
-def ran_first(drawn: Drawn, sources: list[Any], outputs: list[Node], uses: dict[int, int]) -> bool:
+def is_tried(signature: Signature) -> bool:
+    """Whether NumPy may do an evaluation before kernels are there."""
+    return bool(settings.tries) and not is_planned(signature)
+
+
+_first: Any = None
+
+
+def first_evaluations() -> Any:
+    """The module `runtime/first.py`, which imports this one."""
+    global _first
+    if _first is None:
+        from lazyarray.runtime import first as _first
+    return _first
+
+
+def ran_first(known: Any, sources: list[Any], outputs: list[Node], uses: dict[int, int]) -> bool:
     """True if NumPy has done the evaluation, because compiling would take longer (`runtime/first.py`).
 
     Never while somebody records what runs: who looks at a program wants to see its kernels.
     """
     if ledger.is_attended():
         return False
-    from lazyarray.runtime import first
-
-    if not first.takes(drawn, settings.tries):
+    if not known.takes():
         return False
     enter()
     try:
-        told = first.run(drawn, sources, outputs, uses)
+        told = first_evaluations().run(known, sources, outputs, uses)
     finally:
         leave()
     for node, bits in told or ():
         tell(node, bits)
     if told is not None:
-        _interpreted.left = first.left_of(drawn)
+        _interpreted.left = known.left
     return told is not None
 
 

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyarray.ir.expression import Entry, Expression
+from lazyarray.ir.expression import Entry, Signature
 from lazyarray.ir.index_map import size_of
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
-from lazyarray.ir.sizes import Drawn, Structure
+from lazyarray.ir.sizes import Drawn, Structure, draw
 from lazyarray.native.primitives import count  # cimport
 from lazyarray.passes.views import is_whole_reshape
 from lazyarray.runtime import prices
@@ -31,6 +31,7 @@ from lazyarray.runtime.interpret import (
     call_as_recorded,
     compute_all,
     compute_map,
+    last_uses,
     own,
     scatter_in,
     update_in,
@@ -101,23 +102,6 @@ class Left:
         if Loading.spare is None:
             Loading.spare = tries * _LOADING
 
-    def takes(self, drawn: Drawn) -> bool:
-        """True if an evaluation is to be interpreted; else all that follow are compiled."""
-        if self.is_over():
-            return False
-        entries = drawn.expression.entries
-        self.price = _EVALUATION + sum([prices.price(entry, entries) for entry in entries])
-        if (
-            self.has_room(drawn)
-            and prices.held(drawn.expression) <= _HELD
-            and all([has_equal_bits(entry, entries) for entry in entries])
-        ):
-            return True
-        if not self.on_disk:
-            Loading.spare = 0.0
-        self.end(drawn)
-        return False
-
     def has_room(self, drawn: Drawn) -> bool:
         """True where NumPy takes the evaluation that comes less than is left of the time that compiling takes."""
         if self.price > _FROM_DISK and self.is_on_disk(drawn):
@@ -166,28 +150,76 @@ class Left:
         return self.on_disk
 
 
+class Try:
+    """An expression without a plan, and what is the same in all evaluations of it."""
+
+    __slots__ = ("drawn", "last", "left", "price", "suits", "unlike")
+
+    def __init__(self, signature: Signature, tries: int) -> None:
+        self.drawn = drawn = draw(signature)
+        left = _left.get(drawn.structure)
+        if left is None:
+            if len(_left) >= _LIMIT:
+                forget_tries()
+            left = _left[drawn.structure] = Left(drawn, tries)
+        self.left: Left = left
+        self.price = 0.0  # not known yet, nor are the others
+        self.suits = False
+        self.unlike = False
+        self.last: dict[int, int] = {}
+
+    def takes(self) -> bool:
+        """True if an evaluation is to be interpreted; else all that follow are compiled."""
+        left = self.left
+        if left.is_over():
+            return False
+        if not self.price:
+            self.look()
+        left.price = self.price
+        if self.suits and left.has_room(self.drawn):
+            return True
+        if not left.on_disk:
+            Loading.spare = 0.0
+        left.end(self.drawn)
+        return False
+
+    def look(self) -> None:
+        """Finds out what it costs, whether it suits: NumPy needs little more memory for it, and gives the same bits."""
+        expression = self.drawn.expression
+        entries = expression.entries
+        self.price = _EVALUATION + sum([prices.price(entry, entries) for entry in entries])
+        self.suits = prices.held(expression) <= _HELD and all([has_equal_bits(entry, entries) for entry in entries])
+        self.unlike = any([may_be_unlike(entry) for entry in entries])  # then nothing may have happened
+        self.last = last_uses(expression)
+
+
 _left: dict[Structure, Left] = {}
+_tried: dict[Signature, Try] = {}
 _LIMIT: Final = 4096
+_TRIED_LIMIT: Final = 1024
 
 
-def takes(drawn: Drawn, tries: int) -> bool:
-    """True if the next evaluation of an expression without a plan is to be interpreted."""
-    left = _left.get(drawn.structure)
-    if left is None:
-        if len(_left) >= _LIMIT:
-            _left.clear()
-        left = _left[drawn.structure] = Left(drawn, tries)
-    return left.takes(drawn)
+def tried(signature: Signature, tries: int) -> Try:
+    """What is known of an expression without a plan."""
+    found = _tried.get(signature)
+    if found is None:
+        if len(_tried) >= _TRIED_LIMIT:
+            _tried.clear()
+        found = Try(signature, tries)
+        if not found.left.is_over():
+            _tried[signature] = found
+    return found
 
 
-def left_of(drawn: Drawn) -> Left:
-    """What is left of a structure that has been evaluated."""
-    return _left[drawn.structure]
+def forget_tries() -> None:
+    """All expressions count as not evaluated yet."""
+    _left.clear()
+    _tried.clear()
 
 
 def forget() -> None:
-    """All expressions count as not evaluated yet, and the compiler as not loaded."""
-    _left.clear()
+    """The same, and the compiler counts as not loaded."""
+    forget_tries()
     Loading.spare = None
     prices.forget()
 
@@ -219,38 +251,34 @@ def is_dense(position: int, entries: tuple[Entry, ...]) -> bool:
     return True
 
 
-def run(drawn: Drawn, sources: list[Any], outputs: list[Node], uses: dict[int, int]) -> list[tuple[Node, int]] | None:
+def run(known: Try, sources: list[Any], outputs: list[Node], uses: dict[int, int]) -> list[tuple[Node, int]] | None:
     """Settles the outputs; returns which nodes raised what of which the user is to be told.
 
     `uses`: by id of a value written over, the references to it that end now. None, and nothing has happened, where
     kernels may give zeros of another sign: that is not tried again.
     """
     try:
-        values, told = values_of(drawn.expression, sources, uses)
+        values, told = values_of(known, sources, uses)
     except Unlike:
-        _left[drawn.structure].end(drawn)
+        known.left.end(known.drawn)
         return None
     except BaseException as error:
         error.add_note(where(outputs))
         raise
-    _left[drawn.structure].pay()
+    known.left.pay()
     ledger.run_first()
-    entries, positions = drawn.expression
+    entries, positions = known.drawn.expression
     for node, position in zip(outputs, positions, strict=True):
         if is_pending(node):
             settle(node, own(values[position], entries[position].shape))
     return told
 
 
-def values_of(
-    expression: Expression, sources: list[Any], uses: dict[int, int]
-) -> tuple[list[Any], list[tuple[Node, int]]]:
+def values_of(known: Try, sources: list[Any], uses: dict[int, int]) -> tuple[list[Any], list[tuple[Node, int]]]:
     """The entries' values, None for those that nothing needs any more, and what `run` returns."""
     told: list[tuple[Node, int]] = []
+    expression, unlike, met = known.drawn.expression, known.unlike, Met()
     entries = expression.entries
-    unlike = any([may_be_unlike(entry) for entry in entries])  # then nothing may have happened
-
-    met = Met()
 
     def compute(entry: Entry, args: list[Any], source: Any) -> Any:
         if (
@@ -268,7 +296,7 @@ def values_of(
 
     # Once for all entries: to enter a state takes longer than to add up a thousand numbers.
     with met.noting():
-        return compute_all(expression, sources, compute, let_go=True), told
+        return compute_all(expression, sources, compute, known.last), told
 
 
 def is_free(

@@ -43,22 +43,27 @@ def interpret_all(expression: Expression, sources: list[Any], errors: str = "ign
         with np.errstate(all="ignore"):
             return RULES[entry.kind](entry, args)
 
-    return compute_all(expression, sources, compute)
+    return compute_all(expression, sources, compute, {})
+
+
+def last_uses(expression: Expression) -> dict[int, int]:
+    """By place of an entry: of the last that needs its value; behind all, for an output."""
+    entries = expression.entries
+    last = {a: place for place, entry in enumerate(entries) for a in entry.args}
+    return last | dict.fromkeys(expression.outputs, len(entries))
 
 
 def compute_all(
     expression: Expression,
     sources: list[Any],
     compute: Callable[[Entry, list[Array], Any], Any],
-    let_go: bool = False,
+    last: dict[int, int],
 ) -> list[Any]:
     """The values of all entries: what is given, else what `compute` makes of an entry, its arguments and its source.
 
-    `let_go`: None for those that are no outputs and that nothing needs any more.
+    `last`: where values are needed for the last time, and are let go of; None stands for them.
     """
     entries = expression.entries
-    last = {a: place for place, entry in enumerate(entries) for a in entry.args} if let_go else {}
-    last |= dict.fromkeys(expression.outputs, len(entries))
     values: list[Any] = []
     value: Any = None
     for place in range(len(entries)):  # `zip` and `enumerate` refer to sources longer: references are counted

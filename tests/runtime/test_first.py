@@ -72,6 +72,22 @@ def test_an_expression_is_compiled_when_numpy_has_taken_as_long_as_compiling_doe
     assert 2 <= seldom < often / 5
 
 
+def test_an_expression_is_looked_at_once_for_each_size() -> None:
+    x, longer = made(N), made(N + 1)
+    np.evaluate(x * 2.0 + x)
+    (known,) = first._tried.values()
+    assert known.price > first._EVALUATION
+    np.evaluate(x * 2.0 + x)
+    np.evaluate(longer * 2.0 + longer)
+    again, other = first._tried.values()
+    assert again is known
+    assert other.left is known.left
+    interpreted_first(lambda: np.evaluate(x * 2.0 + x))
+    counted = len(first._tried)
+    np.evaluate(made(N + 2) * 2.0 + made(N + 2))  # compiled, as all sizes are now
+    assert len(first._tried) == counted
+
+
 def test_the_compiler_is_loaded_once() -> None:
     x = made(N)
     before = interpreted_first(lambda: np.evaluate(x * 2.0 + x))
