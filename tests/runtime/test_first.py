@@ -73,7 +73,7 @@ def test_an_expression_is_compiled_when_numpy_has_taken_as_long_as_compiling_doe
 
 
 def test_an_expression_is_looked_at_once_for_each_size() -> None:
-    x, longer = made(N), made(N + 1)
+    x, longer, longest = made(N), made(N + 1), made(N + 2)
     np.evaluate(x * 2.0 + x)
     (known,) = first._tried.values()
     assert known.price > first._EVALUATION
@@ -84,7 +84,7 @@ def test_an_expression_is_looked_at_once_for_each_size() -> None:
     assert other.left is known.left
     interpreted_first(lambda: np.evaluate(x * 2.0 + x))
     counted = len(first._tried)
-    np.evaluate(made(N + 2) * 2.0 + made(N + 2))  # compiled, as all sizes are now
+    np.evaluate(longest * 2.0 + longest)  # compiled, as all sizes are now
     assert len(first._tried) == counted
 
 
