@@ -274,10 +274,14 @@ def run(known: Try, sources: list[Any], outputs: list[Node], uses: dict[int, int
     return told
 
 
+_mets: Final[list[Met]] = []  # of earlier evaluations; more than one where one began in the midst of another
+
+
 def values_of(known: Try, sources: list[Any], uses: dict[int, int]) -> tuple[list[Any], list[tuple[Node, int]]]:
     """The entries' values, None for those that nothing needs any more, and what `run` returns."""
     told: list[tuple[Node, int]] = []
-    expression, unlike, met = known.drawn.expression, known.unlike, Met()
+    expression, unlike = known.drawn.expression, known.unlike
+    met = _mets.pop() if _mets else Met()
     entries = expression.entries
 
     def compute(entry: Entry, args: list[Any], source: Any) -> Any:
@@ -295,8 +299,10 @@ def values_of(known: Try, sources: list[Any], uses: dict[int, int]) -> tuple[lis
         return value
 
     # Once for all entries: to enter a state takes longer than to add up a thousand numbers.
-    with met.noting():
-        return compute_all(expression, sources, compute, known.last), told
+    with met:
+        values = compute_all(expression, sources, compute, known.last)
+    _mets.append(met)
+    return values, told
 
 
 def is_free(

@@ -47,6 +47,17 @@ class _Shared:
         state = (*np.geterr().items(), np.geterrcall())
         return self._states.setdefault(state, state)
 
+    def set(self, state: Any) -> Any:
+        """Makes one the present state; returns what `reset` is to be given."""
+        before = self.get()
+        np.seterr(**dict(state[:-1]))
+        np.seterrcall(state[-1])
+        return before
+
+    def reset(self, before: Any) -> None:
+        """The present state is the one of before `set`."""
+        self.set(before)
+
 
 def _state_variable() -> Any:
     """What has NumPy's present error state: one object for as long as nobody changes it."""

@@ -17,7 +17,7 @@ from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS, QUICKER, REDUCTIONS, dtype_of
 from lazyarray.native.loops import run_binary, run_unary  # cimport
 from lazyarray.native.primitives import holds_in_c_order  # cimport
-from lazyarray.runtime.floating import modes_of, tell, wanted
+from lazyarray.runtime.floating import STATE, error_state, modes_of, tell, wanted
 from lazyarray.runtime.warned import at
 
 Array = np.ndarray[Any, Any]
@@ -124,25 +124,36 @@ def call_as_recorded(entry: Entry, args: list[Array], source: Any) -> Any:
 
 def raised_by(rule: Callable[[Entry, list[Array]], Any], entry: Entry, args: list[Array]) -> tuple[Any, int]:
     """The entry's value by a rule, and NumPy's bits of the floating-point errors that it met."""
-    met = Met()
-    with met.noting():
+    with Met() as met:
         result = rule(entry, args)
     return result, met.bits
 
 
 class Met:
-    """NumPy's bits of the floating-point errors that it met while they are noted."""
+    """NumPy's bits of the floating-point errors that it met since it was entered, or somebody set them to 0.
+
+    It may be entered again and again: making an error state takes longer than going into it.
+    """
+
+    __slots__ = ("_before", "_state", "bits")
 
     def __init__(self) -> None:
         self.bits = 0
+        self._before: Any = None
+        with np.errstate(divide="call", over="call", under="ignore", invalid="call", call=self.note):
+            self._state = error_state()
 
     def note(self, _kind: str, bits: int) -> None:
         """What NumPy calls for an error."""
         self.bits |= bits
 
-    def noting(self) -> Any:
-        """The error state under which they are."""
-        return np.errstate(divide="call", over="call", under="ignore", invalid="call", call=self.note)
+    def __enter__(self) -> Met:
+        self.bits = 0
+        self._before = STATE.set(self._state)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        STATE.reset(self._before)
 
 
 def scalar(value: Any, code: str) -> Array:
