@@ -176,7 +176,7 @@ class Try:
         if not self.price:
             self.look()
         left.price = self.price
-        if self.suits and left.has_room(self.drawn):
+        if left.has_room(self.drawn) and self.suits:
             return True
         if not left.on_disk:
             Loading.spare = 0.0
@@ -184,7 +184,7 @@ class Try:
         return False
 
     def look(self) -> None:
-        """Finds out what it costs, whether it suits: NumPy needs little more memory for it, and gives the same bits."""
+        """Finds out what it costs, and whether it suits: needs little memory in NumPy, which gives it kernels' bits."""
         expression = self.drawn.expression
         entries = expression.entries
         self.price = _EVALUATION + sum([prices.price(entry, entries) for entry in entries])
@@ -274,14 +274,14 @@ def run(known: Try, sources: list[Any], outputs: list[Node], uses: dict[int, int
     return told
 
 
-_mets: Final[list[Met]] = []  # of earlier evaluations; more than one where one began in the midst of another
+_mets: Final[list[Met]] = []  # that of the last evaluation, if none is under way
 
 
 def values_of(known: Try, sources: list[Any], uses: dict[int, int]) -> tuple[list[Any], list[tuple[Node, int]]]:
     """The entries' values, None for those that nothing needs any more, and what `run` returns."""
     told: list[tuple[Node, int]] = []
     expression, unlike = known.drawn.expression, known.unlike
-    met = _mets.pop() if _mets else Met()
+    met = _mets.pop() if _mets and _mets[-1].is_for_now() else Met()
     entries = expression.entries
 
     def compute(entry: Entry, args: list[Any], source: Any) -> Any:
@@ -301,7 +301,7 @@ def values_of(known: Try, sources: list[Any], uses: dict[int, int]) -> tuple[lis
     # Once for all entries: to enter a state takes longer than to add up a thousand numbers.
     with met:
         values = compute_all(expression, sources, compute, known.last)
-    _mets.append(met)
+    _mets[:] = [met]
     return values, told
 
 

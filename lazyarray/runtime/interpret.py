@@ -135,13 +135,18 @@ class Met:
     It may be entered again and again: making an error state takes longer than going into it.
     """
 
-    __slots__ = ("_before", "_state", "bits")
+    __slots__ = ("_around", "_before", "_state", "bits")
 
     def __init__(self) -> None:
         self.bits = 0
         self._before: Any = None
+        self._around = error_state()
         with np.errstate(divide="call", over="call", under="ignore", invalid="call", call=self.note):
             self._state = error_state()
+
+    def is_for_now(self) -> bool:
+        """Whether NumPy's present state is the one it was made in, which also has the size of buffers."""
+        return self._around is error_state()
 
     def note(self, _kind: str, bits: int) -> None:
         """What NumPy calls for an error."""

@@ -106,9 +106,9 @@ def _bits(b: Builder, x: Value) -> Value:
 
 
 def _above(b: Builder, x: Value, limits: dict[str, tuple[int, int]], more: int = 0) -> tuple[Value, int]:
-    """The bits less those of the smallest power of two that fits, and the mask of those that are set in no x that does.
+    """The bits less those of the smallest power of two that fits, and the mask of what is then 0 in all that fit.
 
-    Above the sign: where a smaller one is taken from, it borrows.
+    In what is larger some of it is not, and in what is smaller, which borrows it. Signs do not matter.
     """
     (low, powers), shift = limits[x.code], _MANTISSA[x.code]
     bits, top = _bits(b, x), 1 << 8 * itemsize(x.code) - 1
