@@ -15,5 +15,9 @@ def backend_at(vector_bytes: int, monkeypatch: pytest.MonkeyPatch) -> Backend:
     at = engine.Engine(engine.narrow(engine.host(), vector_bytes))
     monkeypatch.setattr(engine, "host", lambda: at.host)
     monkeypatch.setattr(engine, "load", lambda key, purpose: None)
-    monkeypatch.setattr(engine, "compile_ir", lambda text, name, key: at.compile_ir(text, name, None))
+
+    def compile_ir(text: str, name: str, key: str | None, level: int = 2) -> engine.JitModule:
+        return at.compile_ir(text, name, None, level=level)  # threads, which start with the first kernel, say which
+
+    monkeypatch.setattr(engine, "compile_ir", compile_ir)
     return Backend()
