@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -15,8 +15,8 @@ from lazyarray.frontend.record import WEAK, broadcast_shape, call_, dummy, map_
 from lazyarray.frontend.reductions import NO_VALUE, operand, reduce
 from lazyarray.frontend.regions import at_hand, short_product
 from lazyarray.frontend.views import view_by
-from lazyarray.frontend.writing import product_operand_as_it_lies
-from lazyarray.ir.node import Library, Shape
+from lazyarray.frontend.writing import as_it_lies, product_operand_as_it_lies
+from lazyarray.ir.node import Library, Node, Shape
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.resting import rest_for
 
@@ -38,14 +38,25 @@ def _record(library: Library, x: ndarray, y: ndarray, shape: Shape) -> Any:
     if short is not None:
         rest_for(*short)
         return adopt(library.function(*short))
-    lying = product_operand_as_it_lies(x), product_operand_as_it_lies(y)
-    operands = tuple([value(a) if node is None else node for a, node in zip((x, y), lying, strict=True)])
+    operands, shared = _nodes_of((x, y), product_operand_as_it_lies)
     node = call_(library, operands, shape, _common(x, y))
     if library is MATMUL:
         products.keep(node, operands)
-    if lying != (None, None):
+    return _made(node, shared)
+
+
+def _nodes_of(arrays: Sequence[ndarray], as_it_lies: Callable[[ndarray], Node | None]) -> tuple[tuple[Node, ...], bool]:
+    """The operands of a library call, and whether others can write what one of them is: then it is made at once."""
+    lying = [as_it_lies(x) for x in arrays]
+    nodes = tuple([value(x) if node is None else node for x, node in zip(arrays, lying, strict=True)])
+    return nodes, any([node is not None for node in lying])
+
+
+def _made(node: Node, shared: bool) -> Any:
+    """The result of a recorded library call."""
+    if shared:
         boundary.evaluate([node], boundary.SHARED, alone=True, stay=True)
-    return from_node(node) if shape else scalar_from_node(node)
+    return from_node(node) if node.shape else scalar_from_node(node)
 
 
 def _refuse(function: Callable[..., Any], a: Any, b: Any) -> None:
@@ -183,8 +194,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: An
     dtype = np.result_type(*[x.dtype for x in arrays])
     shape = tuple(extents[label] for label in output)
     library = Library("einsum", run_einsum, (("subscripts", operands[0]), ("optimize", optimize)), into=True)
-    node = call_(library, [value(x) for x in arrays], shape, np.dtype(dtype.str))
-    return from_node(node) if shape else scalar_from_node(node)
+    nodes, shared = _nodes_of(arrays, as_it_lies)
+    return _made(call_(library, nodes, shape, np.dtype(dtype.str)), shared)
 
 
 def _einsum_view(stand_in: Any, subscripts: str) -> Any:
