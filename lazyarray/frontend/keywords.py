@@ -124,7 +124,10 @@ def call(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
             boundary.evaluate(pending, INTO_MEMORY)
             managed = [a for a in managed if settle(a) is None]
             lazy = False
-    if compiled and (managed or lazy or not is_small([memory_of(a) for a in touched if a is not None])):
+    at_once = compiled and where is True and not lazy and _writes_shared(args, outs)
+    if at_once:
+        args = tuple([read_only(a) if type(a) is ndarray and a._np is None else a for a in args])
+    elif compiled and (managed or lazy or not is_small([memory_of(a) for a in touched if a is not None])):
         try:
             recorded = _record_call(function, args, outs, where, given)
         except (TypeError, ValueError, OverflowError, AttributeError):
@@ -133,12 +136,28 @@ def call(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
             if where is not True and "out" not in options and all(out is None for out in outs):
                 np.negative(_NOTHING, where=_NO_MASK)  # NumPy warns, from 2.4 on
             return recorded
-    if managed and not function._ops:
+    if at_once or (managed and not function._ops):
         ledger.fallback(function.__name__, args)
     if "out" in options:
         # Even None, where `_call_memory` has nothing better: NumPy then warns of less.
         given["out"] = None if function.nout == 1 else outs
     return _call_memory(function, args, outs, given)
+
+
+def _writes_shared(args: tuple[Any, ...], outs: tuple[Any, ...]) -> bool:
+    """Whether results go into large memory that others can reach, from values that are there.
+
+    NumPy does that in one pass. What is recorded would be given a copy of memory that others can write, and be copied.
+    """
+    if ledger.refusing or not config.eager_below:
+        return False
+    for out in outs:
+        if type(out) is not ndarray or out.size < config.eager_below:
+            return False
+        take_over(out)
+        if out._np is None:
+            return False
+    return all([type(a) is not ndarray or at_hand(a) is not None for a in args])
 
 
 def _call_memory(function: Any, args: tuple[Any, ...], outs: tuple[Any, ...], given: dict[str, Any]) -> Any:
@@ -347,6 +366,7 @@ from lazyarray.frontend.array import (  # noqa: E402
     ndarray,
     read_only,
     settle,
+    take_over,
     to_numpy,
     value,
     wrap,
@@ -362,5 +382,5 @@ from lazyarray.frontend.elementwise import (  # noqa: E402
     must_be_eager,
     operands_of,
 )
-from lazyarray.frontend.regions import claim, window  # noqa: E402
+from lazyarray.frontend.regions import at_hand, claim, window  # noqa: E402
 from lazyarray.frontend.writing import INTO_MEMORY, as_operand, assign, write  # noqa: E402

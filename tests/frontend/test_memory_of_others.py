@@ -148,3 +148,58 @@ def test_jit_replays_with_such_an_argument(others: Any) -> None:
         np.testing.assert_array_equal(np.asarray(twice(la.asarray(others))), others * 2.0 + 1.0)
     assert twice.misses[0].endswith("recorded")
     assert len(twice.misses) == 1
+
+
+def in_part(np: Any, x: Any, y: Any) -> None:
+    x[1:-3] *= y[4:]
+
+
+def where_less(np: Any, x: Any, y: Any) -> None:
+    np.multiply(x, 3.0, out=x, where=y < 0.5)
+
+
+def into(function: str) -> Callable[[Any, Any, Any], None]:
+    return lambda np, x, y: getattr(np, function)(x, y, out=x)
+
+
+WRITES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "a number": lambda np, x, y: x.__iadd__(1e-9),
+    "an array": lambda np, x, y: x.__imul__(y),
+    "over itself": lambda np, x, y: x[1:].__iadd__(x[:-1]),
+    "a part": in_part,
+    "a mask": where_less,
+    "out": into("subtract"),
+    "a power": into("power"),
+    "an angle": into("arctan2"),
+    "a quotient": into("true_divide"),
+}
+
+
+@pytest.mark.parametrize("pending", [False, True])
+@pytest.mark.parametrize("name", WRITES)
+def test_what_is_written_over_is_seen_by_the_owner(name: str, pending: bool, others: Any) -> None:
+    want, other = theirs(), np.linspace(0.1, 0.9, COUNT)
+    WRITES[name](np, want, other)
+    ours, mine = la.asarray(others), la.linspace(0.1, 0.9, COUNT)
+    if not pending:
+        la.evaluate(mine)
+    before = ours * 2.0
+    WRITES[name](la, ours, mine)
+    transcendental = name in ("a power", "an angle")
+    np.testing.assert_allclose(others, want, rtol=1e-15 if transcendental else 0.0, atol=0.0)
+    np.testing.assert_array_equal(np.asarray(ours), others)
+    np.testing.assert_array_equal(np.asarray(before), theirs() * 2.0)
+
+
+def test_values_that_are_there_are_written_over_in_one_pass(others: Any) -> None:
+    ours, mine = la.asarray(others), la.evaluate(la.linspace(0.1, 0.9, COUNT))
+    before = la.counters()
+    ours *= mine
+    ours += 1.0
+    after = la.counters()
+    assert after["fallbacks"] - before["fallbacks"] == 2
+    assert after["bytes_allocated"] == before["bytes_allocated"]
+    with la.record_runs() as runs:
+        la.evaluate(mine + 1.0)  # still nobody else's, and recorded
+    assert SHARED not in runs.evaluations
+    np.testing.assert_array_equal(others, theirs() * np.linspace(0.1, 0.9, COUNT) + 1.0)
