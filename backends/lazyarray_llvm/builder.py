@@ -330,6 +330,24 @@ class Builder:
         """a where mask else b."""
         return self.emit(f"select {mask}, {a}, {b}", a.code, a.lanes, "sel")
 
+    def unless(
+        self, lanes: Value, name: str, usual: Callable[[], Sequence[Value]], rare: Callable[[], Sequence[Value]]
+    ) -> list[Value]:
+        """What `usual` computes, or `rare` if any of `lanes` is true."""
+        quick, slow, done = (self.fresh(f"{name}.{way}") for way in ("usual", "rare", "done"))
+        self.branch(self.any(lanes), slow, quick)
+        self.start(quick)
+        first, first_end = usual(), self.block
+        self.jump(done)
+        self.start(slow)
+        second, second_end = rare(), self.block
+        self.jump(done)
+        self.start(done)
+        return [
+            self.phi(one.code, one.lanes, [(one, first_end), (other, second_end)], name)
+            for one, other in zip(first, second, strict=True)
+        ]
+
     # -- conversion ----------------------------------------------------------------------------------------------
     def convert(self, instruction: str, a: Value, code: str) -> Value:
         """One of LLVM's conversions: trunc zext sext fptrunc fpext fptosi fptoui sitofp uitofp bitcast."""
@@ -343,6 +361,10 @@ class Builder:
         if REAL_TYPES[a.code] == REAL_TYPES[code]:
             return Value(a.ref, code, a.lanes)
         return self.convert("bitcast", a, code)
+
+    def bits(self, a: Value) -> Value:
+        """The bits of floats, as integers of their size."""
+        return self.bitcast(a, f"i{a.code[1:]}")
 
     def splat(self, a: Value, lanes: int) -> Value:
         """A scalar register in every lane."""

@@ -45,9 +45,9 @@ def _record(library: Library, x: ndarray, y: ndarray, shape: Shape) -> Any:
     return _made(node, shared)
 
 
-def _nodes_of(arrays: Sequence[ndarray], as_it_lies: Callable[[ndarray], Node | None]) -> tuple[tuple[Node, ...], bool]:
+def _nodes_of(arrays: Sequence[ndarray], lies: Callable[[ndarray], Node | None]) -> tuple[tuple[Node, ...], bool]:
     """The operands of a library call, and whether others can write what one of them is: then it is made at once."""
-    lying = [as_it_lies(x) for x in arrays]
+    lying = [lies(x) for x in arrays]
     nodes = tuple([value(x) if node is None else node for x, node in zip(arrays, lying, strict=True)])
     return nodes, any([node is not None for node in lying])
 

@@ -47,7 +47,7 @@ def divide(b: Builder, x: Complex, y: Complex) -> Complex:
 
     if b.observer is not None:
         return Complex(*poles())
-    return Complex(*exact.unless(b, none, "complex", lambda: [real, imag], poles))
+    return Complex(*b.unless(none, "complex", lambda: [real, imag], poles))
 
 
 def reciprocal(b: Builder, x: Complex) -> Complex:

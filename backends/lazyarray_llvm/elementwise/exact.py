@@ -22,15 +22,14 @@ The proofs, for p bits, numbers in [1, 2) and u = 2^(1-p), an ulp there:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from ..builder import Builder, Value, itemsize
+from ..vecmath.formats import FORMATS
 from ..vecmath.registers import by_registers
 from .flags import never_zero
 
-_MANTISSA: Final = {"f8": 52, "f4": 23}
-_BIAS: Final = {"f8": 1023, "f4": 127}
 # The smallest power of two that fits, and of how many powers the largest does not.
 DIVIDENDS: Final = {"f8": (-512, 1024), "f4": (-90, 128)}
 DIVISORS: Final = {"f8": (-256, 512), "f4": (-32, 64)}
@@ -55,7 +54,7 @@ def sqrt(b: Builder, x: Value) -> Value:
         return b.intrinsic("sqrt", [x])
     some = _nonzero(b, x)
     unfit = b.and_(some, _outside(b, x, RADICANDS, signed=True))
-    return unless(b, unfit, "root", lambda: [_root(b, x, some)], lambda: [b.intrinsic("sqrt", [x])])[0]
+    return b.unless(unfit, "root", lambda: [_root(b, x, some)], lambda: [b.intrinsic("sqrt", [x])])[0]
 
 
 def _is_slow(b: Builder, x: Value) -> bool:
@@ -65,26 +64,7 @@ def _is_slow(b: Builder, x: Value) -> bool:
 
 def _may(b: Builder, x: Value) -> bool:
     """Whether quotients of these may be products, at whose parts nobody looks for errors."""
-    return b.by_products and b.has_fma and x.code in _BIAS and x.lanes > 1 and b.observer is None
-
-
-def unless(
-    b: Builder, lanes: Value, name: str, usual: Callable[[], Sequence[Value]], rare: Callable[[], Sequence[Value]]
-) -> list[Value]:
-    """What `usual` computes, or `rare` if any of `lanes` is true."""
-    quick, slow, done = (b.fresh(f"{name}.{way}") for way in ("usual", "rare", "done"))
-    b.branch(b.any(lanes), slow, quick)
-    b.start(quick)
-    first, first_end = usual(), b.block
-    b.jump(done)
-    b.start(slow)
-    second, second_end = rare(), b.block
-    b.jump(done)
-    b.start(done)
-    return [
-        b.phi(one.code, one.lanes, [(one, first_end), (other, second_end)], name)
-        for one, other in zip(first, second, strict=True)
-    ]
+    return b.by_products and b.has_fma and x.code in FORMATS and x.lanes > 1 and b.observer is None
 
 
 def _product(b: Builder, x: Value, y: Value, unfit: Value, inverse: Callable[[], Value]) -> Value:
@@ -97,23 +77,19 @@ def _product(b: Builder, x: Value, y: Value, unfit: Value, inverse: Callable[[],
         rest = b.fma(b.fneg(near), y, x)
         return [b.select(some, b.fma(rest, z, near), near)]  # zeros keep their sign
 
-    return unless(b, unfit, "quotient", quick, lambda: [b.fdiv(x, y)])[0]
+    return b.unless(unfit, "quotient", quick, lambda: [b.fdiv(x, y)])[0]
 
 
 # -- what fits -------------------------------------------------------------------------------------------------
-def _bits(b: Builder, x: Value) -> Value:
-    return b.bitcast(x, f"i{x.code[1]}")
-
-
 def _above(b: Builder, x: Value, limits: dict[str, tuple[int, int]], more: int = 0) -> tuple[Value, int]:
     """The bits less those of the smallest power of two that fits, and the mask of what is then 0 in all that fit.
 
     In what is larger some of it is not, and in what is smaller, which borrows it. Signs do not matter.
     """
-    (low, powers), shift = limits[x.code], _MANTISSA[x.code]
-    bits, top = _bits(b, x), 1 << 8 * itemsize(x.code) - 1
-    least = b.like(bits, (_BIAS[x.code] + low << shift) - more)
-    return b.binary("sub", bits, least, "above"), top - (powers << shift)
+    (low, powers), form = limits[x.code], FORMATS[x.code]
+    bits, top = b.bits(x), 1 << 8 * itemsize(x.code) - 1
+    least = b.like(bits, (form.bias + low << form.fraction_bits) - more)
+    return b.binary("sub", bits, least, "above"), top - (powers << form.fraction_bits)
 
 
 def _has(b: Builder, bits: Value, mask: int) -> Value:
@@ -127,21 +103,20 @@ def _outside(b: Builder, x: Value, limits: dict[str, tuple[int, int]], *, signed
 
 
 def _nonzero(b: Builder, x: Value) -> Value:
-    bits = _bits(b, x)
-    return _has(b, bits, (1 << 8 * itemsize(x.code) - 1) - 1)
+    return _has(b, b.bits(x), FORMATS[x.code].magnitude)
 
 
 def _unfit_divisors(b: Builder, y: Value) -> Value:
     above, mask = _above(b, y, DIVISORS, more=1)
-    fraction = b.and_(above, b.like(above, (1 << _MANTISSA[y.code]) - 1))  # 0 if all its bits were set
+    fraction = b.and_(above, b.like(above, (1 << FORMATS[y.code].fraction_bits) - 1))  # 0 if all its bits were set
     return b.or_(_has(b, above, mask), b.compare("eq", fraction, b.like(above, 0)))
 
 
 # -- inverses --------------------------------------------------------------------------------------------------
 def _inverse_of_one(b: Builder, y: Value) -> Value:
     """1 / y for a divisor that fits; it raises nothing for others."""
-    bits = _bits(b, y)
-    smallest = _BIAS[y.code] + DIVISORS[y.code][0] << _MANTISSA[y.code]
+    bits, form = b.bits(y), FORMATS[y.code]
+    smallest = form.bias + DIVISORS[y.code][0] << form.fraction_bits
     small = b.compare("ult", b.binary("shl", bits, b.like(bits, 1)), b.like(bits, 2 * smallest))
     return b.fdiv(b.like(y, 1.0), never_zero(b, y, small))
 
@@ -164,7 +139,7 @@ _SMALLER: Final = (0.66968054 / 2, -1.77130767 / 2, 2.10647744 / 2)
 
 
 def _root(b: Builder, x: Value, some: Value) -> Value:
-    bits = _bits(b, x)
+    bits = b.bits(x)
     guess = b.bitcast(b.sub(b.like(bits, _HALVED_FROM), b.binary("lshr", bits, b.like(bits, 1))), "f8")
     square = b.mul(x, b.mul(guess, guess))
     factor = b.like(x, _SMALLER[0])

@@ -65,27 +65,18 @@ _NARROW = 1 << 50  # doubles hold integers below this magnitude, their halves an
 
 def _divide_wide(b: Builder, x: Value, y: Value, down: bool) -> tuple[Value, Value]:
     """64 bits: through doubles while every operand is below 2^50 in magnitude, else lane by lane."""
-    quick, slow, done = b.fresh("divide.quick"), b.fresh("divide.slow"), b.fresh("divide.done")
     low = _NARROW if is_signed(x.code) else 0
     beyond = b.or_(*[b.add(v, b.like(v, low)) if low else v for v in (x, y)])
     high = b.and_(beyond, b.like(x, -2 * _NARROW if low else (1 << 64) - _NARROW))
-    b.branch(b.any(b.not_(_zero(b, high))), slow, quick)
-    b.start(quick)
-    first = _by_doubles(b, x, y, down)
-    from_quick = b.block
-    b.jump(done)
-    b.start(slow)
-    whole = _by_instruction(b, x, y)
-    rest = _rest(b, x, y, whole)
-    second = _lowered(b, whole, rest, y) if down else (whole, rest)
-    from_slow = b.block
-    b.jump(done)
-    b.start(done)
-    found = [
-        b.phi(x.code, x.lanes, [(one, from_quick), (other, from_slow)])
-        for one, other in zip(first, second, strict=True)
-    ]
-    return found[0], found[1]
+
+    def by_instruction() -> tuple[Value, Value]:
+        whole = _by_instruction(b, x, y)
+        rest = _rest(b, x, y, whole)
+        return _lowered(b, whole, rest, y) if down else (whole, rest)
+
+    wide = b.not_(_zero(b, high))
+    whole, rest = b.unless(wide, "divide", lambda: _by_doubles(b, x, y, down), by_instruction)
+    return whole, rest
 
 
 def _by_doubles(b: Builder, x: Value, y: Value, down: bool) -> tuple[Value, Value]:

@@ -14,10 +14,6 @@ _MANTISSA = {"f2": 10, "f4": 23, "f8": 52}
 _BIAS = {"f2": 15, "f4": 127, "f8": 1023}
 
 
-def _bits(b: Builder, x: Value) -> Value:
-    return b.bitcast(x, "i" + x.code[1:])
-
-
 def _magnitude_mask(x: Value) -> int:
     return (1 << (8 * int(x.code[1:]) - 1)) - 1
 
@@ -25,7 +21,7 @@ def _magnitude_mask(x: Value) -> int:
 def copysign(b: Builder, x: Value, sign: Value) -> Value:
     if x.code != "f2":
         return b.intrinsic("copysign", [x, sign])
-    first, second = _bits(b, x), _bits(b, sign)
+    first, second = b.bits(x), b.bits(sign)
     top = b.and_(second, b.like(second, 0x8000))
     return b.bitcast(b.or_(b.and_(first, b.like(first, 0x7FFF)), top), "f2")
 
@@ -64,15 +60,7 @@ def _fmod_wide(b: Builder, x: Value, y: Value, limit: float) -> Value:
     wrong = quiet(b, "olt", b.mul(rest, b.intrinsic("copysign", [b.like(x, 1.0), x])), b.like(x, 0.0))
     fixed = b.add(rest, b.intrinsic("copysign", [size, x]))
     rest = b.select(wrong, fixed, rest)
-    slow, done = b.fresh("fmod.slow"), b.fresh("fmod.done")
-    before = b.block
-    b.branch(b.any(b.not_(quick)), slow, done)
-    b.start(slow)
-    exact = _fmod_library(b, x, y)
-    after = b.block
-    b.jump(done)
-    b.start(done)
-    return b.phi(x.code, x.lanes, [(rest, before), (exact, after)])
+    return b.unless(b.not_(quick), "fmod", lambda: [rest], lambda: [_fmod_library(b, x, y)])[0]
 
 
 def _unless_zero(b: Builder, y: Value, other: float) -> Value:
@@ -93,7 +81,7 @@ def _floored(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
     floor = b.intrinsic("floor", [ratio])
     above = quiet(b, "ogt", b.sub(ratio, floor), b.like(x, 0.5))
     floor = b.select(above, b.add(floor, b.like(x, 1.0)), floor)
-    signed_zero = copysign(b, zero, b.bitcast(b.xor(_bits(b, x), _bits(b, y)), x.code))
+    signed_zero = copysign(b, zero, b.bitcast(b.xor(b.bits(x), b.bits(y)), x.code))
     return b.select(b.compare("oeq", ratio, zero), signed_zero, floor), rest
 
 
@@ -117,7 +105,7 @@ def remainder(b: Builder, x: Value, y: Value) -> Value:
 
 def nextafter(b: Builder, x: Value, y: Value) -> Value:
     """The neighbour of x toward y; y where equal; half floats keep x's own zero where NumPy's routine does."""
-    first, second = _bits(b, x), _bits(b, y)
+    first, second = b.bits(x), b.bits(y)
     mask = b.like(first, _magnitude_mask(x))
     high = b.like(first, ~_magnitude_mask(x))
     wide_x = cast_real(b, x, "f4") if x.code == "f2" else x
@@ -138,7 +126,7 @@ def nextafter(b: Builder, x: Value, y: Value) -> Value:
 
 def spacing(b: Builder, x: Value) -> Value:
     """The distance to the next number away from zero, for f4 and f8: negative for negative x."""
-    bits = _bits(b, x)
+    bits = b.bits(x)
     away = b.bitcast(b.add(bits, b.like(bits, 1)), x.code)
     tiny = b.bitcast(b.like(bits, 1), x.code)
     size = b.intrinsic("fabs", [x])
@@ -206,7 +194,7 @@ def _split(b: Builder, x: Value) -> tuple[Value, Value]:
     size = b.intrinsic("fabs", [x])
     subnormal = quiet(b, "olt", size, b.like(x, 2.0 ** (1 - bias)))
     scaled = b.select(subnormal, b.mul(x, b.like(x, 2.0**scale)), x)
-    bits = _bits(b, scaled)
+    bits = b.bits(scaled)
     field = b.and_(b.binary("lshr", bits, b.like(bits, mantissa)), b.like(bits, 2 * bias + 1))
     start = b.select(subnormal, b.like(bits, bias - 1 + scale), b.like(bits, bias - 1))
     exponent = resize(b, b.sub(field, start), "i4")
