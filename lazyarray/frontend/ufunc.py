@@ -12,6 +12,7 @@ from lazyarray.frontend.callables import UfuncCall
 from lazyarray.frontend.elementwise import call_numpy, eager, elementwise, export, overrides, written_through
 from lazyarray.frontend.keywords import call
 from lazyarray.frontend.naming import Named, name_as_in_c
+from lazyarray.frontend.neighbours import CONVERTING, convert
 from lazyarray.frontend.overrides import SOURCES, ask_other_functions, ask_others, ask_ufunc, numpys_answer
 from lazyarray.frontend.quick import BINARY, UNARY, Fields, limits, wrapped  # cimport
 from lazyarray.frontend.record import COMPILED, NUMBERS
@@ -496,6 +497,8 @@ def dispatch_function(function: Any, types: Any, args: Any, options: dict[str, A
     if any([issubclass(kind, _nparray) and kind is not _nparray and not issubclass(kind, Views) for kind in types]):
         # NumPy's code for a subclass of its own: it knows what to do with NumPy's arrays.
         return function(*export(args), **export(options))
+    if function in CONVERTING:
+        return convert(function, args)
     space: Any = sys.modules.get("lazyarray")
     for part in function.__module__.split(".")[1:]:
         space = getattr(space, part, None)

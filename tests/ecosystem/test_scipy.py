@@ -131,6 +131,80 @@ def test_minimize_takes_functions_that_compute_with_lazy_arrays(method: str) -> 
     assert_equal(found.x, expected.x, 1e-6)
 
 
+@pytest.mark.parametrize(
+    ("method", "size"),
+    [(name, 5) for name in ("CG", "BFGS", "Newton-CG", "L-BFGS-B", "TNC", "SLSQP", "trust-constr")]
+    + [("CG", 6000), ("L-BFGS-B", 6000)],
+)
+def test_minimize_takes_gradients_that_are_lazy_arrays(method: str, size: int) -> None:
+    def gradient(np: Any) -> Callable[[Any], Any]:
+        return lambda v: 2 * (np.asarray(v) - np.cos(np.arange(v.size)))
+
+    def distance(np: Any) -> Callable[[Any], Any]:
+        return lambda v: ((np.asarray(v) - np.cos(np.arange(v.size))) ** 2).sum()
+
+    found, expected = (
+        optimize.minimize(distance(np), np.full(size, 3.0), jac=gradient(np), method=method)
+        for np in (lazyarray, numpy)
+    )
+    assert_equal(found.x, expected.x, 1e-6)
+    assert found.nit == expected.nit
+
+
+def test_constraints_and_residuals_have_lazy_jacobians() -> None:
+    def fit(np: Any, method: str) -> Any:
+        t = np.arange(1.0, 6.0)
+        return optimize.least_squares(
+            lambda v: np.exp(-v[0] * t) * v[1] - 0.3,
+            np.array([1.0, 2.0]),
+            jac=lambda v: np.stack([-t * v[1] * np.exp(-v[0] * t), np.exp(-v[0] * t)], axis=1),
+            method=method,
+        ).x
+
+    for method in ("trf", "dogbox", "lm"):
+        assert_equal(fit(lazyarray, method), fit(numpy, method), 1e-6)
+
+    def bound(np: Any) -> Any:
+        return optimize.minimize(
+            lambda v: rosenbrock(np, np.asarray(v)),
+            np.array([1.3, 0.7]),
+            method="SLSQP",
+            constraints=[
+                {"type": "ineq", "fun": lambda v: 1.0 - v[:1] ** 2, "jac": lambda v: np.array([[-2 * v[0], 0]])}
+            ],
+        ).x
+
+    assert_equal(bound(lazyarray), bound(numpy), 1e-6)
+
+
+def test_fortran_routines_leave_their_arguments_as_they_are() -> None:
+    lower, diagonal = lazyarray.ones(5), lazyarray.full(6, 4.0)
+    found = linalg.lapack.dgttrf(lower, diagonal, lower)
+    expected = linalg.lapack.dgttrf(numpy.ones(5), numpy.full(6, 4.0), numpy.ones(5))
+    for ours, theirs in zip(found, expected, strict=True):
+        assert_equal(ours, theirs)
+    assert_equal(diagonal, numpy.full(6, 4.0))
+    assert_equal(lower, numpy.ones(5))
+
+
+@pytest.mark.parametrize("solve", ["cg", "gmres", "bicg", "minres"])
+def test_iterative_solvers_take_dense_lazy_matrices(solve: str) -> None:
+    matrix, right = square @ square.T, numbers(6)
+    found, state = getattr(sparse.linalg, solve)(pending(matrix), pending(right))
+    assert state == 0
+    assert_equal(found, getattr(sparse.linalg, solve)(matrix, right)[0])
+
+
+def test_eigenvalues_of_dense_lazy_matrices() -> None:
+    matrix, start = square @ square.T, numpy.ones(6)
+    assert_equal(
+        sparse.linalg.eigsh(pending(matrix), 2, v0=start)[0], sparse.linalg.eigsh(matrix, 2, v0=start)[0], 1e-12
+    )
+    assert_equal(sparse.linalg.eigs(pending(square), 2, v0=start)[0], sparse.linalg.eigs(square, 2, v0=start)[0], 1e-12)
+    operator = sparse.linalg.aslinearoperator(pending(image))
+    assert_equal(operator.rmatvec(numpy.ones(30)), sparse.linalg.aslinearoperator(image).rmatvec(numpy.ones(30)))
+
+
 def test_minimize_takes_lazy_gradients_and_jacobians() -> None:
     def gradient(v: Any) -> Any:
         v = lazyarray.asarray(v)

@@ -1,0 +1,90 @@
+"""Compiled code of other packages gets NumPy's own arrays, and writes into none that it was not given to write into."""
+
+from __future__ import annotations
+
+import ctypes
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazyarray as la
+
+FROM_ANY = 69  # of the table of NumPy's C functions (numpy/_core/code_generators/numpy_api.py)
+FORTRAN = 0x0002 | 0x0100 | 0x0400 | 0x0010  # order, aligned, writeable, cast by force: what f2py asks for
+
+
+def as_f2py_takes(array: Any) -> Any:
+    """What a Fortran routine is given for an object that is no array of NumPy's, to read or to write over."""
+    name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    capsule = np._core._multiarray_umath._ARRAY_API  # type: ignore[attr-defined]
+    table = ctypes.cast(pointer(capsule, name(capsule)), ctypes.POINTER(ctypes.c_void_p))
+    kind = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_void_p, *[ctypes.c_int] * 3, ctypes.c_void_p)
+    dtype = np.dtype(float)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # the function takes one
+    return kind(table[FROM_ANY])(array, id(dtype), 0, 0, FORTRAN, None)
+
+
+@pytest.mark.parametrize("size", [3, 50_000])
+@pytest.mark.parametrize("pending", [False, True])
+def test_routines_that_write_over_a_copy_of_their_argument_write_over_a_copy(size: int, pending: bool) -> None:
+    x = la.arange(float(size))
+    x = x + 1.0 if pending else la.evaluate(x)
+    want = np.arange(float(size)) + pending
+    taken = as_f2py_takes(x)
+    np.testing.assert_array_equal(taken, want)
+    taken[:] = -1.0
+    np.testing.assert_array_equal(np.asarray(x), want)
+
+
+@pytest.mark.parametrize("size", [3, 50_000])
+def test_asarray_with_a_dtype_shares_memory_as_numpys_arrays_do(size: int) -> None:
+    x = la.arange(float(size))
+    shared = np.asarray(x, dtype=float)
+    assert type(shared) is np.ndarray
+    assert shared.flags.aligned
+    assert shared.flags.writeable
+    shared[1] = 7.0
+    assert float(x[1]) == 7.0
+    contiguous = np.ascontiguousarray(x, dtype=float)
+    assert type(contiguous) is np.ndarray
+    assert np.shares_memory(contiguous, shared)
+
+
+def test_what_numpy_gives_as_it_is_behaves_as_an_array_of_numpys() -> None:
+    found = np.asanyarray(la.arange(3.0), dtype=float)
+    assert isinstance(found, np.ndarray)
+    assert repr(found) == "array([0., 1., 2.])"
+    assert type(found * 2) is np.ndarray
+    assert type(found.sum()) is np.float64
+    assert type(pickle.loads(pickle.dumps(found))) is np.ndarray
+
+
+@pytest.mark.parametrize("function", [np.atleast_1d, np.atleast_2d, np.atleast_3d])
+def test_what_packages_convert_with_gives_numpys_arrays(function: Any) -> None:
+    x = la.arange(6.0)
+    found = function(x)
+    assert type(found) is np.ndarray
+    assert found.shape == function(np.arange(6.0)).shape
+    found[...] = 2.0
+    assert float(x[3]) == 2.0
+    together = function(x, 1.0, [x[0], x[1]])
+    assert [type(item) for item in together] == [np.ndarray] * 3
+    assert type(function(x.sum())) is np.ndarray
+    assert type(getattr(la, function.__name__)(x)) is la.ndarray
+
+
+def test_arrays_have_no_products_of_linear_operators_but_for_scipy() -> None:
+    x = la.ones((3, 3))
+    for name in ("matvec", "rmatvec", "rmatmat"):
+        assert not hasattr(x, name)
+        assert not hasattr(la.ndarray, name)
+        assert name not in dir(x)
+        with pytest.raises(AttributeError) as told:
+            getattr(np.ones(3), name)
+        with pytest.raises(AttributeError) as ours:
+            getattr(x, name)
+        assert str(ours.value) == str(told.value)
