@@ -20,7 +20,9 @@ from lazyarray.frontend.loops import MEMO_LIMIT
 from lazyarray.frontend.regions import SHORT_PRODUCT, at_hand, picked, source_of
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import INERT, REFUSED, small_call  # cimport
+from lazyarray.frontend.writing import lent
 from lazyarray.ir.index_map import IndexMap, is_contiguous, size_of
+from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.remote import stays_home  # cimport
 from lazyarray.runtime.resting import rest, rest_for
 
@@ -45,49 +47,57 @@ _CALL: Final = 1 << 12
 _KINDS: Final = 256
 _counted: Final[dict[Any, int]] = {}
 # NumPy's functions in Python that copy pieces into new memory, or make a product.
-REBASED: Final = frozenset("append block corrcoef cov delete insert tensordot linalg.tensordot".split())
+REBASED: Final = frozenset("append block corrcoef cov delete insert pad resize tensordot linalg.tensordot".split())
 
 
 class _Elsewhere(Exception):
     """An operand that is pending, on a device, or of a kind that others look at."""
 
 
-def _seen(item: Any, sizes: list[int]) -> Any:
-    """An argument as NumPy takes it, to be read now and not kept; the numbers of elements of its arrays are added."""
+class _Seen:
+    """What is known of a call's arguments: how many elements they have, and whether others can write large ones."""
+
+    __slots__ = ("lent", "size")
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.lent = False
+
+
+def _taken(item: Any, seen: _Seen) -> Any:
+    """An argument as NumPy takes it, to be read now and not kept; `seen` learns of its arrays."""
     kind = type(item)
     if kind is ndarray:
+        seen.lent = seen.lent or lent(item) is not None
         data: Array | None = source_of(item)
         # In another order what is recorded may add in another one, too.
         if data is None or not data.flags.c_contiguous:
             raise _Elsewhere
-        sizes.append(data.size)
+        seen.size += data.size
         return data
     if kind in INERT:
         return item
     if kind is list or kind is tuple:
-        return kind([_seen(part, sizes) for part in item])
+        return kind([_taken(part, seen) for part in item])
     raise _Elsewhere
 
 
-def _in_memory(
-    args: tuple[Any, ...], kwargs: dict[str, Any], most: int = MOST
-) -> tuple[list[Any], dict[str, Any]] | None:
-    """The arguments of a call as NumPy takes them; None where some are not in memory, or have too many elements."""
+def _in_memory(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any], _Seen] | None:
+    """The arguments of a call as NumPy takes them, and what they are; None where some are not in memory."""
     if not config.eager_below or not stays_home():
         return None
-    sizes: list[int] = []
+    seen = _Seen()
     try:
-        passed = [_seen(arg, sizes) for arg in args]
-        named = {name: _seen(arg, sizes) for name, arg in kwargs.items()}
+        passed = [_taken(arg, seen) for arg in args]
+        return passed, {name: _taken(arg, seen) for name, arg in kwargs.items()}, seen
     except _Elsewhere:
         return None
-    return (passed, named) if sum(sizes) < most * config.eager_below else None
 
 
 def ahead_of(name: str, source: Callable[..., Any]) -> Callable[[Any, Any], Any] | None:
     """What is asked before NumPy's `source` is recorded: its result, or REFUSED; None for functions not in `REBASED`.
 
-    These return new memory alone.
+    These return new memory alone. What is recorded would be given a copy of large memory that others can write.
     """
     if name not in REBASED:
         return None
@@ -96,8 +106,13 @@ def ahead_of(name: str, source: Callable[..., Any]) -> Callable[[Any, Any], Any]
         found = _in_memory(args, kwargs)
         if found is None:
             return REFUSED
+        passed, named, seen = found
+        if seen.size >= MOST * config.eager_below:
+            if not seen.lent:
+                return REFUSED
+            ledger.fallback(name, passed)
         rest()
-        return adopt(source(*found[0], **found[1]))
+        return adopt(source(*passed, **named))
 
     return call
 
@@ -109,8 +124,10 @@ def einsum(args: Any, kwargs: Any) -> Any:
     labels, arrow, kept = args[0].partition("->")
     if len(args) == 2 and (set(labels.strip()) <= set(kept) if arrow else len(set(labels)) == len(labels)):
         return REFUSED
-    found = _in_memory(args, kwargs, CALLED)
-    if found is None or not _is_short(labels.split(","), found[0][1:]):
+    found = _in_memory(args, kwargs)
+    if found is None or found[2].size >= CALLED * config.eager_below:
+        return REFUSED
+    if not _is_short(labels.split(","), found[0][1:]):
         return REFUSED
     rest()
     return adopt(np.einsum(*found[0], **found[1]))
@@ -216,8 +233,10 @@ def histogram(args: Any, kwargs: Any) -> Any:
     found = small_call(np.histogram, args, kwargs)
     if found is not REFUSED:
         return found
-    operands = _in_memory(args, kwargs, 1)
-    return REFUSED if operands is None else adopt(np.histogram(*operands[0], **operands[1]))
+    found = _in_memory(args, kwargs)
+    if found is None or found[2].size >= config.eager_below:
+        return REFUSED
+    return adopt(np.histogram(*found[0], **found[1]))
 
 
 def _has_cost_more(args: Any, kwargs: Any) -> bool:

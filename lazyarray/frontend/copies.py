@@ -24,8 +24,9 @@ def cast_array(array: core.ndarray, dtype: DType, order: Any = "K") -> core.ndar
     del data
     warn_complex(array.dtype, dtype)
     perm = order_for(array, order)
-    node = core.value(array) if perm is None else in_order(array, perm)
-    node = copy_(node) if node.key.spec.dtype == dtype else cast_(node, dtype)
+    reading = Reading()
+    node = reading.node_of(array, perm)
+    node = reading.made(copy_(node) if node.key.spec.dtype == dtype else cast_(node, dtype))
     return core.from_node(node) if perm is None else core.from_node_as(node, perm)
 
 
@@ -38,7 +39,8 @@ def duplicate(array: core.ndarray, order: Any = "C") -> core.ndarray:
     if order not in ("C", "c", None):
         perm = order_for(array, order)
     del data
-    node = copy_(core.value(array) if perm is None else in_order(array, perm))
+    reading = Reading()
+    node = reading.made(copy_(reading.node_of(array, perm)))
     return core.from_node(node) if perm is None else core.from_node_as(node, perm)
 
 
@@ -178,4 +180,4 @@ def _widened(view: IndexMap, rank: int) -> IndexMap:
 
 
 from lazyarray.frontend import array as core  # noqa: E402  (either module may be imported first)
-from lazyarray.frontend.writing import warn_complex  # noqa: E402
+from lazyarray.frontend.writing import Reading, warn_complex  # noqa: E402

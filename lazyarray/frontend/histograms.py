@@ -26,6 +26,7 @@ from lazyarray.frontend.record import (
     view_,
 )
 from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.frontend.writing import lent
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node
 from lazyarray.runtime import evaluate as boundary
@@ -166,6 +167,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
         raise Uncompiled
     if (type(minlength) is not int and not isinstance(minlength, np.integer)) or minlength < 0:
         raise Uncompiled
+    if lent(x) is not None or lent(weights) is not None:
+        raise Uncompiled  # it would be copied first
     places = value(x)
     lowest, highest = _extremes_of(places)
     if lowest < 0:

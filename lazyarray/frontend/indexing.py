@@ -48,6 +48,8 @@ from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.frontend.unusual import serve
 from lazyarray.frontend.updates import update_key
 from lazyarray.frontend.writing import (
+    Reading,
+    as_it_lies,
     as_operand,
     check_fits,
     checked,
@@ -93,7 +95,10 @@ def get(array: ndarray, key: Any) -> Any:
         take_over(array)
         data = array._np
     if data is not None:
-        return _get_plain(data, key)
+        found = None
+        if type(key) is ndarray and key.dtype is _BOOL and key.shape == data.shape:
+            found = _get_lent(array, key)
+        return _get_plain(data, key) if found is None else found
     if isinstance(key, tuple) and type(key) is not tuple:
         key = tuple(key)
     node = array._node
@@ -220,8 +225,20 @@ def _gather_in_order(array: ndarray, parsed: Advanced, nodes: list[Node]) -> nda
 
 def _get_under(array: ndarray, mask: ndarray, shape: Shape) -> ndarray:
     """The elements of a large array under a mask of its own shape, as `_get_masked` records them."""
-    chosen = value(mask)
-    return from_node(compress_(chosen, value(array), shape, count_true(chosen)))
+    reading = Reading()
+    return _chosen(reading, reading.node_of(array), mask, shape)
+
+
+def _get_lent(array: ndarray, mask: ndarray) -> ndarray | None:
+    """The same of large memory that others can write, at once; None where memory is not so."""
+    reading = Reading()
+    node = reading.kept(as_it_lies(array))
+    return None if node is None else _chosen(reading, node, mask, array.shape)
+
+
+def _chosen(reading: Reading, node: Node, mask: ndarray, shape: Shape) -> ndarray:
+    chosen = reading.node_of(mask)
+    return from_node(reading.made(compress_(chosen, node, shape, count_true(chosen))))
 
 
 def _get_masked(array: ndarray, parsed: Advanced) -> Any:
@@ -242,8 +259,9 @@ def _get_masked(array: ndarray, parsed: Advanced) -> Any:
         ledger.library_call("boolean index", read, result.nbytes, seconds=seconds, start=start)
         return plain(result)
     shape = _indexed_shape(parsed._replace(position=first), (count_true(mask),))
-    node = compress_(_over(mask, parsed), value(view), parsed.view.shape, size_of(shape))
-    found = from_node(reshape_(node, shape))
+    reading = Reading()
+    node = compress_(_over(mask, parsed), reading.node_of(view), parsed.view.shape, size_of(shape))
+    found = from_node(reshape_(reading.made(node), shape))
     if parsed.position == first:
         return found
     moved = [k for k in range(len(shape)) if k != first]

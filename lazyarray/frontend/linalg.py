@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -15,9 +15,8 @@ from lazyarray.frontend.record import WEAK, broadcast_shape, call_, dummy, map_
 from lazyarray.frontend.reductions import NO_VALUE, operand, reduce
 from lazyarray.frontend.regions import at_hand, short_product
 from lazyarray.frontend.views import view_by
-from lazyarray.frontend.writing import as_it_lies, product_operand_as_it_lies
+from lazyarray.frontend.writing import Reading, product_operand_as_it_lies
 from lazyarray.ir.node import Library, Node, Shape
-from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.resting import rest_for
 
 DType = np.dtype[Any]
@@ -38,24 +37,16 @@ def _record(library: Library, x: ndarray, y: ndarray, shape: Shape) -> Any:
     if short is not None:
         rest_for(*short)
         return adopt(library.function(*short))
-    operands, shared = _nodes_of((x, y), product_operand_as_it_lies)
+    reading = Reading()
+    operands = tuple([reading.kept(product_operand_as_it_lies(a)) or value(a) for a in (x, y)])
     node = call_(library, operands, shape, _common(x, y))
     if library is MATMUL:
         products.keep(node, operands)
-    return _made(node, shared)
+    return _result(reading.made(node))
 
 
-def _nodes_of(arrays: Sequence[ndarray], lies: Callable[[ndarray], Node | None]) -> tuple[tuple[Node, ...], bool]:
-    """The operands of a library call, and whether others can write what one of them is: then it is made at once."""
-    lying = [lies(x) for x in arrays]
-    nodes = tuple([value(x) if node is None else node for x, node in zip(arrays, lying, strict=True)])
-    return nodes, any([node is not None for node in lying])
-
-
-def _made(node: Node, shared: bool) -> Any:
-    """The result of a recorded library call."""
-    if shared:
-        boundary.evaluate([node], boundary.SHARED, alone=True, stay=True)
+def _result(node: Node) -> Any:
+    """What a library call gives."""
     return from_node(node) if node.shape else scalar_from_node(node)
 
 
@@ -194,8 +185,9 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: An
     dtype = np.result_type(*[x.dtype for x in arrays])
     shape = tuple(extents[label] for label in output)
     library = Library("einsum", run_einsum, (("subscripts", operands[0]), ("optimize", optimize)), into=True)
-    nodes, shared = _nodes_of(arrays, as_it_lies)
-    return _made(call_(library, nodes, shape, np.dtype(dtype.str)), shared)
+    reading = Reading()
+    nodes = tuple([reading.node_of(x) for x in arrays])
+    return _result(reading.made(call_(library, nodes, shape, np.dtype(dtype.str))))
 
 
 def _einsum_view(stand_in: Any, subscripts: str) -> Any:

@@ -17,7 +17,6 @@ from lazyarray.frontend.array import (
     duplicate,
     from_node,
     from_node_as,
-    in_order,
     map_of,
     ndarray,
     order_of,
@@ -45,6 +44,7 @@ from lazyarray.frontend.regions import memory_at, window
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.frontend.vectors import serving  # cimport
 from lazyarray.frontend.views import derive, view_by
+from lazyarray.frontend.writing import Reading
 from lazyarray.ir.index_map import MOST_AXES, IndexMap, broadcast, c_strides, identity, is_contiguous, transpose
 from lazyarray.ir.node import Node, Shape
 from lazyarray.runtime.remote import stays_home  # cimport
@@ -239,7 +239,8 @@ def _flat(x: ndarray, order: Any, copy: bool) -> Any:
         data = memory_at(x)
         if data is not None:
             return wrap(data.flatten())
-    return from_node(view_(copy_(value(x)), IndexMap(0, (size,), (1,))))
+    reading = Reading()
+    return from_node(reading.made(view_(copy_(reading.node_of(x)), IndexMap(0, (size,), (1,)))))
 
 
 # ---- joins
@@ -289,16 +290,12 @@ def concatenate(
         raise Uncompiled
     axis %= len(shape)
     perm = _joined_order(parts, len(shape))
+    reading = Reading()
+    nodes = [reading.node_of(part, perm) for part in parts]
     if perm is None:
-        return from_node(fill_parts(empty_(shape, found), [value(p) for p in parts], axis))
-    moved = [
-        value(view_of(p, transpose(map_of(p), perm)))
-        if p._np is None
-        else view_(value(p), transpose(identity(p.shape), perm))
-        for p in parts
-    ]
+        return from_node(reading.made(fill_parts(empty_(shape, found), nodes, axis)))
     root = empty_(tuple([shape[a] for a in perm]), found)
-    return from_node_as(fill_parts(root, moved, perm.index(axis)), perm)
+    return from_node_as(reading.made(fill_parts(root, nodes, perm.index(axis))), perm)
 
 
 def _is_in_c_order(array: ndarray) -> bool:
@@ -391,14 +388,15 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     count = int(counts.reshape(())[()])
     if count < 0:
         raise ValueError("negative dimensions are not allowed")
-    node = value(x)
+    reading = Reading()
+    node = reading.node_of(x)
     shape = x.shape
     strides = c_strides(shape)
     spread = IndexMap(
         0, (*shape[: axis + 1], count, *shape[axis + 1 :]), (*strides[: axis + 1], 0, *strides[axis + 1 :])
     )
     result = (*shape[:axis], shape[axis] * count, *shape[axis + 1 :])
-    return from_node(view_(copy_(view_(node, spread)), identity(result)))
+    return from_node(reading.made(view_(copy_(view_(node, spread)), identity(result))))
 
 
 def tile(A: Any, reps: Any) -> Any:
@@ -427,7 +425,9 @@ def tile(A: Any, reps: Any) -> Any:
     # NumPy's is a view, too, of lines that were repeated last.
     line = prod(shape[repeated[-1] :])
     lines = (prod(result) // line if line else 0, line)
-    return from_node(view_(copy_(view_(value(x), spread)), identity(lines))).reshape(result)
+    reading = Reading()
+    repeats = view_(copy_(view_(reading.node_of(x), spread)), identity(lines))
+    return from_node(reading.made(repeats)).reshape(result)
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
@@ -524,9 +524,11 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     for distance, along in pairs:
         shifts[along] += int(distance)
     perm = copied_order(x)
+    reading = Reading()
+    node = reading.node_of(x, perm)
     if perm is None:
-        return from_node(roll_(value(x), shifts))
-    return from_node_as(roll_(in_order(x, perm), [shifts[along] for along in perm]), perm)
+        return from_node(reading.made(roll_(node, shifts)))
+    return from_node_as(reading.made(roll_(node, [shifts[along] for along in perm])), perm)
 
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {

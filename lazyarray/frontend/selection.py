@@ -14,7 +14,6 @@ from lazyarray.frontend.array import (
     assign,
     from_node,
     from_node_as,
-    in_order,
     map_of,
     ndarray,
     order_of,
@@ -33,6 +32,7 @@ from lazyarray.frontend.rebase import rebase
 from lazyarray.frontend.record import WEAK, broadcast_shape, cast_, compress_, empty_, iota_, map_, update_
 from lazyarray.frontend.reductions import operand
 from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.frontend.writing import Reading
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node, Shape
 
@@ -50,10 +50,8 @@ def where(condition: Any, x: Any = _ABSENT, y: Any = _ABSENT, /) -> Any:
         raise Uncompiled
     operands = [operand(condition), *[c if type(c) in WEAK else operand(c) for c in (x, y)]]
     perm = common_order(tuple(operands))
-    nodes: list[Any] = [
-        o if type(o) is not ndarray else value(o) if perm is None or o.ndim == 0 else in_order(o, perm)
-        for o in operands
-    ]
+    reading = Reading()
+    nodes: list[Any] = [reading.node_of(o, perm if o.ndim else None) if type(o) is ndarray else o for o in operands]
     mask, choices = cast_(nodes[0], BOOL), nodes[1:]
     node = map_("where", (mask, *choices))
     if node.dtype.kind in "iu" and any(type(c) is int for c in choices):
@@ -65,6 +63,7 @@ def where(condition: Any, x: Any = _ABSENT, y: Any = _ABSENT, /) -> Any:
         for c in choices:
             if type(c) in WEAK and float(np.finfo(node.dtype).max) < abs(c) < np.inf:
                 np.where(True, c, np.zeros((), node.dtype))  # NumPy's warning
+    node = reading.made(node)
     return from_node(node) if perm is None else from_node_as(node, perm)
 
 
@@ -203,7 +202,8 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
         raise Uncompiled
     x, at = (ravel(operand(a)), 0) if axis is None else (operand(a), operator.index(axis))
     if out is None and -x.ndim <= at < x.ndim and chosen.size == x.shape[at]:
-        return x[(slice(None),) * (at % x.ndim) + (_as_mask(chosen),)]
+        at %= x.ndim
+        return x[(slice(None),) * at + (_as_mask(chosen),) if at else _as_mask(chosen)]
     return take(a, wrap(np.flatnonzero(to_numpy(chosen))), axis, out)
 
 

@@ -37,14 +37,41 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "rows": lambda np, x: x.reshape(256, -1) * x.reshape(256, -1)[:, :1],
     "transposed": lambda np, x: x.reshape(256, -1).T + 1.0,
     "every second": lambda np, x: x[::2] + 1.0,
+    "chosen": lambda np, x: np.where(x > 1.0, x, 0.0),
+}
+MOVES: dict[str, Callable[[Any, Any], Any]] = {
+    "copy": lambda np, x: x.copy(),
+    "copied rows": lambda np, x: x.reshape(256, -1).T.copy(),
+    "another dtype": lambda np, x: x.astype("f4"),
+    "flat": lambda np, x: x.reshape(256, -1).T.flatten(),
+    "one after another": lambda np, x: np.concatenate((x, x[:9])),
+    "columns": lambda np, x: np.concatenate((x.reshape(256, -1).T, x.reshape(-1, 256)), axis=1),
+    "together": lambda np, x: np.stack((x, x), axis=1),
+    "again and again": lambda np, x: np.tile(x, 3),
+    "each again": lambda np, x: np.repeat(x.reshape(256, -1), 2, axis=0),
+    "moved": lambda np, x: np.roll(x, 5),
+    "moved columns": lambda np, x: np.roll(x.reshape(256, -1).T, 5, axis=1),
+    "under a mask": lambda np, x: x[x > 1.0],
+    "compress": lambda np, x: np.compress(x > 1.0, x),
+}
+IN_NUMPY: dict[str, Callable[[Any, Any], Any]] = {
+    "append": lambda np, x: np.append(x, 1.0),
+    "block": lambda np, x: np.block([[x], [x]]),
+    "delete": lambda np, x: np.delete(x, 7),
+    "insert": lambda np, x: np.insert(x, 7, 1.0),
+    "pad": lambda np, x: np.pad(x, 3),
+    "resize": lambda np, x: np.resize(x, COUNT + 5),
 }
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+ALL = OPERATIONS | MOVES | IN_NUMPY
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_what_the_owner_writes_later_is_not_seen(name: str, others: Any) -> None:
     ours = la.asarray(others)
-    want = OPERATIONS[name](np, theirs())
-    got = OPERATIONS[name](la, ours)
+    want = ALL[name](np, theirs())
+    got = ALL[name](la, ours)
     others[:] = -1.0
     for a, b in zip(want if type(want) is tuple else (want,), got if type(got) is tuple else (got,), strict=True):
         np.testing.assert_array_equal(np.asarray(b), a)
@@ -60,6 +87,39 @@ def test_one_operation_is_one_kernel_and_no_copy(others: Any) -> None:
     assert runs.bytes_allocated == others.nbytes
     assert not runs.materialisations
     np.testing.assert_array_equal(np.asarray(result), others * 2.0)
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_what_moves_values_moves_them_once(name: str, others: Any) -> None:
+    ours = la.asarray(others)
+    with la.record_runs() as runs:
+        result = MOVES[name](la, ours)
+        assert SHARED in runs.evaluations
+    want = MOVES[name](np, others)
+    assert np.asarray(result).strides == want.strides
+    masks = 2 * COUNT if want.dtype == bool or want.size < COUNT else 0  # and what is counted in it
+    assert want.nbytes <= runs.bytes_allocated <= want.nbytes + masks
+    assert not runs.fallbacks
+
+
+@pytest.mark.parametrize("name", IN_NUMPY)
+def test_what_numpy_makes_of_pieces_is_numpys_and_counted(name: str, others: Any) -> None:
+    ours = la.asarray(others)
+    with la.record_runs() as runs:
+        IN_NUMPY[name](la, ours)
+    assert runs.fallbacks == {name: 1}
+    assert not runs.bytes_allocated
+    with la.record_runs() as runs:
+        mine = la.evaluate(IN_NUMPY[name](la, la.asarray(theirs())))  # nobody else's: recorded
+    assert not runs.fallbacks
+    np.testing.assert_array_equal(np.asarray(mine), IN_NUMPY[name](np, others))
+
+
+def test_a_vector_beside_rows_that_lie_in_fortran_order_is_a_row() -> None:
+    rows, vector = np.asfortranarray(theirs().reshape(2, -1)), theirs()[: COUNT // 2]
+    result = la.asarray(rows) + la.asarray(vector)
+    np.testing.assert_array_equal(np.asarray(result), rows + vector)
+    assert np.asarray(result).flags.f_contiguous
 
 
 def test_the_same_for_numpys_arrays_beside_ours_and_for_what_was_handed_out(others: Any) -> None:
