@@ -23,6 +23,7 @@ from lazyarray.frontend.foreign import OURS, Forwarder, forward
 from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.methods import Methods
 from lazyarray.frontend.naming import name_as_in_c, refuse_setting
+from lazyarray.frontend.neighbours import Memory
 from lazyarray.frontend.quick import tell
 from lazyarray.frontend.record import (
     COMPILED,
@@ -466,7 +467,7 @@ def part_of(array: ndarray, part: str) -> Any:
 
 
 # Types of operands that NumPy's dispatch has nothing to say about.
-BUILTIN: Final = frozenset({ndarray, _nparray, LazyScalar, list, tuple, str, bytes, type(None)} | NUMBERS)
+BUILTIN: Final = frozenset({ndarray, _nparray, Memory, LazyScalar, list, tuple, str, bytes, type(None)} | NUMBERS)
 OURS.update(BUILTIN)
 
 

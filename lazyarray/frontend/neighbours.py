@@ -26,7 +26,7 @@ class Memory(np.ndarray[Any, Any]):
 
     f2py writes into what it gets for an object that is no array of NumPy's, as if that were a copy (`array_from_pyobj`,
     numpy/f2py/src/fortranobject.c). It asks for aligned memory, so it copies this. `numpy.asarray` makes a plain view
-    of it, whose flags NumPy finds out anew.
+    of it, whose flags NumPy finds out anew. Operators take it and its copies as NumPy's own class (`array.BUILTIN`).
     """
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False, /) -> Any:

@@ -458,7 +458,7 @@ def dispatch(function: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
         override = getattr(kind, "__array_ufunc__", None)
         if override is not None and override is not ndarray.__array_ufunc__:
             return ask_others(function, method, inputs, options)
-    foreign = any(isinstance(i, _nparray) and type(i) is not _nparray for i in (*inputs, *outs))
+    foreign = any(isinstance(i, _nparray) and type(i) not in BUILTIN for i in (*inputs, *outs))
     own = _BY_NUMPY.get(id(function))
     if own is None or foreign:
         name = f"{function.__name__}.{method}"
@@ -494,7 +494,7 @@ def dispatch_function(function: Any, types: Any, args: Any, options: dict[str, A
         return numpys_answer(SOURCES.get(function, function), types, args, options)
     if not is_numpys(function):
         return function._implementation(*args, **options)  # another package's
-    if any([issubclass(kind, _nparray) and kind is not _nparray and not issubclass(kind, Views) for kind in types]):
+    if any([issubclass(kind, _nparray) and kind not in BUILTIN and not issubclass(kind, Views) for kind in types]):
         # NumPy's code for a subclass of its own: it knows what to do with NumPy's arrays.
         return function(*export(args), **export(options))
     if function in CONVERTING:

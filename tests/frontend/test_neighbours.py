@@ -63,6 +63,22 @@ def test_what_numpy_gives_as_it_is_behaves_as_an_array_of_numpys() -> None:
     assert type(pickle.loads(pickle.dumps(found))) is np.ndarray
 
 
+@pytest.mark.parametrize("size", [3, 50_000])
+def test_what_a_routine_gives_back_is_an_operand_as_numpys_arrays_are(size: int) -> None:
+    x, taken, theirs = la.arange(float(size)), as_f2py_takes(la.arange(float(size))), np.arange(float(size))
+    with la.record_runs() as runs:
+        results = [x + taken, taken * x, la.maximum(taken, x), np.add(taken, x)]
+    assert not runs.fallbacks
+    results += [la.concatenate((x, taken)), np.concatenate((taken, x)), la.where(x > 1, taken, 0.0), la.sum(taken)]
+    x[1:] = taken[:-1]
+    wanted: list[Any] = [theirs + theirs, theirs * theirs, theirs, theirs + theirs]
+    wanted += [np.concatenate((theirs, theirs))] * 2 + [np.where(theirs > 1, theirs, 0.0), theirs.sum()]
+    assert {type(result) for result in results[:-1]} == {la.ndarray}
+    for result, want in zip(results, wanted, strict=True):
+        np.testing.assert_array_equal(np.asarray(result), want)
+    np.testing.assert_array_equal(np.asarray(x)[1:], theirs[:-1])
+
+
 @pytest.mark.parametrize("function", [np.atleast_1d, np.atleast_2d, np.atleast_3d])
 def test_what_packages_convert_with_gives_numpys_arrays(function: Any) -> None:
     x = la.arange(6.0)
