@@ -48,7 +48,7 @@ def answer(source: Any, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
     if like is not None:
         found = [like] if is_foreign(like) else []
         options = {name: item for name, item in options.items() if name != "like"}
-    elif type(source) is _Dispatched:
+    elif type(source) is _Dispatched and (_has_foreign(args) or _has_foreign(options.values())):
         found = _relevant(args, options)
     else:
         return NOTHING
@@ -77,6 +77,17 @@ def numpys_answer(source: Any, types: Sequence[type], args: Sequence[Any], optio
 
 
 _PROBE: Final[Any] = np.empty(0)
+
+
+def _has_foreign(items: Iterable[Any]) -> bool:
+    for item in items:
+        kind = type(item)
+        if kind is list or kind is tuple:
+            if _has_foreign(item):
+                return True
+        elif kind not in BUILTIN and is_foreign(item):
+            return True
+    return False
 
 
 def _relevant(args: Sequence[Any], options: Mapping[str, Any]) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from lazyarray.config import config
 from lazyarray.frontend.array import BUILTIN, as_array, ndarray, read_only, wrap
 from lazyarray.frontend.callables import UfuncCall
 from lazyarray.frontend.elementwise import call_numpy, eager, elementwise, export, overrides, written_through
@@ -460,6 +461,10 @@ def dispatch(function: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
             return ask_others(function, method, inputs, options)
     foreign = any(isinstance(i, _nparray) and type(i) not in BUILTIN for i in (*inputs, *outs))
     own = _BY_NUMPY.get(id(function))
+    if foreign and not options:
+        small = _small_beside(inputs)
+        if small is not None:
+            return wrap(getattr(function, method)(*small))
     if own is None or foreign:
         name = f"{function.__name__}.{method}"
         return call_numpy(name, getattr(function, method), inputs, options)
@@ -468,6 +473,21 @@ def dispatch(function: np.ufunc, method: str, inputs: tuple[Any, ...], options: 
     if method == "__call__":
         return own(*inputs, **options)
     return getattr(own, method)(*inputs, **options)
+
+
+def _small_beside(inputs: tuple[Any, ...]) -> list[Any] | None:
+    """Operands beside a subclass of NumPy's arrays as NumPy takes them; None where a lazy one is not small."""
+    passed = []
+    for item in inputs:
+        kind = type(item)
+        if kind is ndarray:
+            item = item._np
+            if item is None or item.size >= config.eager_below:
+                return None
+        elif kind is LazyScalar:
+            return None
+        passed.append(item)
+    return passed
 
 
 def is_numpys(function: Any) -> bool:
