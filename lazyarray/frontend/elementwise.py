@@ -82,12 +82,10 @@ def overrides(arg: Any) -> bool:
 # ---- operators
 
 
-def defers(self: Any, other: Any, reflected: bool) -> bool:
+def defers(self: Any, other: Any) -> bool:
     """NumPy's rule for when an array's operator leaves the work to the other operand's (`BINOP_IS_FORWARD`)."""
     kind = type(other)
     if kind in BUILTIN or kind is ufuncs.ufunc:
-        return False
-    if reflected:
         return False
     missing = object()
     override = getattr(kind, "__array_ufunc__", missing)
@@ -99,6 +97,46 @@ def defers(self: Any, other: Any, reflected: bool) -> bool:
         return False
     priority = getattr(kind, "__array_priority__", None)
     return priority is not None and priority > 0.0
+
+
+# An operator's methods by the ufunc that arrays have for it: the left operand's, and the right one's that answers it.
+_METHODS: Final = {
+    "add": ("__add__", "__radd__"),
+    "subtract": ("__sub__", "__rsub__"),
+    "multiply": ("__mul__", "__rmul__"),
+    "matmul": ("__matmul__", "__rmatmul__"),
+    "divide": ("__truediv__", "__rtruediv__"),
+    "floor_divide": ("__floordiv__", "__rfloordiv__"),
+    "remainder": ("__mod__", "__rmod__"),
+    "divmod": ("__divmod__", "__rdivmod__"),
+    "power": ("__pow__", "__rpow__"),
+    "left_shift": ("__lshift__", "__rlshift__"),
+    "right_shift": ("__rshift__", "__rrshift__"),
+    "bitwise_and": ("__and__", "__rand__"),
+    "bitwise_or": ("__or__", "__ror__"),
+    "bitwise_xor": ("__xor__", "__rxor__"),
+    "equal": ("__eq__", "__eq__"),
+    "not_equal": ("__ne__", "__ne__"),
+    "less": ("__lt__", "__gt__"),
+    "less_equal": ("__le__", "__ge__"),
+    "greater": ("__gt__", "__lt__"),
+    "greater_equal": ("__ge__", "__le__"),
+}
+
+
+def leave_to(other: Any, name: str, self: Any, reflected: bool = False) -> Any:
+    """What the other operand makes of an array's operator that it is left to; NotImplemented where it makes nothing.
+
+    One that does not know arrays of ours (SciPy's sparse ones) is asked again with NumPy's, which shares the memory.
+    `reflected`: it is the left operand, and has been asked with the array.
+    """
+    answer = getattr(type(other), _METHODS[name][not reflected], None)
+    if answer is None:
+        return NotImplemented
+    result = NotImplemented if reflected else answer(other, self)
+    if result is NotImplemented:
+        result = answer(other, to_numpy(self))
+    return wrap(result) if type(result) is _nparray else result
 
 
 _EAGER: dict[str, dict[str, Any]] = {}
@@ -143,8 +181,10 @@ def binary(name: str, python: Callable[[Any, Any], Any], x: Any, y: Any, reflect
     """A binary operator over anything: eager, recorded, or left to the other operand."""
     own, other = (y, x) if reflected else (x, y)
     kind = type(other)
-    if kind is not ndarray and kind not in NUMBERS and defers(own, other, reflected):
-        return NotImplemented
+    if kind is not ndarray and kind not in NUMBERS and defers(own, other):
+        result = leave_to(other, name, own, reflected)
+        if not reflected or result is not NotImplemented:
+            return result
     if kind not in BUILTIN and overrides(other):
         return others.ask_ufunc(ufuncs.UFUNCS[name], "__call__", (x, y), {})
     return elementwise(ufuncs.UFUNCS[name], (x, y), python)
@@ -158,7 +198,7 @@ def unary(name: str, python: Callable[[Any], Any], x: Any) -> Any:
 def in_place(name: str, x: ndarray, other: Any) -> Any:
     """An augmented assignment."""
     # An operand with an `__array_ufunc__`, be it None, is never given the work of an augmented assignment.
-    if type(other) not in NUMBERS and not hasattr(type(other), "__array_ufunc__") and defers(x, other, False):
+    if type(other) not in NUMBERS and not hasattr(type(other), "__array_ufunc__") and defers(x, other):
         return NotImplemented
     return ufuncs.UFUNCS[name](x, other, out=x)
 

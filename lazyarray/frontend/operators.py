@@ -175,11 +175,14 @@ def _in_place_power(self: Any, other: Any) -> Any:
 
 
 def _matmul(self: Any, other: Any) -> Any:
-    return NotImplemented if calls.defers(self, other, False) else ufuncs.matmul(self, other)
+    if calls.defers(self, other):
+        return calls.leave_to(other, "matmul", self)
+    return ufuncs.matmul(self, other)
 
 
 def _reflected_matmul(self: Any, other: Any) -> Any:
-    return ufuncs.matmul(other, self)
+    found = calls.leave_to(other, "matmul", self, True) if calls.defers(self, other) else NotImplemented
+    return ufuncs.matmul(other, self) if found is NotImplemented else found
 
 
 _TOO_FEW_AXES: Final = (
@@ -189,7 +192,7 @@ _TOO_FEW_AXES: Final = (
 
 
 def _in_place_matmul(self: Any, other: Any) -> Any:
-    if not hasattr(type(other), "__array_ufunc__") and calls.defers(self, other, False):
+    if not hasattr(type(other), "__array_ufunc__") and calls.defers(self, other):
         return NotImplemented
     shape = self.shape
     if calls.overrides(other):
@@ -212,7 +215,9 @@ def _in_place_matmul(self: Any, other: Any) -> Any:
 
 
 def _divmod(self: Any, other: Any) -> Any:
-    return NotImplemented if calls.defers(self, other, False) else ufuncs.UFUNCS["divmod"](self, other)
+    if calls.defers(self, other):
+        return calls.leave_to(other, "divmod", self)
+    return ufuncs.UFUNCS["divmod"](self, other)
 
 
 def _reflected_divmod(self: Any, other: Any) -> Any:

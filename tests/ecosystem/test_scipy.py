@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -185,6 +186,22 @@ def test_fortran_routines_leave_their_arguments_as_they_are() -> None:
         assert_equal(ours, theirs)
     assert_equal(diagonal, numpy.full(6, 4.0))
     assert_equal(lower, numpy.ones(5))
+
+
+OPERATORS = [operator.add, operator.sub, operator.mul, operator.eq, operator.ne, operator.lt, operator.ge]
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo", "lil", "bsr"])
+def test_operators_between_dense_and_sparse_arrays(layout: str) -> None:
+    thin = getattr(sparse, f"{layout}_array")(numpy.where(numbers(6, 6, seed=4) > 0, square, 0.0))
+    for name in OPERATORS:
+        for found, expected in (
+            (name(pending(square), thin), name(square, thin)),
+            (name(thin, pending(square)), name(thin, square)),
+        ):
+            kept = sparse.issparse(expected)
+            assert sparse.issparse(found) is kept
+            assert_equal(found.toarray() if kept else found, expected.toarray() if kept else expected)
 
 
 @pytest.mark.parametrize("solve", ["cg", "gmres", "bicg", "minres"])

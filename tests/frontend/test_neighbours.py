@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import pickle
 from typing import Any
 
@@ -104,3 +105,41 @@ def test_arrays_have_no_products_of_linear_operators_but_for_scipy() -> None:
         with pytest.raises(AttributeError) as ours:
             getattr(x, name)
         assert str(ours.value) == str(told.value)
+
+
+class Diagonal:
+    """A matrix that answers operators of NumPy's arrays, and knows no other class."""
+
+    __array_priority__ = 10.0
+
+    def __add__(self, other: Any) -> Any:
+        return np.eye(3) + other if isinstance(other, np.ndarray) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        return other - np.eye(3) if isinstance(other, np.ndarray) else NotImplemented
+
+    def __eq__(self, other: object) -> Any:
+        return np.eye(3) == other if isinstance(other, np.ndarray) else NotImplemented
+
+    def __gt__(self, other: Any) -> Any:
+        return np.eye(3) > other if isinstance(other, np.ndarray) else NotImplemented
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return other @ np.eye(3) if isinstance(other, np.ndarray) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("pending", [False, True])
+def test_operands_that_know_numpys_class_alone_answer_operators_of_lazy_arrays(pending: bool) -> None:
+    theirs = np.arange(9.0).reshape(3, 3)
+    other = Diagonal()
+    for name in (operator.sub, operator.eq, operator.lt, operator.matmul):
+        ours = la.arange(9.0).reshape(3, 3)
+        found = name(ours * 1.0 if pending else ours, other)
+        assert type(found) is la.ndarray
+        np.testing.assert_array_equal(np.asarray(found), name(theirs, other))
+    for name in (operator.add, operator.eq):
+        np.testing.assert_array_equal(np.asarray(name(other, la.asarray(theirs))), name(other, theirs))
+    with pytest.raises(TypeError, match="unsupported operand"):
+        la.asarray(theirs) / other
