@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -119,7 +120,7 @@ def plain_operands(args: Sequence[Any], fresh: bool = False) -> Any:
             elif arg.size >= limit:
                 managed = True
             result.append(arg)
-        elif kind is list or kind is tuple:
+        elif isinstance(arg, list | tuple):
             kinds = set(map(type, arg))
             if _INERT.issuperset(kinds):
                 result.append(arg)
@@ -160,8 +161,14 @@ def export(obj: Any) -> Any:
         return tuple([export(item) for item in obj])
     if kind is dict:
         return {key: export(value) for key, value in obj.items()}
-    if isinstance(obj, tuple) and hasattr(obj, "_fields"):
-        return kind(*[export(item) for item in obj])
+    if isinstance(obj, list | tuple):
+        items = [export(item) for item in obj]
+        if all(map(operator.is_, items, obj)):
+            return obj
+        try:
+            return kind(*items) if hasattr(obj, "_fields") else items
+        except TypeError:  # it is made of more than its items, as SciPy's results are
+            return items
     return obj
 
 
@@ -177,7 +184,8 @@ def adopt(result: Any) -> Any:
     if kind is dict:
         return {key: adopt(value) for key, value in result.items()}
     if isinstance(result, tuple) and hasattr(result, "_fields"):
-        return kind(*[adopt(item) for item in result])
+        items = [adopt(item) for item in result]
+        return result if all(map(operator.is_, items, result)) else kind(*items)
     return result
 
 

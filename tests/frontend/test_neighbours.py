@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import operator
 import pickle
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -143,3 +143,36 @@ def test_operands_that_know_numpys_class_alone_answer_operators_of_lazy_arrays(p
         np.testing.assert_array_equal(np.asarray(name(other, la.asarray(theirs))), name(other, theirs))
     with pytest.raises(TypeError, match="unsupported operand"):
         la.asarray(theirs) / other
+
+
+class Found(tuple[float, ...]):
+    """A result as SciPy's tests give it: a named tuple that is made of more than its items."""
+
+    _fields = ("statistic", "pvalue")
+
+    def __new__(cls, statistic: Any, pvalue: Any, *, location: float) -> Found:
+        made = super().__new__(cls, (statistic, pvalue))
+        made.location = location  # type: ignore[attr-defined]
+        return made
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+class Items(list[Any]):
+    pass
+
+
+def test_tuples_that_are_made_of_more_than_their_items_are_sequences() -> None:
+    numbers = Found(0.5, 0.25, location=3.0)
+    lazy = Found(la.arange(5.0).sum(), la.arange(100_000.0).mean(), location=3.0)
+    np.testing.assert_array_equal(la.array(numbers), [0.5, 0.25])
+    np.testing.assert_array_equal(la.array(lazy), [10.0, 49999.5])
+    for items in (lazy, Pair(*lazy), Items(lazy)):
+        np.testing.assert_array_equal(la.stack(items), [10.0, 49999.5])
+        np.testing.assert_array_equal(la.concatenate(([1.0], items)), [1.0, 10.0, 49999.5])
+        np.testing.assert_array_equal(la.add(items, 1.0), [11.0, 50000.5])
+        assert la.percentile(items, 100) == 49999.5
+        assert la.shape(items) == (2,)
