@@ -18,7 +18,7 @@ from lazyarray.config import config
 from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.measures import copied, dtype_of_array, elements_of, ndim_of, shape_of, transposed
 from lazyarray.frontend.naming import refuse_deleting
-from lazyarray.frontend.neighbours import Products, memory_of
+from lazyarray.frontend.neighbours import Classed, memory_of
 from lazyarray.frontend.record import IMMEDIATE
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.unusual import serve
@@ -140,7 +140,7 @@ serve(transpose=_transpose, copy=_copy, iterate=_iterate, ufunc=_ufunc)
 _evaluate_all: Final[list[Any]] = []  # the function, once it is imported: its module is built on this one
 
 
-class Attributes(Products):
+class Attributes(Classed):
     """The attributes and protocols of `ndarray`."""
 
     __slots__ = ()

@@ -46,28 +46,36 @@ def memory_of(data: Array) -> Memory:
     return found
 
 
-class Product:
-    """An attribute that SciPy's `aslinearoperator` alone finds: it takes NumPy's class, or what has such products."""
-
-    __slots__ = ("_name", "_of")
-
-    def __init__(self, name: str, of: Callable[[Array], Callable[[Any], Any]]) -> None:
-        self._name, self._of = name, of
-
-    def __get__(self, array: Any, kind: type | None = None) -> Any:
-        asks = sys._getframe(1).f_globals.get("__name__")
-        if array is None or array.ndim != 2 or asks != "scipy.sparse.linalg._interface":
-            owner = "type object 'numpy.ndarray'" if array is None else "'numpy.ndarray' object"
-            raise AttributeError(f"{owner} has no attribute {self._name!r}")
-        return self._of(core.to_numpy(array))
-
-
-class Products:
-    """What `scipy.sparse.linalg` needs of a matrix, and its `MatrixLinearOperator` makes of NumPy's."""
-
-    matvec = Product("matvec", lambda memory: lambda vector: memory.dot(vector.reshape(-1, 1)))
-    rmatvec = Product("rmatvec", lambda memory: lambda vector: memory.T.conj().dot(vector.reshape(-1, 1)))
-    rmatmat = Product("rmatmat", lambda memory: memory.T.conj().dot)
+# Modules that ask whether something is of NumPy's class, and then convert it or use it from Python alone. Elsewhere a
+# lazy array is none: most code hands what is one to compiled code that reads the memory of NumPy's C structure.
+ASKING: Final = frozenset(
+    {
+        "numpy.testing._private.utils",
+        "scipy.optimize._minpack_py",
+        "scipy.optimize._root_scalar",
+        "scipy.sparse.linalg._interface",
+        "scipy.sparse.linalg._matfuncs",
+        "scipy.special._basic",
+        "sklearn.model_selection._search",
+        "sklearn.utils._param_validation",
+        "statsmodels.regression.mixed_linear_model",
+        "statsmodels.tools.data",
+    }
+)
 
 
-from lazyarray.frontend import array as core  # noqa: E402  (arrays have these attributes)
+class Classed:
+    """What `isinstance` asks of objects whose own class does not do."""
+
+    __slots__ = ()
+
+    @property
+    def __class__(self) -> type:
+        return _nparray if sys._getframe(1).f_globals.get("__name__") in ASKING else type(self)
+
+    @__class__.setter
+    def __class__(self, new: type) -> None:
+        np.empty(0).__class__ = new  # NumPy's error
+
+
+from lazyarray.frontend import array as core  # noqa: E402  (arrays have this attribute)

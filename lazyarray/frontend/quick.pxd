@@ -18,7 +18,7 @@ cdef class Op:
     cdef public bint reads_exponents
 
 cdef class Known:
-    cdef public object adopt, array, flat, go_on, is_turned, memory, note_errors, order_of, part_key, power, put_waiting, read_present, scalar, show, square, start, take, turn, update_key, view_key, wake, window, write_now
+    cdef public object adopt, array, flat, go_on, is_turned, is_unaware, memory, note_errors, order_of, part_key, power, put_waiting, read_present, scalar, show, square, start, take, turn, unaware, update_key, view_key, wake, window, write_now
 
 cdef class Fields:
     cdef public object _base, _fixed, _map, _np, _part

@@ -13,6 +13,7 @@ from lazyarray.frontend.callables import ANY, FEW
 from lazyarray.frontend.dispatch import adopt, describe, export, same
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.modules import Later
+from lazyarray.frontend.packages import called_by_package
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import INERT  # cimport
 from lazyarray.frontend.vectors import drawing  # cimport
@@ -30,7 +31,13 @@ def _method(base: type, name: str) -> Callable[..., Any]:
     draw = _DRAWN.get(name) if base is np.random.Generator else None
     calls_others = base is np.random.Generator and name in _CALLING_OTHERS
 
+    def draw_for_package(self: Any, *args: Any, **kwargs: Any) -> Any:
+        own = base(self.bit_generator) if calls_others else self
+        return source(own, *[export(arg) for arg in args], **{key: export(item) for key, item in kwargs.items()})
+
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if called_by_package():
+            return draw_for_package(self, *args, **kwargs)
         drawn = None
         if draw is not None and (args or kwargs):
             try:
@@ -55,7 +62,7 @@ def _method(base: type, name: str) -> Callable[..., Any]:
     call.__doc__ = with_way(source.__doc__, NUMPY)
     if calls_others:
         return call
-    served: Callable[..., Any] = drawing(call, source, ANY if draw is None else FEW)
+    served: Callable[..., Any] = drawing(call, source, ANY if draw is None else FEW, draw_for_package)
     if served is not call:
         for attribute in ("__name__", "__qualname__", "__doc__"):
             served.__dict__[attribute] = getattr(call, attribute)

@@ -1,5 +1,6 @@
 # C's side of `vectors.py`: what Python calls for public functions, ufuncs and methods of arrays, with arguments where
 # the interpreter has them. The usual small call goes from here to NumPy; all others to the object's own `__call__`.
+from cpython.dict cimport PyDict_GetItem
 from cpython.object cimport PyObject, PyTypeObject
 
 from lazyarray.frontend.callables cimport Builtin, Served, UfuncCall
@@ -151,6 +152,7 @@ cdef extern from *:
         PyType_Modified(type);
     }
     """
+    PyObject *PyEval_GetGlobals()
     enum: LAZYARRAY_MOST, NPY_DOUBLE, NPY_LONG
     size_t lazyarray_total(size_t given, PyObject *names)
     bint lazyarray_quiet(PyTypeObject *kind)
@@ -709,12 +711,22 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
     return lazyarray_general(self, args, given, names)
 
 
+# `is_unaware` of `packages.py`.
+cdef inline bint asks_for_package(space) except -1:
+    cdef PyObject *name = PyDict_GetItem(space, "__name__")
+    cdef PyObject *found = NULL if name == NULL else PyDict_GetItem(known.unaware, <object>name)
+    return known.is_unaware(space) if found == NULL else <object>found is True
+
+
 # A generator's method: NumPy's own, where all arguments but the generator say nothing of their own.
 cdef inline PyObject *drawn_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
     cdef Served own = <Served>self
     cdef size_t given = PyVectorcall_NARGS(flags), place
     cdef size_t total = lazyarray_total(given, names)
     cdef PyObject *found
+    cdef PyObject *space = PyEval_GetGlobals()  # of who calls: compiled functions have no frame
+    if space != NULL and asks_for_package(<object>space):
+        return PyObject_Vectorcall(<PyObject *>own.inner, args, flags, names)
     for place in range(1, total):
         if is_number(args[place]) or PyTuple_CheckExact(args[place]):
             if own.guard == FEW and not lazyarray_float(args[place]) and not 0 <= extent_of_shape(args[place]) < FEW_DRAWN:
@@ -771,8 +783,9 @@ cdef inline serving(function, source, guard):
     return made
 
 
-cdef inline drawing(function, source, guard):
+cdef inline drawing(function, source, guard, for_package):
     cdef Served made = Served(function, source, guard)
+    made.inner = for_package
     lazyarray_begin(<PyObject *>made, &made.vector, <void *>drawn_vector, True)
     return made
 

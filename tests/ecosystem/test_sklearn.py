@@ -29,6 +29,7 @@ from sklearn import (
     preprocessing,
     svm,
     tree,
+    utils,
 )
 
 X = numbers(60, 5)
@@ -139,3 +140,31 @@ with sklearn.config_context(array_api_dispatch=True):
 def test_array_api_dispatch_keeps_lazy_arrays() -> None:
     """In a process of its own: SciPy reads the variable when it is imported."""
     run_python(DISPATCHED, SCIPY_ARRAY_API="1")
+
+
+def test_grids_of_parameters_and_sets_of_classes_are_lazy_arrays() -> None:
+    found, expected = (
+        model_selection.GridSearchCV(svm.SVC(), {"C": np.logspace(-2, 1, 4), "gamma": np.array([0.1, 1.0])}).fit(
+            X, labels
+        )
+        for np in (lazyarray, numpy)
+    )
+    assert found.best_params_ == expected.best_params_
+    assert_equal(found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"])
+    weights = utils.compute_class_weight("balanced", classes=lazyarray.unique(pending(labels)), y=pending(labels))
+    assert_equal(weights, utils.compute_class_weight("balanced", classes=numpy.unique(labels), y=labels))
+
+
+@pytest.mark.parametrize("kind", ["Generator", "RandomState"])
+def test_generators_draw_numpys_arrays_for_packages(kind: str) -> None:
+    def seeded(np: Any) -> Any:
+        return np.random.RandomState(5) if kind == "RandomState" else np.random.RandomState(np.random.PCG64(5))
+
+    found, expected = (
+        cluster.KMeans(3, n_init=2, random_state=seeded(np)).fit(X).inertia_ for np in (lazyarray, numpy)
+    )
+    assert found == expected
+    found, expected = (
+        ensemble.RandomForestRegressor(5, random_state=seeded(np)).fit(X, y).predict(X) for np in (lazyarray, numpy)
+    )
+    assert_equal(found, expected)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import lazyarray as la
+from lazyarray.frontend.neighbours import ASKING
 
 FROM_ANY = 69  # of the table of NumPy's C functions (numpy/_core/code_generators/numpy_api.py)
 FORTRAN = 0x0002 | 0x0100 | 0x0400 | 0x0010  # order, aligned, writeable, cast by force: what f2py asks for
@@ -94,17 +95,25 @@ def test_what_packages_convert_with_gives_numpys_arrays(function: Any) -> None:
     assert type(getattr(la, function.__name__)(x)) is la.ndarray
 
 
-def test_arrays_have_no_products_of_linear_operators_but_for_scipy() -> None:
-    x = la.ones((3, 3))
-    for name in ("matvec", "rmatvec", "rmatmat"):
-        assert not hasattr(x, name)
-        assert not hasattr(la.ndarray, name)
-        assert name not in dir(x)
-        with pytest.raises(AttributeError) as told:
-            getattr(np.ones(3), name)
-        with pytest.raises(AttributeError) as ours:
-            getattr(x, name)
-        assert str(ours.value) == str(told.value)
+def test_numpys_class_is_found_by_modules_that_convert_and_by_no_others() -> None:
+    x = la.arange(3.0)
+    asks = "def is_array(x): return isinstance(x, numpy.ndarray), x.__class__"
+    for module in (*ASKING, "numpy.lib", "pandas.core.frame", __name__):
+        space: dict[str, Any] = {"numpy": np, "__name__": module}
+        exec(asks, space)
+        known = module in ASKING
+        assert space["is_array"](x) == (known, np.ndarray if known else la.ndarray)
+    assert isinstance(x, la.ndarray)
+    assert not isinstance(x, float)
+    with pytest.raises(TypeError, match="__class__ assignment"):
+        x.__class__ = float
+
+
+def test_assert_equal_of_numpy_compares_lazy_arrays() -> None:
+    np.testing.assert_equal([1.0, 2.0], la.arange(1.0, 3.0))
+    np.testing.assert_equal({"a": la.arange(2)}, {"a": np.arange(2)})
+    with pytest.raises(AssertionError, match="not equal"):
+        np.testing.assert_equal(la.arange(2), la.arange(1, 3))
 
 
 class Diagonal:
@@ -176,3 +185,30 @@ def test_tuples_that_are_made_of_more_than_their_items_are_sequences() -> None:
         np.testing.assert_array_equal(la.add(items, 1.0), [11.0, 50000.5])
         assert la.percentile(items, 100) == 49999.5
         assert la.shape(items) == (2,)
+
+
+PACKAGE = "def draw(rng, size): return rng.normal(size=size), rng.random(size), rng.permutation(5), rng.choice(3, size)"
+
+
+@pytest.mark.parametrize("seeded", ["default_rng", "RandomState"])
+def test_generators_draw_numpys_arrays_for_installed_packages_alone(seeded: str) -> None:
+    def drawn(np: Any, name: str, file: str, names: Any = ()) -> Any:
+        space: dict[str, Any] = {"__name__": name, "__file__": file, **dict(names)}
+        exec(PACKAGE, space)
+        return space["draw"](getattr(np.random, seeded)(7), 4)
+
+    folder = np.__file__.rpartition("numpy")[0]  # where packages are installed
+    cases = {
+        "a_package": ({}, np.ndarray),
+        "that_knows_us": ({"np": la}, la.ndarray),
+        "that_takes_names": ({"array": la.array}, la.ndarray),
+        "numpys_names": ({"float64": la.float64}, np.ndarray),
+    }
+    want = drawn(np, __name__, __file__)
+    for name, (names, kind) in cases.items():
+        for _ in range(2):
+            found = drawn(la, f"{seeded}.{name}", f"{folder}{name}/__init__.py", names)
+            assert {type(item) for item in found} == {kind}
+            for ours, theirs in zip(found, want, strict=True):
+                np.testing.assert_array_equal(np.asarray(ours), theirs)
+    assert {type(item) for item in drawn(la, "__main__", "/home/user/script.py")} == {la.ndarray}
