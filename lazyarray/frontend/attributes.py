@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import opcode
 import operator
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ import numpy as np
 from numpy._core import _internal
 
 from lazyarray.config import config
+from lazyarray.frontend.callers import instruction_of
 from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.measures import copied, dtype_of_array, elements_of, ndim_of, shape_of, transposed
 from lazyarray.frontend.naming import refuse_deleting
@@ -77,11 +77,7 @@ def _items(array: Any) -> Iterator[Any]:
 
 def _asked_by_name(frame: Any, name: str) -> bool:
     """True when the frame's current instruction loads an attribute: not a call into C that looks for one."""
-    code, place = frame.f_code.co_code, frame.f_lasti
-    while opcode.opname[code[place]] == "CACHE":  # where Python 3.12 has specialised the instruction
-        place -= 2
-    instruction = opcode.opname[code[place]]
-    return instruction in ("LOAD_ATTR", "LOAD_METHOD") and name in frame.f_code.co_names
+    return instruction_of(frame) in ("LOAD_ATTR", "LOAD_METHOD") and name in frame.f_code.co_names
 
 
 def _write_part(array: Any, part: str, values: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
+from lazyarray.frontend.callers import is_operator
 from lazyarray.frontend.foreign import Forwarder, forward
 from lazyarray.frontend.record import COMPILED, MEMO_LIMIT, NUMBER_DTYPES, NUMBERS, WEAK, broadcast_shape, map_, reduce_
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
@@ -128,8 +129,11 @@ def leave_to(other: Any, name: str, self: Any, reflected: bool = False) -> Any:
     """What the other operand makes of an array's operator that it is left to; NotImplemented where it makes nothing.
 
     One that does not know arrays of ours (SciPy's sparse ones) is asked again with NumPy's, which shares the memory.
-    `reflected`: it is the left operand, and has been asked with the array.
+    `reflected`: it is the left operand, and has been asked with the array. A method called by its name leaves the
+    asking to Python, as NumPy's do.
     """
+    if not is_operator():
+        return NotImplemented
     answer = getattr(type(other), _METHODS[name][not reflected], None)
     if answer is None:
         return NotImplemented

@@ -10,10 +10,10 @@ import numpy as np
 from lazyarray.frontend import draws
 from lazyarray.frontend.array import ndarray, plain
 from lazyarray.frontend.callables import ANY, FEW
+from lazyarray.frontend.callers import called_by_package
 from lazyarray.frontend.dispatch import adopt, describe, export, same
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.modules import Later
-from lazyarray.frontend.packages import called_by_package
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import INERT  # cimport
 from lazyarray.frontend.vectors import drawing  # cimport

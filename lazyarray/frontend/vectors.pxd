@@ -711,7 +711,7 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
     return lazyarray_general(self, args, given, names)
 
 
-# `is_unaware` of `packages.py`.
+# `is_unaware` of `callers.py`.
 cdef inline bint asks_for_package(space) except -1:
     cdef PyObject *name = PyDict_GetItem(space, "__name__")
     cdef PyObject *found = NULL if name == NULL else PyDict_GetItem(known.unaware, <object>name)

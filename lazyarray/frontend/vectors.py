@@ -20,7 +20,7 @@ def serving(function: Any, _source: Any, _guard: int) -> Any:
 def drawing(function: Any, _source: Any, _guard: int, _for_package: Any) -> Any:
     """A generator's method: `function`, but for numbers, which go to NumPy's `_source` first (`callables.py`).
 
-    `_for_package`: what installed packages call that do not know lazyarray (`packages.py`).
+    `_for_package`: what installed packages call that do not know lazyarray (`callers.py`).
     """
     return function
 

@@ -1,15 +1,12 @@
-"""Owns which calls come out of an installed package that does not know lazyarray.
-
-A program hands its generators to packages (`random_state=`), which hand what they draw to compiled code: that takes
-NumPy's arrays only.
-"""
+"""Owns what is known of the code that calls into lazyarray: whose it is, and what it has written there."""
 
 from __future__ import annotations
 
+import opcode
 import sys
 import sysconfig
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -17,17 +14,38 @@ import numpy as np
 from lazyarray.frontend.quick import tell
 
 UNAWARE: Final[dict[Any, bool]] = {}
-"""Whether a module is such a package's, by its name. `vectors.pxd` looks here, too."""
+"""`is_unaware` of modules, by their names. `vectors.pxd` looks here, too."""
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 _STANDARD: Final = Path(sysconfig.get_paths()["stdlib"])
 
 
-def called_by_package() -> bool:
-    """Whether the code that called into lazyarray is such a package's."""
-    frame = sys._getframe(1)
+def _caller() -> FrameType:
+    frame = sys._getframe(2)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "lazyarray":
         frame = frame.f_back
-    return is_unaware(frame.f_globals)
+    return frame
+
+
+def instruction_of(frame: FrameType) -> str:
+    """The name of the instruction that a frame is at."""
+    code, place = frame.f_code.co_code, frame.f_lasti
+    while opcode.opname[code[place]] == "CACHE":  # where Python 3.12 has specialised the instruction
+        place -= 2
+    return opcode.opname[code[place]]
+
+
+def is_operator() -> bool:
+    """Whether an operator is written where lazyarray is called, not a method or a function."""
+    return instruction_of(_caller()) in ("BINARY_OP", "COMPARE_OP")
+
+
+def called_by_package() -> bool:
+    """Whether the caller is an installed package that does not know lazyarray.
+
+    A program hands its generators to packages (`random_state=`), which hand what they draw to compiled code: that takes
+    NumPy's arrays only.
+    """
+    return is_unaware(_caller().f_globals)
 
 
 def is_unaware(space: dict[str, Any]) -> bool:
