@@ -68,7 +68,7 @@ def _taken(item: Any, seen: _Seen) -> Any:
     """An argument as NumPy takes it, to be read now and not kept; `seen` learns of its arrays."""
     kind = type(item)
     if kind is ndarray:
-        seen.lent = seen.lent or lent(item) is not None
+        seen.lent = seen.lent or (item.size >= config.eager_below and lent(item) is not None)
         data: Array | None = source_of(item)
         # In another order what is recorded may add in another one, too.
         if data is None or not data.flags.c_contiguous:

@@ -18,7 +18,7 @@ from lazyarray.frontend.callers import instruction_of
 from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.measures import copied, dtype_of_array, elements_of, ndim_of, shape_of, transposed
 from lazyarray.frontend.naming import refuse_deleting
-from lazyarray.frontend.neighbours import Classed, memory_of
+from lazyarray.frontend.neighbours import Classed, for_a_dtype
 from lazyarray.frontend.record import IMMEDIATE
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.unusual import serve
@@ -327,7 +327,7 @@ class Attributes(Classed):
         if dtype is None:
             return data
         if data.dtype == dtype:
-            return data if copy is False else memory_of(data)
+            return data if copy is False else for_a_dtype(data)
         return np.array(data, dtype, copy=copy)
 
     @property

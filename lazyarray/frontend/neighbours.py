@@ -40,7 +40,8 @@ class Memory(np.ndarray[Any, Any]):
 Memory.__name__ = "array"  # as NumPy prints its own
 
 
-def memory_of(data: Array) -> Memory:
+def for_a_dtype(data: Array) -> Memory:
+    """What `__array__` gives for the dtype that the memory has."""
     found = data.view(Memory)
     found.setflags(align=False)
     return found
