@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import opcode
+import os
 import sys
-import sysconfig
-from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, Final
 
@@ -16,7 +15,7 @@ from lazyarray.frontend.quick import tell
 UNAWARE: Final[dict[Any, bool]] = {}
 """`is_unaware` of modules, by their names. `vectors.pxd` looks here, too."""
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
-_STANDARD: Final = Path(sysconfig.get_paths()["stdlib"])
+_STANDARD: Final = os.path.dirname(os.__file__) + os.sep
 
 
 def _caller() -> FrameType:
@@ -53,8 +52,8 @@ def is_unaware(space: dict[str, Any]) -> bool:
     name = space.get("__name__")
     found = UNAWARE.get(name)
     if found is None:
-        file = Path(space.get("__file__") or "")
-        installed = not _INSTALLED.isdisjoint(file.parts) or _STANDARD in file.parents
+        file = str(space.get("__file__"))
+        installed = not _INSTALLED.isdisjoint(file.split(os.sep)) or file.startswith(_STANDARD)
         found = UNAWARE[name] = installed and not any([_is_ours(*item) for item in space.items()])
     return found
 
