@@ -33,7 +33,8 @@ def _method(base: type, name: str) -> Callable[..., Any]:
 
     def draw_for_package(self: Any, *args: Any, **kwargs: Any) -> Any:
         own = base(self.bit_generator) if calls_others else self
-        return source(own, *[export(arg) for arg in args], **{key: export(item) for key, item in kwargs.items()})
+        passed = [export(arg) for arg in args]
+        return retried(source, (own, *passed), {key: export(item) for key, item in kwargs.items()})
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if called_by_package():

@@ -218,3 +218,14 @@ def test_generators_draw_numpys_arrays_for_installed_packages_alone(seeded: str)
             for ours, theirs in zip(found, want, strict=True):
                 np.testing.assert_array_equal(np.asarray(ours), theirs)
     assert {type(item) for item in drawn(la, "__main__", "/home/user/script.py")} == {la.ndarray}
+    space: dict[str, Any] = {"__name__": "another", "__file__": f"{folder}another.py"}
+    exec("def draw(rng, items): return rng.permutation(items)", space)
+    order = space["draw"](getattr(la.random, seeded)(7), Converted())
+    np.testing.assert_array_equal(order, getattr(np.random, seeded)(7).permutation(5))
+
+
+class Converted:
+    """What NumPy would refuse: an object that converts to a lazy array."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return la.arange(5)
