@@ -25,7 +25,7 @@ _TYPE_NUMBERS: Final = {code: np.dtype(code).num for code in _CODES.values()}
 _ENVIRONMENT_BYTES: Final = 512  # C's fenv_t: 28 bytes on x86-64, 8 on ARM, all known ones are less
 _UFUNCS: dict[str, np.ufunc] = {}
 _KEPT: list[Any] = []  # NumPy keeps pointers to these functions
-_LOCK = threading.Lock()
+_LOCK = threading.RLock()  # a signal handler may want a ufunc while one is made
 
 _Loop = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 

@@ -34,7 +34,7 @@ LEAST: Final = 1 << 18
 LOOPS: Final = ("fft", "ifft", "rfft_n_even", "rfft_n_odd", "irfft")
 
 _functions: dict[str, Any] = {}
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 class _Workers:

@@ -75,7 +75,7 @@ class KernelCache:
         self._wanted = root
         self._fingerprint = fingerprint
         self._max_bytes = max_bytes
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may evaluate, too
         self._folder: str | None = None
         self._opened = False
         self._stores = 0

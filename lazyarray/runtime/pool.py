@@ -228,7 +228,7 @@ def _plain(
 
 
 _default: MemoryPool | None = None
-_default_lock = threading.Lock()
+_default_lock = threading.RLock()
 
 
 def default_pool() -> MemoryPool:
@@ -243,7 +243,7 @@ def default_pool() -> MemoryPool:
 
 def _after_fork() -> None:
     global _default_lock
-    _default_lock = threading.Lock()
+    _default_lock = threading.RLock()
     if _default is not None:
         _default._after_fork()
 
