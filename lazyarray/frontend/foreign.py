@@ -72,7 +72,17 @@ def retried(function: Callable[..., Any], args: Sequence[Any], options: Mapping[
     except ValueError as error:
         if str(error) != REFUSED:
             raise
-    return function(*_forward_all(args), **{name: _forward_all(item) for name, item in options.items()})
+    return _sources_in(function(*_forward_all(args), **{name: _forward_all(item) for name, item in options.items()}))
+
+
+def _sources_in(result: Any) -> Any:
+    """The result; where it is an array of objects, with what stand-ins in it stand for."""
+    if isinstance(result, np.ndarray) and result.dtype == object:
+        for place in np.ndindex(result.shape):
+            item: Any = result[place]
+            if type(item) is Forwarder:
+                result[place] = item.source
+    return result
 
 
 def _forward_all(item: Any) -> Any:

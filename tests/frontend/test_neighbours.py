@@ -116,6 +116,18 @@ def test_assert_equal_of_numpy_compares_lazy_arrays() -> None:
         np.testing.assert_equal(la.arange(2), la.arange(1, 3))
 
 
+def test_arrays_of_objects_hold_the_objects_that_convert_to_lazy_numbers() -> None:
+    class Measured:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return la.array(3.0)
+
+    items = [Measured(), Measured()]
+    for given, shape in ((items, (2,)), ([items, items], (2, 2))):
+        found = np.asarray(la.array(given, dtype=object))
+        assert found.shape == shape
+        assert set(found.ravel()) == set(items)
+
+
 class Diagonal:
     """A matrix that answers operators of NumPy's arrays, and knows no other class."""
 
