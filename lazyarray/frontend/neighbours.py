@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from lazyarray.frontend.foreign import OURS
+
 Array = np.ndarray[Any, Any]
 _nparray: Final = np.ndarray
 
@@ -18,7 +20,7 @@ CONVERTING: Final = frozenset({np.atleast_1d, np.atleast_2d, np.atleast_3d})
 
 def convert(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """What one of `CONVERTING` gives: NumPy arrays that share the memory of ours."""
-    return function(*[np.asarray(arg) if type(arg) in core.BUILTIN else arg for arg in args])
+    return function(*[np.asarray(arg) if type(arg) in OURS else arg for arg in args])
 
 
 class Memory(np.ndarray[Any, Any]):
@@ -77,6 +79,3 @@ class Classed:
     @__class__.setter
     def __class__(self, new: type) -> None:
         np.empty(0).__class__ = new  # NumPy's error
-
-
-from lazyarray.frontend import array as core  # noqa: E402  (arrays have this attribute)
