@@ -47,7 +47,9 @@ _CALL: Final = 1 << 12
 _KINDS: Final = 256
 _counted: Final[dict[Any, int]] = {}
 # NumPy's functions in Python that copy pieces into new memory, or make a product.
-REBASED: Final = frozenset("append block corrcoef cov delete insert pad resize tensordot linalg.tensordot".split())
+REBASED: Final = frozenset("append block corrcoef cov delete insert tensordot linalg.tensordot".split())
+# The same, where what is recorded gains more than it costs, unless it is given a copy of memory that others can write.
+IF_LENT: Final = frozenset({"pad", "resize"})
 
 
 class _Elsewhere(Exception):
@@ -95,19 +97,20 @@ def _in_memory(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any]
 
 
 def ahead_of(name: str, source: Callable[..., Any]) -> Callable[[Any, Any], Any] | None:
-    """What is asked before NumPy's `source` is recorded: its result, or REFUSED; None for functions not in `REBASED`.
+    """What is asked before NumPy's `source` is recorded: its result, or REFUSED; None for functions of other names.
 
     These return new memory alone. What is recorded would be given a copy of large memory that others can write.
     """
-    if name not in REBASED:
+    if name not in REBASED and name not in IF_LENT:
         return None
+    most = MOST if name in REBASED else 0
 
     def call(args: Any, kwargs: Any) -> Any:
         found = _in_memory(args, kwargs)
         if found is None:
             return REFUSED
         passed, named, seen = found
-        if seen.size >= MOST * config.eager_below:
+        if seen.size >= most * config.eager_below:
             if not seen.lent:
                 return REFUSED
             ledger.fallback(name, passed)
