@@ -33,8 +33,7 @@ def _method(base: type, name: str) -> Callable[..., Any]:
 
     def draw_for_package(self: Any, *args: Any, **kwargs: Any) -> Any:
         own = base(self.bit_generator) if calls_others else self
-        passed = [export(arg) for arg in args]
-        return retried(source, (own, *passed), {key: export(item) for key, item in kwargs.items()})
+        return retried(source, (own, *export(args)), export(kwargs))
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if called_by_package():

@@ -148,8 +148,6 @@ class Diagonal:
     def __rmatmul__(self, other: Any) -> Any:
         return other @ np.eye(3) if isinstance(other, np.ndarray) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 @pytest.mark.parametrize("pending", [False, True])
 def test_operands_that_know_numpys_class_alone_answer_operators_of_lazy_arrays(pending: bool) -> None:
@@ -176,10 +174,11 @@ class Found(tuple[float, ...]):
     """A result as SciPy's tests give it: a named tuple that is made of more than its items."""
 
     _fields = ("statistic", "pvalue")
+    location: float
 
     def __new__(cls, statistic: Any, pvalue: Any, *, location: float) -> Found:
         made = super().__new__(cls, (statistic, pvalue))
-        made.location = location  # type: ignore[attr-defined]
+        made.location = location
         return made
 
 
