@@ -18,3 +18,11 @@ def inputs_count_from_here() -> None:
     from lazyarray.ir.node import PINNED
 
     PINNED.seen()
+
+
+@pytest.fixture(autouse=True)
+def numbers_are_lazy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where tests of other packages have loaded one that wants numbers computed at once."""
+    from lazyarray.frontend import scalar
+
+    monkeypatch.setattr(scalar, "PACKAGES", frozenset())

@@ -394,9 +394,10 @@ class Attributes(Classed):
     def tolist(self: Any) -> Any:
         return core.read_only(self).tolist()
 
-    def to_numpy(self: Any) -> Array:
-        """The values as NumPy's array, which shares the memory (the name that packages ask other arrays by)."""
-        return core.to_numpy(self)
+    def to_numpy(self: Any, dtype: Any = None, copy: bool = False) -> Array:
+        """The values as NumPy's array, which shares the memory (by name and options that packages ask other arrays)."""
+        data = core.to_numpy(self)
+        return data if dtype is None and not copy else np.array(data, dtype, copy=copy or None)
 
     def tobytes(self: Any, order: Any = "C") -> bytes:
         return core.read_only(self).tobytes(order)

@@ -18,8 +18,9 @@ _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 _STANDARD: Final = os.path.dirname(os.__file__) + os.sep
 
 
-def _caller() -> FrameType:
-    frame = sys._getframe(2)
+def caller() -> FrameType:
+    """The frame of the code that called into lazyarray."""
+    frame = sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "lazyarray":
         frame = frame.f_back
     return frame
@@ -35,7 +36,7 @@ def instruction_of(frame: FrameType) -> str:
 
 def is_operator() -> bool:
     """Whether an operator is written where lazyarray is called, not a method or a function."""
-    return instruction_of(_caller()) in ("BINARY_OP", "COMPARE_OP")
+    return instruction_of(caller()) in ("BINARY_OP", "COMPARE_OP")
 
 
 def called_by_package() -> bool:
@@ -44,7 +45,7 @@ def called_by_package() -> bool:
     A program hands its generators to packages (`random_state=`), which hand what they draw to compiled code: that takes
     NumPy's arrays only.
     """
-    return is_unaware(_caller().f_globals)
+    return is_unaware(caller().f_globals)
 
 
 def is_unaware(space: dict[str, Any]) -> bool:

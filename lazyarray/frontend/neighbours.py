@@ -66,6 +66,48 @@ ASKING: Final = frozenset(
     }
 )
 
+# Functions of modules that ask in others as well, where to be none converts. An array of another class these refuse,
+# take for a label, or share the memory of where they copy NumPy's.
+ASKING_IN: Final = {
+    module: frozenset(names.split())
+    for module, names in {
+        "pandas.core.algorithms": "_ensure_arraylike diff factorize searchsorted take",
+        "pandas.core.array_algos.take": "take_nd",
+        "pandas.core.arrays.boolean": "_logical_method",
+        "pandas.core.arrays.datetimelike": "_cmp_method",
+        "pandas.core.arrays.interval": "_cmp_method",
+        "pandas.core.arrays.masked": "_arith_method _cmp_method",
+        "pandas.core.arrays.string_": "_cmp_method _logical_method",
+        "pandas.core.base": "__getitem__ _selection_list",
+        "pandas.core.common": "convert_to_list_like index_labels_to_array is_bool_indexer random_state",
+        "pandas.core.construction": "array ensure_wrapped_if_datetimelike",
+        "pandas.core.dtypes.cast": "infer_dtype_from_array infer_dtype_from_scalar np_can_hold_element",
+        "pandas.core.dtypes.common": "is_array_like_deprecate_non_pandas is_numeric_v_string_like",
+        "pandas.core.frame": (
+            "<genexpr> <listcomp> __init__ __setitem__ _align_for_op _getitem_multilevel "
+            "_setitem_array _setitem_frame dot igetitem set_index"
+        ),
+        "pandas.core.generic": "_where xs",
+        "pandas.core.groupby.grouper": "<genexpr> __init__ _convert_grouper _factorize_monotonic get_grouper",
+        "pandas.core.indexers.utils": "<genexpr> check_setitem_lengths is_empty_indexer length_of_indexer",
+        "pandas.core.indexes.base": "_cmp_method _maybe_copy_array_input",
+        "pandas.core.indexes.multi": "_reorder_indexer get_locs",
+        "pandas.core.indexing": (
+            "_align_frame _align_series _maybe_mask_setitem_value _positional_row _setitem_new_column "
+            "_setitem_single_block _setitem_with_indexer_split_path maybe_convert_ix ravel"
+        ),
+        "pandas.core.internals.blocks": "coerce_to_target_dtype putmask setitem where",
+        "pandas.core.internals.construction": "ndarray_to_mgr",
+        "pandas.core.internals.managers": "setitem setitem_inplace",
+        "pandas.core.ops.array_ops": "_masked_arith_op comp_method_OBJECT_ARRAY comparison_op logical_op na_logical_op",
+        "pandas.core.ops.common": "maybe_warn_listlike raise_if_2d",
+        "pandas.core.ops.missing": "_fill_zeros",
+        "pandas.core.reshape.merge": "<genexpr> <lambda>",
+        "pandas.core.reshape.pivot": "_convert_by",
+        "pandas.core.series": "__init__ _flex_method dot",
+    }.items()
+}
+
 
 class Classed:
     """What `isinstance` asks of objects whose own class does not do."""
@@ -74,7 +116,11 @@ class Classed:
 
     @property
     def __class__(self) -> type:
-        return _nparray if sys._getframe(1).f_globals.get("__name__") in ASKING else type(self)
+        frame = sys._getframe(1)
+        module: Any = frame.f_globals.get("__name__")
+        if module in ASKING or frame.f_code.co_name in ASKING_IN.get(module, ()):
+            return _nparray
+        return type(self)
 
     @__class__.setter
     def __class__(self, new: type) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from sys import modules
 from typing import Any, Final
 
 import numpy as np
@@ -203,12 +204,26 @@ class LazyScalar:
 
 _new: Final[Any] = object.__new__
 
+PACKAGES = frozenset({"pandas"})
+"""Packages that take lazy numbers for objects or labels: a column of them is of objects, `frame.loc[x.argmax()]` finds
+no row."""
+
 
 def scalar_from_node(node: Node) -> Any:
-    """What NumPy would return as a scalar: NumPy's own where the value is there, else a lazy one."""
+    """What NumPy would return as a scalar: NumPy's own where the value is there, else a lazy one.
+
+    Beside packages whose compiled code knows Python's numbers and NumPy's only, what goes into an expression is lazy.
+    """
     data = node.data
     if data is not None:
         return data[()]
+    if not PACKAGES.isdisjoint(modules):
+        from lazyarray.frontend.taking import goes_into_an_operator
+
+        if not goes_into_an_operator():
+            boundary.evaluate((node,), "a number that other packages may read")
+            assert node.data is not None
+            return node.data[()]
     found = _new(LazyScalar)
     found._node = node
     found._value = None

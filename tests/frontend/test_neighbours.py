@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import lazyarray as la
-from lazyarray.frontend.neighbours import ASKING
+from lazyarray.frontend.neighbours import ASKING, ASKING_IN
 
 FROM_ANY = 69  # of the table of NumPy's C functions (numpy/_core/code_generators/numpy_api.py)
 FORTRAN = 0x0002 | 0x0100 | 0x0400 | 0x0010  # order, aligned, writeable, cast by force: what f2py asks for
@@ -98,11 +98,13 @@ def test_what_packages_convert_with_gives_numpys_arrays(function: Any) -> None:
 def test_numpys_class_is_found_by_modules_that_convert_and_by_no_others() -> None:
     x = la.arange(3.0)
     asks = "def is_array(x): return isinstance(x, numpy.ndarray), x.__class__"
-    for module in (*ASKING, "numpy.lib", "pandas.core.frame", __name__):
-        space: dict[str, Any] = {"numpy": np, "__name__": module}
-        exec(asks, space)
-        known = module in ASKING
-        assert space["is_array"](x) == (known, np.ndarray if known else la.ndarray)
+    for module in (*ASKING, *ASKING_IN, "numpy.lib", __name__):
+        for name in ("is_array", *sorted(ASKING_IN.get(module, ()))):
+            name = name if name.isidentifier() else "is_array"  # a comprehension's code has no name of its own
+            space: dict[str, Any] = {"numpy": np, "__name__": module}
+            exec(asks.replace("is_array", name), space)
+            known = module in ASKING or name in ASKING_IN.get(module, ())
+            assert space[name](x) == (known, np.ndarray if known else la.ndarray)
     assert isinstance(x, la.ndarray)
     assert not isinstance(x, float)
     with pytest.raises(TypeError, match="__class__ assignment"):
