@@ -109,6 +109,9 @@ ASKING_IN: Final = {
 }
 
 
+_FUNCTIONS: Final[dict[Any, frozenset[str]]] = dict.fromkeys(ASKING, frozenset[str]()) | ASKING_IN
+
+
 class Classed:
     """What `isinstance` asks of objects whose own class does not do."""
 
@@ -117,10 +120,10 @@ class Classed:
     @property
     def __class__(self) -> type:
         frame = sys._getframe(1)
-        module: Any = frame.f_globals.get("__name__")
-        if module in ASKING or frame.f_code.co_name in ASKING_IN.get(module, ()):
-            return _nparray
-        return type(self)
+        functions = _FUNCTIONS.get(frame.f_globals.get("__name__"))
+        if functions is None or (functions and frame.f_code.co_name not in functions):
+            return type(self)
+        return _nparray
 
     @__class__.setter
     def __class__(self, new: type) -> None:
