@@ -63,6 +63,13 @@ ASKING: Final = frozenset(
         "sklearn.utils._param_validation",
         "statsmodels.regression.mixed_linear_model",
         "statsmodels.tools.data",
+        "xarray.coding.times",
+        "xarray.core.dataarray",
+        "xarray.core.dataset",
+        "xarray.core.groupby",
+        "xarray.core.indexes",
+        "xarray.core.indexing",
+        "xarray.core.utils",
     }
 )
 

@@ -103,3 +103,30 @@ def test_apply_ufunc_hands_over_lazy_arrays() -> None:
     found = xr.apply_ufunc(norm, labelled(pending(values)), input_core_dims=[["x"]])
     assert seen == [lazyarray.ndarray]
     assert_equal(found.values, (values**2).sum(axis=-1) ** 0.5)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda da, np: da.isel(x=xr.DataArray(np.array([0, 2]), dims="p"), y=xr.DataArray(np.array([1, 1]), dims="p")),
+        lambda da, np: da.isel(x=np.array([2, 0]), y=np.array([True, False, True, True])),
+        lambda da, np: da.sel(x=np.array([0.5, 9.0]), method="nearest"),
+        lambda da, np: da.interp(x=np.array([0.25, 1.5])),
+        lambda da, np: da.stack(z=("x", "y")).unstack("z"),
+        lambda da, np: da.where(da > np.mean(da.data)),
+        lambda da, np: da.groupby("x").map(lambda part: part - part.mean()),
+        lambda da, np: xr.concat([da, da + 1], dim=np.array([10, 20])),
+        lambda da, np: da.assign_attrs(scale=np.array([1.0, 2.0])),
+    ],
+    ids=["points", "rows and columns", "nearest", "interp", "unstack", "where", "groupby", "concat", "attributes"],
+)
+def test_data_of_lazy_arrays_is_indexed_and_interpolated_as_numpys(use: Any) -> None:
+    def work(np: Any) -> Any:
+        made = xr.DataArray(
+            np.arange(12.0).reshape(3, 4) * 2, dims=("x", "y"), coords={"x": np.arange(3) / 2.0, "y": np.arange(4)}
+        )
+        return use(made, np)
+
+    found, expected = work(lazyarray), work(numpy)
+    xr.testing.assert_identical(found, expected)
+    xr.testing.assert_identical(found, work(lazyarray))
