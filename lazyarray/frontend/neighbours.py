@@ -53,6 +53,16 @@ def for_a_dtype(data: Array) -> Memory:
 # lazy array is none: most code hands what is one to compiled code that reads the memory of NumPy's C structure.
 ASKING: Final = frozenset(
     {
+        "matplotlib.axes._base",
+        "matplotlib.collections",
+        "matplotlib.colorbar",
+        "matplotlib.colorizer",
+        "matplotlib.colors",
+        "matplotlib.figure",
+        "matplotlib.legend",
+        "matplotlib.lines",
+        "matplotlib.markers",
+        "matplotlib.streamplot",
         "numpy.testing._private.utils",
         "scipy.optimize._minpack_py",
         "scipy.optimize._root_scalar",
@@ -78,6 +88,8 @@ ASKING: Final = frozenset(
 ASKING_IN: Final = {
     module: frozenset(names.split())
     for module, names in {
+        "matplotlib.axes._axes": "errorbar",
+        "matplotlib.cbook": "_reshape_2D delete_masked_points",
         "pandas.core.algorithms": "_ensure_arraylike diff factorize searchsorted take",
         "pandas.core.array_algos.take": "take_nd",
         "pandas.core.arrays.boolean": "_logical_method",

@@ -14,6 +14,7 @@ from tests.ecosystem.arrays import assert_equal, numbers, pending
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 from matplotlib import pyplot
+from matplotlib.collections import PolyCollection
 
 x = numpy.linspace(0, 5, 40)
 y = numpy.sin(x)
@@ -37,6 +38,20 @@ DRAWINGS: dict[str, Callable[[Any, Convert], Any]] = {
     "quiver": lambda axes, to: axes.quiver(to(image), to(image)),
     "semilogy": lambda axes, to: axes.semilogy(to(x), to(y) + 2),
     "step": lambda axes, to: axes.step(to(x), to(y)),
+    "errorbar of two": lambda axes, to: axes.errorbar(
+        to(x), to(y), yerr=[to(abs(y)), to(x)], xerr=to(numpy.stack([x, y**2]))
+    ),
+    "scatter of colours": lambda axes, to: axes.scatter(to(x), to(y), c=to(numpy.abs(numbers(40, 3)) % 1)),
+    "bar of one colour": lambda axes, to: axes.bar(to(x), to(y), color=to(numpy.array([[0.1, 0.2, 0.3]]))),
+    "streamplot of colours": lambda axes, to: axes.streamplot(
+        to(x),
+        to(x),
+        to(numpy.outer(y, y)),
+        to(numpy.outer(x, y)),
+        color=to(numpy.outer(y, x)),
+        linewidth=to(numpy.outer(x, x)),
+    ),
+    "polygons": lambda axes, to: axes.add_collection(PolyCollection(to(numpy.abs(numbers(5, 4, 2)) % 1))),
     "limits of scalars": lambda axes, to: (axes.set_xlim(to(x).min(), to(x).max()), axes.axhline(to(y).mean())),
 }
 
