@@ -12,7 +12,7 @@ from lazyarray.config import config
 from lazyarray.frontend.array import as_array, from_node, map_of, ndarray, plain, to_numpy, value, view_of, wrap
 from lazyarray.frontend.callables import extent_of
 from lazyarray.frontend.dispatch import export, is_compiled, run_numpy
-from lazyarray.frontend.foreign import make_like, serves
+from lazyarray.frontend.foreign import make_like, retried, serves
 from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.layout import ordered, strides_of
 from lazyarray.frontend.loops import MEMO_LIMIT
@@ -88,8 +88,7 @@ def make_now(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         options = {key: option for key, option in options.items() if key != "like"}
         if not serves(like):
             return make_like(name, like, args, options)
-    function = getattr(np, name)
-    return wrap(function(*[export(a) for a in args], **{k: export(v) for k, v in options.items()}))
+    return wrap(retried(getattr(np, name), [export(a) for a in args], {k: export(v) for k, v in options.items()}))
 
 
 _DEFAULTS: Final = (None, None, "C")

@@ -543,7 +543,7 @@ def passing(
             given_to = lend if name in _COPYING else borrow
             values = [given_to(arg) for arg in args]
             run_it = (None if large is None else large(source.__name__)) or source
-            result = run_it(*values, **{key: given_to(value) for key, value in kwargs.items()})
+            result = retried(run_it, values, {key: given_to(value) for key, value in kwargs.items()})
             ledger.ended(run)
             for given, value in zip(args, values, strict=True):
                 if result is value:

@@ -242,3 +242,34 @@ class Converted:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return la.arange(5)
+
+
+class Cell:
+    """An object of a swapped program that is an array to NumPy: what it holds is lazy."""
+
+    def __init__(self, space: Any, size: int) -> None:
+        self.held = space.eye(size) * 2.0
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.held if dtype is None else self.held.astype(dtype)
+
+
+@pytest.mark.parametrize("size", [3, 100])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda space, cell: space.zeros_like(cell),
+        lambda space, cell: space.full_like(cell, 3),
+        lambda space, cell: space.empty_like(cell, dtype=int) * 0,
+        lambda space, cell: space.linalg.solve(cell, space.ones(len(cell.held))),
+        lambda space, cell: space.linalg.eigvalsh(cell),
+        lambda space, cell: space.concatenate([cell, space.eye(len(cell.held))]),
+        lambda space, cell: space.sqrt(cell) @ cell,
+        lambda space, cell: space.percentile(cell, 50),
+    ],
+    ids=["zeros_like", "full_like", "empty_like", "solve", "eigvalsh", "concatenate", "sqrt", "percentile"],
+)
+def test_objects_that_give_lazy_arrays_to_numpy_are_arrays(use: Callable[[Any, Any], Any], size: int) -> None:
+    found, expected = use(la, Cell(la, size)), use(np, Cell(np, size))
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-13)
+    assert np.asarray(found).dtype == np.asarray(expected).dtype
