@@ -11,6 +11,7 @@ REFUSED: Final = "object __array__ method not producing an array"
 # Types without an `__array__` to ask, or with one that is lazyarray's own: told by `array.py`, which needs this module.
 OURS: Final[set[type]] = set()
 _KNOWN: Final = (np.ndarray, np.generic, type)
+_SILENT: Final = frozenset({np.array_equal, np.array_equiv})  # what cannot be converted is not equal to them
 
 
 class Forwarder:
@@ -67,11 +68,12 @@ def forward(obj: Any) -> Any:
 
 def retried(function: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """The function of NumPy's; again, on stand-ins, where an object among its arguments gave one of our arrays."""
-    try:
-        return function(*args, **options)
-    except ValueError as error:
-        if str(error) != REFUSED:
-            raise
+    if function not in _SILENT:
+        try:
+            return function(*args, **options)
+        except ValueError as error:
+            if str(error) != REFUSED:
+                raise
     return _sources_in(function(*_forward_all(args), **{name: _forward_all(item) for name, item in options.items()}))
 
 

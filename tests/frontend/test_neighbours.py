@@ -266,8 +266,9 @@ class Cell:
         lambda space, cell: space.concatenate([cell, space.eye(len(cell.held))]),
         lambda space, cell: space.sqrt(cell) @ cell,
         lambda space, cell: space.percentile(cell, 50),
+        lambda space, cell: space.array_equal(cell, cell.held) + 2 * space.array_equiv(cell.held, cell),
     ],
-    ids=["zeros_like", "full_like", "empty_like", "solve", "eigvalsh", "concatenate", "sqrt", "percentile"],
+    ids=["zeros_like", "full_like", "empty_like", "solve", "eigvalsh", "concatenate", "sqrt", "percentile", "equal"],
 )
 def test_objects_that_give_lazy_arrays_to_numpy_are_arrays(use: Callable[[Any, Any], Any], size: int) -> None:
     found, expected = use(la, Cell(la, size)), use(np, Cell(np, size))
