@@ -54,15 +54,23 @@ def is_unaware(space: dict[str, Any]) -> bool:
     found = UNAWARE.get(name)
     if found is None:
         file = str(space.get("__file__"))
-        installed = not _INSTALLED.isdisjoint(file.split(os.sep)) or file.startswith(_STANDARD)
-        found = UNAWARE[name] = installed and not any([_is_ours(*item) for item in space.items()])
+        known = is_installed(file) or file.startswith(_STANDARD)
+        found = UNAWARE[name] = known and not any([_is_ours(*item) for item in space.items()])
     return found
+
+
+def is_installed(file: str) -> bool:
+    """Whether the file is one of an installed package."""
+    return not _INSTALLED.isdisjoint(file.split(os.sep))
 
 
 def _is_ours(name: str, item: Any) -> bool:
     if isinstance(item, ModuleType):
         return item.__name__.partition(".")[0] == "lazyarray"
-    return name in _own and item is _own[name] and item is not vars(np).get(name)
+    if name not in _own or item is not _own[name] or item is vars(np).get(name):
+        return False
+    # Both may import the same from elsewhere: `annotations`, `Any`.
+    return hasattr(np, name) or str(getattr(item, "__module__", "")).partition(".")[0] == "lazyarray"
 
 
 _own: Final = vars(sys.modules["lazyarray"])

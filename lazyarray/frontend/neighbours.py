@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Any, Final
@@ -49,8 +50,9 @@ def for_a_dtype(data: Array) -> Memory:
     return found
 
 
-# Modules that ask whether something is of NumPy's class, and then convert it or use it from Python alone. Elsewhere a
-# lazy array is none: most code hands what is one to compiled code that reads the memory of NumPy's C structure.
+# Modules of packages with compiled code that ask whether something is of NumPy's class, and then convert it or use it
+# from Python alone. Elsewhere in such packages a lazy array is none: most code hands what is one to compiled code that
+# reads the memory of NumPy's C structure.
 ASKING: Final = frozenset(
     {
         "matplotlib.axes._base",
@@ -73,13 +75,6 @@ ASKING: Final = frozenset(
         "sklearn.utils._param_validation",
         "statsmodels.regression.mixed_linear_model",
         "statsmodels.tools.data",
-        "xarray.coding.times",
-        "xarray.core.dataarray",
-        "xarray.core.dataset",
-        "xarray.core.groupby",
-        "xarray.core.indexes",
-        "xarray.core.indexing",
-        "xarray.core.utils",
     }
 )
 
@@ -128,7 +123,39 @@ ASKING_IN: Final = {
 }
 
 
-_FUNCTIONS: Final[dict[Any, frozenset[str]]] = dict.fromkeys(ASKING, frozenset[str]()) | ASKING_IN
+EVERYWHERE: Final = frozenset[str]()
+NOWHERE: Final = frozenset({""})
+_FUNCTIONS: Final[dict[Any, frozenset[str]]] = dict.fromkeys(ASKING, EVERYWHERE) | ASKING_IN
+"""In which functions of a module a lazy array is of NumPy's class; modules that are not listed are found out about."""
+
+
+def _asks_in(space: dict[str, Any]) -> frozenset[str]:
+    """In which functions of the module with these globals: all, where an installed package is in Python alone.
+
+    What such a package makes of an array, it makes with NumPy's functions, or hands to packages that convert.
+    """
+    from lazyarray.frontend.callers import is_installed, is_unaware
+
+    name, file = str(space.get("__name__")), space.get("__file__")
+    found = NOWHERE
+    if file and is_installed(str(file)) and is_unaware(space) and not _has_compiled_code(name, str(file)):
+        found = EVERYWHERE
+    _FUNCTIONS[name] = found
+    return found
+
+
+def _has_compiled_code(name: str, file: str) -> bool:
+    """Whether the package that a module belongs to has a file that Python loads as compiled code."""
+    depth = name.count(".") + (os.path.basename(file).startswith("__init__."))
+    if not depth:
+        return not file.endswith(".py")
+    root = file
+    for _ in range(depth):
+        root = os.path.dirname(root)
+    return any([name.endswith(_COMPILED) for _, _, names in os.walk(root) for name in names])
+
+
+_COMPILED: Final = (".so", ".pyd")
 
 
 class Classed:
@@ -140,7 +167,9 @@ class Classed:
     def __class__(self) -> type:
         frame = sys._getframe(1)
         functions = _FUNCTIONS.get(frame.f_globals.get("__name__"))
-        if functions is None or (functions and frame.f_code.co_name not in functions):
+        if functions is None:
+            functions = _asks_in(frame.f_globals)
+        if functions and frame.f_code.co_name not in functions:
             return type(self)
         return _nparray
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import pickle
+import sys
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import lazyarray as la
+from lazyarray.frontend import callers, neighbours
 from lazyarray.frontend.neighbours import ASKING, ASKING_IN
 
 FROM_ANY = 69  # of the table of NumPy's C functions (numpy/_core/code_generators/numpy_api.py)
@@ -109,6 +113,55 @@ def test_numpys_class_is_found_by_modules_that_convert_and_by_no_others() -> Non
     assert not isinstance(x, float)
     with pytest.raises(TypeError, match="__class__ assignment"):
         x.__class__ = float
+
+
+ASKS = """
+from __future__ import annotations
+from typing import Any
+import numpy as np
+{more}
+def is_array(x: Any) -> Any:
+    return isinstance(x, np.ndarray)
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "more", "beside", "known"),
+    [
+        ("site-packages", "", None, True),
+        ("dist-packages", "", None, True),
+        ("site-packages", "", "fast.so", False),
+        ("site-packages", "import lazyarray", None, False),
+        ("site-packages", "from lazyarray import jit", None, False),
+        ("site-packages", "from lazyarray import sin", None, False),
+        ("mine", "", None, False),
+    ],
+)
+def test_installed_packages_in_python_alone_find_numpys_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, more: str, beside: str | None, known: bool
+) -> None:
+    root = tmp_path / folder
+    package = root / "asking_package" / "inner"
+    package.mkdir(parents=True)
+    (package.parent / "__init__.py").write_text("")
+    (package / "__init__.py").write_text(ASKS.format(more=more))
+    (package / "deep.py").write_text(ASKS.format(more=more))
+    (root / "asking_module.py").write_text(ASKS.format(more=more))
+    if beside:
+        (package.parent / beside).write_text("")
+    monkeypatch.syspath_prepend(root)
+    names = ("asking_package.inner", "asking_package.inner.deep", "asking_module")
+    for table in (neighbours._FUNCTIONS, callers.UNAWARE):
+        for name in names:
+            table.pop(name, None)
+    try:
+        for name in names:
+            asked: Any = import_module(name)
+            for x in (la.arange(3.0), la.arange(3.0)):
+                assert asked.is_array(x) is (known or (beside is not None and name == "asking_module"))
+    finally:
+        for name in (*names, "asking_package"):
+            sys.modules.pop(name, None)
 
 
 def test_assert_equal_of_numpy_compares_lazy_arrays() -> None:
