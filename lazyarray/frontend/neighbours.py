@@ -123,6 +123,8 @@ ASKING_IN: Final = {
 }
 
 
+# Packages in Python alone that read memory all the same: their compiled code is installed as another package.
+READING: Final = frozenset({"jax"})
 EVERYWHERE: Final = frozenset[str]()
 NOWHERE: Final = frozenset({""})
 _FUNCTIONS: Final[dict[Any, frozenset[str]]] = dict.fromkeys(ASKING, EVERYWHERE) | ASKING_IN
@@ -138,8 +140,8 @@ def _asks_in(space: dict[str, Any]) -> frozenset[str]:
 
     name, file = str(space.get("__name__")), space.get("__file__")
     found = NOWHERE
-    if file and is_installed(str(file)) and is_unaware(space) and not _has_compiled_code(name, str(file)):
-        found = EVERYWHERE
+    if file and is_installed(str(file)) and is_unaware(space) and name.partition(".")[0] not in READING:
+        found = NOWHERE if _has_compiled_code(name, str(file)) else EVERYWHERE
     _FUNCTIONS[name] = found
     return found
 
