@@ -20,6 +20,9 @@ USES = {
     "from_numpy": lambda np, x: pl.from_numpy(x.reshape(-1, 2)),
     "operands": lambda np, x: pl.Series(numpy.asarray(x)) * x,
     "masks": lambda np, x: pl.Series(numpy.asarray(x)).filter(x > 2),
+    "numbers": lambda np, x: pl.DataFrame(
+        [{"most": x.max(), "place": x.argmax()}, {"most": x[0], "place": x.argmin()}]
+    ),
     "literals": lambda np, x: pl.DataFrame({"a": numpy.asarray(x)}).with_columns(b=pl.lit(x)),
 }
 
