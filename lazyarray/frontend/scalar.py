@@ -205,8 +205,8 @@ class LazyScalar:
 _new: Final[Any] = object.__new__
 
 PACKAGES = frozenset({"pandas", "polars"})
-"""Packages that take lazy numbers for objects, labels or floats: a column of them is of objects, or of floats where they
-are integers, and `frame.loc[x.argmax()]` finds no row."""
+"""Packages that take lazy numbers for objects, labels or floats: a column of them is of objects, or of floats where
+they are integers, and `frame.loc[x.argmax()]` finds no row."""
 
 
 def scalar_from_node(node: Node) -> Any:
