@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -123,8 +124,8 @@ ASKING_IN: Final = {
 }
 
 
-# Packages in Python alone that read memory all the same: their compiled code is installed as another package.
-READING: Final = frozenset({"jax"})
+# Packages that read memory, wherever they ask: NumPy, and those whose compiled code is installed as another package.
+READING: Final = frozenset({"numpy", "jax"})
 EVERYWHERE: Final = frozenset[str]()
 NOWHERE: Final = frozenset({""})
 _FUNCTIONS: Final[dict[Any, frozenset[str]]] = dict.fromkeys(ASKING, EVERYWHERE) | ASKING_IN
@@ -138,23 +139,28 @@ def _asks_in(space: dict[str, Any]) -> frozenset[str]:
     """
     from lazyarray.frontend.callers import is_installed, is_unaware
 
-    name, file = str(space.get("__name__")), space.get("__file__")
+    name, file = space.get("__name__"), space.get("__file__")
     found = NOWHERE
-    if file and is_installed(str(file)) and is_unaware(space) and name.partition(".")[0] not in READING:
-        found = NOWHERE if _has_compiled_code(name, str(file)) else EVERYWHERE
+    if name and file and str(name).partition(".")[0] not in READING and is_installed(str(file)) and is_unaware(space):
+        found = NOWHERE if _has_compiled_code(_root_of(str(name), str(file))) else EVERYWHERE
     _FUNCTIONS[name] = found
     return found
 
 
-def _has_compiled_code(name: str, file: str) -> bool:
-    """Whether the package that a module belongs to has a file that Python loads as compiled code."""
-    depth = name.count(".") + (os.path.basename(file).startswith("__init__."))
-    if not depth:
-        return not file.endswith(".py")
-    root = file
+def _root_of(name: str, file: str) -> str:
+    """The folder of the package that a module is in; the file of a module that is in none."""
+    depth = name.count(".") + os.path.basename(file).startswith("__init__.")
     for _ in range(depth):
-        root = os.path.dirname(root)
-    return any([name.endswith(_COMPILED) for _, _, names in os.walk(root) for name in names])
+        file = os.path.dirname(file)
+    return file
+
+
+@lru_cache
+def _has_compiled_code(root: str) -> bool:
+    """Whether a package has a file that Python loads as compiled code, or a module is one."""
+    if not os.path.isdir(root):
+        return root.endswith(_COMPILED)
+    return any(file.endswith(_COMPILED) for _, _, files in os.walk(root) for file in files)
 
 
 _COMPILED: Final = (".so", ".pyd")
