@@ -58,12 +58,15 @@ def _read(code: CodeType) -> Iterator[Step]:
             effect = dis.stack_effect(item.opcode, count if item.opcode >= dis.HAVE_ARGUMENT else None)
             if name in ("PRECALL", "CALL"):  # Python 3.11 says it of both together, in parts
                 effect = -count - 1 if name == "CALL" else 0
+            elif name == "BINARY_OP" and item.argrepr == "[]":
+                name = "BINARY_SUBSCR"  # of Python 3.14
             yield Step(name, item.offset, count, item.argval, effect)
 
 
 def _uses(step: Step, variable: str) -> bool:
-    """Whether the instruction reads a local variable."""
-    return step.variable == variable and "_FAST" in step.name and step.name not in ("STORE_FAST", "DELETE_FAST")
+    """Whether the instruction reads a local variable, or is of several that one is of."""
+    named = step.variable if isinstance(step.variable, tuple) else (step.variable,)
+    return variable in named and "_FAST" in step.name and step.name not in ("STORE_FAST", "DELETE_FAST")
 
 
 def _operates(step: Step | None) -> bool:
