@@ -1,7 +1,7 @@
 """Owns what Numba has to be told: functions that it compiles take lazy arrays, and call NumPy's functions for ours.
 
 Numba calls `register` when a program compiles its first function (the entry point `numba_extensions`). A compiled
-function returns NumPy's arrays, as it does in a program of NumPy's.
+function returns NumPy's arrays, as it does in a program of NumPy's. Nothing of Numba is imported before.
 """
 
 from __future__ import annotations
@@ -11,24 +11,19 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numba.core import boxing, cgutils, ir, types  # noqa: F401  (boxing registers what `register` replaces)
-from numba.core.pythonapi import NativeValue, _unboxers
-from numba.core.rewrites.registry import Rewrite, register_rewrite
-from numba.extending import typeof_impl
-from numba.np import numpy_support
 
 
 def register() -> None:
+    from numba.core import boxing, types  # noqa: F401  (boxing registers what is replaced)
+    from numba.core.pythonapi import _unboxers
+    from numba.core.rewrites.registry import register_rewrite
+    from numba.extending import typeof_impl
+
     from lazyarray.frontend.array import ndarray
 
-    typeof_impl.register(ndarray)(_type_of)
+    typeof_impl.register(ndarray)(lambda array, context: typeof_impl(array.to_numpy(), context))
     _unboxers.functions[types.Array] = _unbox
-    register_rewrite("before-inference")(NumpysForOurs)
-
-
-def _type_of(array: Any, context: Any) -> Any:
-    """The type of a lazy array: that of NumPy's with its values, dtype, layout and flags."""
-    return typeof_impl(array.to_numpy(), context)
+    register_rewrite("before-inference")(_rewrite_of_globals())
 
 
 def _unbox(kind: Any, given: Any, c: Any) -> Any:
@@ -36,6 +31,10 @@ def _unbox(kind: Any, given: Any, c: Any) -> Any:
 
     In place of Numba's own for `types.Array`, which signatures that are written out want, too.
     """
+    from numba.core import cgutils
+    from numba.core.pythonapi import NativeValue
+    from numba.np import numpy_support
+
     native = c.context.make_array(kind)(c.context, c.builder)
     pointer = native._getpointer()
     untyped = c.builder.bitcast(pointer, c.pyapi.voidptr)
@@ -57,22 +56,28 @@ def _unbox(kind: Any, given: Any, c: Any) -> Any:
     return NativeValue(c.builder.load(pointer), is_error=failed)
 
 
-class NumpysForOurs(Rewrite):
-    """`lazyarray` and its modules and functions, as a function's globals or closure hold them, are NumPy's."""
+def _rewrite_of_globals() -> Any:
+    from numba.core import ir
+    from numba.core.rewrites.registry import Rewrite
 
-    def match(self, function: Any, block: Any, types_of: Any, calls: Any) -> bool:
-        self.block = block
-        self.found = [
-            (item, twin)
-            for item in block.find_insts(ir.Assign)
-            if isinstance(item.value, ir.Global | ir.FreeVar) and (twin := numpys(item.value.value)) is not None
-        ]
-        return bool(self.found)
+    class NumpysForOurs(Rewrite):
+        """`lazyarray` and its modules and functions, as a function's globals or closure hold them, are NumPy's."""
 
-    def apply(self) -> Any:
-        for item, twin in self.found:
-            item.value = ir.Global(item.value.name, twin, item.value.loc)
-        return self.block
+        def match(self, function: Any, block: Any, types_of: Any, calls: Any) -> bool:
+            self.block = block
+            self.found = [
+                (item, twin)
+                for item in block.find_insts(ir.Assign)
+                if isinstance(item.value, ir.Global | ir.FreeVar) and (twin := numpys(item.value.value)) is not None
+            ]
+            return bool(self.found)
+
+        def apply(self) -> Any:
+            for item, twin in self.found:
+                item.value = ir.Global(item.value.name, twin, item.value.loc)
+            return self.block
+
+    return NumpysForOurs
 
 
 def numpys(value: Any) -> Any:

@@ -95,7 +95,7 @@ def _unbound_of_array(name: str) -> Any:
 def _next_after_own(kind: type, name: str) -> Any:
     """What `super()` of a subclass's own method finds: NumPy's method, or what this module puts before it."""
     for part in kind.__mro__:
-        if part in (Views, Ufuncs, Functions) and name in vars(part):
+        if part is Views and name in vars(part):
             return vars(part)[name]
     return getattr(_nparray, name)
 
@@ -113,8 +113,17 @@ def share_methods(own: type) -> None:
             SHARED.add(name)
 
 
+# `__array_ufunc__` and `__array_function__`: NumPy asks the class for them at each call. They ask nothing of `self`.
 _OF_CLASSES: Final = frozenset(
-    {"__new__", "__class_getitem__", "__array_finalize__", "__init_subclass__", "__subclasshook__"}
+    {
+        "__new__",
+        "__class_getitem__",
+        "__init_subclass__",
+        "__subclasshook__",
+        "__array_finalize__",
+        "__array_ufunc__",
+        "__array_function__",
+    }
 )
 
 
