@@ -64,7 +64,7 @@ from lazyarray.frontend.naming import speak_for
 from lazyarray.frontend.overrides import is_foreign
 from lazyarray.frontend.record import dummy
 from lazyarray.frontend.scalar import LazyScalar
-from lazyarray.frontend.subclass import share_methods, teach
+from lazyarray.frontend.subclass import teach
 from lazyarray.frontend.ufunc import ANSWERED, UFUNCS, ufunc
 from lazyarray.frontend.ways import tell, way_of_recorded
 
@@ -495,7 +495,6 @@ def _install_methods_of_arrays() -> None:
     quick["__array_function__"] = asked_method(ndarray.__array_function__, ANSWERED)
     for name, method in quick.items():
         setattr(ndarray, name, method)
-    share_methods(ndarray)
 
 
 QUICK: Final = frozenset(

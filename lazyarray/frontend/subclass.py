@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import MethodType
 from typing import Any, Final
 
 import numpy as np
@@ -27,104 +26,11 @@ class ArrayType(Named):
             return type(real[0])(name, tuple(real), space, **options)
         return super().__new__(mcs, name, bases, space, **options)
 
-    def __getattribute__(cls, name: str) -> Any:
-        found = super().__getattribute__(name)
-        return _unbound(name, found) if name in SHARED else found
-
     def __instancecheck__(cls, instance: Any) -> bool:
         return type.__instancecheck__(cls, instance) or isinstance(instance, _nparray)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         return type.__subclasscheck__(cls, subclass) or issubclass(subclass, _nparray)
-
-
-SHARED: Final[set[str]] = set()
-"""The methods that NumPy's arrays have, too, once `ndarray` has all of its own."""
-
-
-class Unbound:
-    """A method as `np.ndarray.sum` gives it: NumPy's for all but lazy arrays. Subclasses are NumPy's arrays.
-
-    A subclass that extends a method calls `np.ndarray.__getitem__(self, key)`.
-    """
-
-    __slots__ = ("_name", "_own")
-
-    def __init__(self, name: str, own: Any) -> None:
-        self._name = name
-        self._own = own
-
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        if args and type(type(args[0])) is ArrayType:
-            return self._own(*args, **options)
-        return _next_after_own(type(args[0]) if args else _nparray, self._name)(*args, **options)
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else MethodType(self, instance)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._own, name)
-
-    @property
-    def __doc__(self) -> Any:  # type: ignore[override]
-        return self._own.__doc__
-
-    def __repr__(self) -> str:
-        return repr(getattr(_nparray, self._name))
-
-    def __reduce__(self) -> Any:
-        return _unbound_of_array, (self._name,)
-
-
-_made: Final[dict[str, Unbound]] = {}
-
-
-def _unbound(name: str, own: Any) -> Any:
-    found = _made.get(name)
-    if found is None or found._own is not own:
-        found = _made[name] = Unbound(name, own)
-    return found
-
-
-def _unbound_of_array(name: str) -> Any:
-    from lazyarray.frontend.array import ndarray
-
-    return getattr(ndarray, name)
-
-
-def _next_after_own(kind: type, name: str) -> Any:
-    """What `super()` of a subclass's own method finds: NumPy's method, or what this module puts before it."""
-    for part in kind.__mro__:
-        if part is Views and name in vars(part):
-            return vars(part)[name]
-    return getattr(_nparray, name)
-
-
-def share_methods(own: type) -> None:
-    """Lets the methods of `ndarray` that NumPy's arrays have be called on those by their class's name."""
-    for name in dir(_nparray):
-        method = getattr(_nparray, name)
-        if (
-            callable(method)
-            and method is not getattr(object, name, None)
-            and name not in _OF_CLASSES
-            and hasattr(own, name)
-        ):
-            SHARED.add(name)
-
-
-# `__array_ufunc__` and `__array_function__`: NumPy asks the class for them at each call. They ask nothing of `self`.
-_OF_CLASSES: Final = frozenset(
-    {
-        "__new__",
-        "__class_getitem__",
-        "__init_subclass__",
-        "__subclasshook__",
-        "__array_finalize__",
-        "__array_ufunc__",
-        "__array_function__",
-    }
-)
 
 
 def _named_for_numpy(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
