@@ -217,7 +217,7 @@ def scalar_from_node(node: Node) -> Any:
     data = node.data
     if data is not None:
         return data[()]
-    if not PACKAGES.isdisjoint(modules):
+    if not modules.keys().isdisjoint(PACKAGES):  # looks up the packages; the other way round goes through all modules
         from lazyarray.frontend.taking import goes_into_an_operator
 
         if not goes_into_an_operator():

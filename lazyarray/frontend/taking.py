@@ -88,9 +88,8 @@ def _find_taker(steps: Sequence[Step]) -> Step | None:
 
 def _count_taken(step: Step) -> int | None:
     if step.name in ("CALL", "CALL_KW"):
-        return (
-            step.argument + 2 + (step.name == "CALL_KW")
-        )  # of the function, or an object and its method, and the names
+        # The function, or a method and its object; the names of arguments.
+        return step.argument + 2 + (step.name == "CALL_KW")
     if step.name in ("BUILD_TUPLE", "BUILD_LIST", "BUILD_SLICE"):
         return step.argument
     if step.name.startswith("LOAD_") and step.name not in _TAKEN:
