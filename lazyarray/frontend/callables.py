@@ -125,9 +125,13 @@ class Served:
         return self if instance is None else MethodType(self, instance)
 
     def __repr__(self) -> str:
+        if "__objclass__" in vars(self):
+            return repr(vars(self)["__wrapped__"])
         return f"<function {vars(self)['__qualname__']} at {id(self):#x}>"
 
-    def __reduce__(self) -> str:
+    def __reduce__(self) -> Any:
+        if "__objclass__" in vars(self):  # a method
+            return getattr, (vars(self)["__objclass__"], vars(self)["__name__"])
         return str(vars(self)["__qualname__"])
 
 

@@ -66,6 +66,7 @@ from lazyarray.frontend.record import dummy
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.subclass import teach
 from lazyarray.frontend.ufunc import ANSWERED, UFUNCS, ufunc
+from lazyarray.frontend.unbound import share_methods
 from lazyarray.frontend.ways import tell, way_of_recorded
 
 RECORDED: Final[dict[str, Callable[..., Any]]] = {
@@ -495,6 +496,7 @@ def _install_methods_of_arrays() -> None:
     quick["__array_function__"] = asked_method(ndarray.__array_function__, ANSWERED)
     for name, method in quick.items():
         setattr(ndarray, name, method)
+    share_methods(ndarray)
 
 
 QUICK: Final = frozenset(

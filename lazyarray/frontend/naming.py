@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import FunctionType
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from lazyarray.frontend.callables import Served
 from lazyarray.ir.index_map import size_of
 
 # Functions of modules written in Python, of those that run compiled, and what C calls the short way.
-FUNCTIONS = frozenset({FunctionType, type(size_of), Served})
+FUNCTIONS: Final[Any] = (FunctionType, type(size_of), Served)
 
 
 class Named(type):
@@ -47,11 +47,11 @@ def speak_for(own: type, source: type) -> None:
     for name in dir(source):
         if name in ("__class__", "__init__", "__new__"):
             continue
-        member = next((vars(part)[name] for part in own.__mro__[:-1] if name in vars(part)), None)
+        member: Any = next((vars(part)[name] for part in own.__mro__[:-1] if name in vars(part)), None)
         theirs = getattr(source, name, None)
         if type(member) is classmethod:
             member, theirs = member.__func__, vars(source)[name]
-        if member is not None and type(member) in FUNCTIONS:
+        if member is not None and isinstance(member, FUNCTIONS):
             describe_as(member, theirs)
             member.__qualname__ = f"{source.__name__}.{name}"
         elif type(member) is property:

@@ -110,6 +110,7 @@ MODULES: Final = (
     "lazyarray.frontend.products",
     "lazyarray.frontend.at_once",
     "lazyarray.frontend.draws",
+    "lazyarray.frontend.unbound",
     "lazyarray.frontend.random",
 )
 LOOPS: Final = "lazyarray_llvm.ready"  # what compiles the loops of transcendental functions

@@ -459,6 +459,12 @@ cdef extern from *:
         PyType_Modified(type);
         return 0;
     }
+
+    static int lazyarray_put_method(PyObject *cls, PyObject *name, PyObject *method) {
+        if (PyDict_SetItem(((PyTypeObject *)cls)->tp_dict, name, method) < 0) return -1;
+        PyType_Modified((PyTypeObject *)cls);
+        return 0;
+    }
     """
     Py_ssize_t named_place "lazyarray_named_place" (object item)
     object create "lazyarray_create" (object cls)
@@ -498,4 +504,5 @@ cdef extern from *:
     bint same_memory "lazyarray_same_memory" (object a, object b)
     int remember "lazyarray_remember" (object items, object item, Py_ssize_t limit) except -1
     int wrap_slots "lazyarray_wrap_slots" (object cls, object source) except -1
+    int put_method "lazyarray_put_method" (object cls, object name, object method) except -1
     Py_ssize_t count "Py_REFCNT" (object item)

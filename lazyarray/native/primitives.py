@@ -270,3 +270,8 @@ def remember(items: list[Any], item: Any, limit: int) -> None:
 
 def wrap_slots(_cls: type, _source: type) -> None:
     """Gives a class in C wrappers of its slots, as `source` has them: derived classes then take the slots over."""
+
+
+def put_method(cls: type, name: str, method: Any) -> None:
+    """Has the class call this method by its name, and what is in C stay in its slots."""
+    setattr(cls, name, method)

@@ -1,0 +1,19 @@
+# C's side of `shared.py`.
+from cpython.object cimport PyObject, PyTypeObject
+
+from lazyarray.frontend.callables cimport Served
+from lazyarray.frontend.vectors cimport PyObject_Vectorcall, PyVectorcall_NARGS, Py_TYPE, lazyarray_begin
+
+
+cdef inline PyObject *shared_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
+    cdef Served own = <Served>self
+    if PyVectorcall_NARGS(flags) and Py_TYPE(args[0]) == <PyTypeObject *>own.inner:
+        return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
+    return PyObject_Vectorcall(<PyObject *>own.source, args, flags, names)
+
+
+cdef inline sharing(own, others, kind):
+    cdef Served made = Served(own, others, 0)
+    made.inner = kind
+    lazyarray_begin(<PyObject *>made, &made.vector, <void *>shared_vector, True)
+    return made

@@ -1,0 +1,31 @@
+"""Owns methods of arrays that are called by the name of their class: ours of lazy arrays, NumPy's of all others.
+
+As `vectors.py`: these functions in the hot modules' Python form, those of `shared.pxd` in the compiled one.
+"""
+
+from __future__ import annotations
+
+from types import MethodType
+from typing import Any
+
+from lazyarray.frontend.callables import ANY, Served
+
+
+class Shared(Served):
+    """A method of the class. An array has it as it is: frames and references are those of a plain method."""
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return (self._method_of(args[0]) if args else self.source)(*args, **options)
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        return self if instance is None else MethodType(self._method_of(instance), instance)
+
+    def _method_of(self, instance: Any) -> Any:
+        return self.function if type(instance) is self.inner else self.source
+
+
+def sharing(own: Any, others: Any, kind: type) -> Any:
+    """A method that is `own` where the first argument is of this class, and `others` where it is anything else."""
+    made = Shared(own, others, ANY)
+    made.inner = kind
+    return made

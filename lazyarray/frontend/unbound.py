@@ -1,0 +1,60 @@
+"""Owns `np.ndarray.method`, by which subclasses call what they extend: they are NumPy's arrays, whose method runs.
+
+One of the modules that may run compiled (see `lazyarray/native`): calls of arrays' methods then stay in C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from lazyarray.frontend.array import wrap
+from lazyarray.frontend.callables import Served
+from lazyarray.frontend.shared import sharing  # cimport
+from lazyarray.frontend.subclass import Views
+from lazyarray.native.primitives import put_method  # cimport
+
+# They take any `self` (NumPy asks the class for two of them at each call), but for `resize`, which counts references to
+# it from where Python calls it.
+_AS_THEY_ARE: Final = frozenset(
+    """
+    __new__ __class_getitem__ __init_subclass__ __subclasshook__ __array_finalize__ __array_ufunc__ __array_function__
+    resize
+    """.split()
+)
+
+
+def share_methods(own: Any) -> None:
+    """Has the methods of `own`, called by the name of the class, be NumPy's for all that is no lazy array."""
+    for name in dir(np.ndarray):
+        source = getattr(np.ndarray, name)
+        if not callable(source) or source is getattr(object, name, None) or name in _AS_THEY_ARE:
+            continue
+        member = next((vars(part)[name] for part in own.__mro__ if name in vars(part)), None)
+        if member is None:
+            continue
+        if type(member) is Served:  # small arrays go past its function
+            member.function = sharing(member.function, _of_others(name), own)
+        else:
+            member = sharing(member, _of_others(name), own)
+            member.__name__, member.__module__ = name, own.__module__
+            put_method(own, name, member)
+        member.__dict__["__objclass__"] = own
+
+
+def _of_others(name: str) -> Callable[..., Any]:
+    """NumPy's method. What it makes of NumPy's arrays is lazy, as what functions make of them."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        kind = type(args[0]) if args else np.ndarray
+        found = _next_after_own(kind, name)(*args, **options)
+        return wrap(found) if kind is np.ndarray and found is not args[0] else found
+
+    return call
+
+
+def _next_after_own(kind: type, name: str) -> Any:
+    """What `super()` of a subclass's own method finds: NumPy's method, or what is put before it."""
+    return vars(Views)[name] if name in vars(Views) and Views in kind.__mro__ else getattr(np.ndarray, name)

@@ -1,0 +1,102 @@
+"""`np.ndarray.method(x)` is lazyarray's for lazy arrays, and NumPy's for NumPy's arrays and subclasses."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from typing import Any
+
+import numpy
+import pytest
+
+import lazyarray as np
+
+
+class Tagged(np.ndarray):
+    """A subclass that calls the methods it extends by the name of their class, as NumPy's users write it."""
+
+    tag: Any
+
+    def __new__(cls, values: Any, tag: Any = None) -> Any:
+        made = np.ndarray.__new__(cls, (len(values),), dtype=float)
+        made[:] = values
+        made.tag = tag
+        return made
+
+    def __array_finalize__(self, source: Any) -> None:
+        np.ndarray.__array_finalize__(self, source)
+        self.tag = getattr(source, "tag", None)
+
+    def __getitem__(self, key: Any) -> Any:
+        return np.ndarray.__getitem__(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        np.ndarray.__setitem__(self, key, value)
+
+    def __add__(self, other: Any) -> Any:
+        return np.ndarray.__add__(self, other)
+
+    def __array_wrap__(self, array: Any, *args: Any) -> Any:
+        return np.ndarray.__array_wrap__(self, array, *args)
+
+    def __repr__(self) -> str:
+        return f"{np.ndarray.__repr__(self)} {self.tag}"
+
+    def __reduce__(self) -> Any:
+        make, args, state = np.ndarray.__reduce__(self)
+        return make, args, (*state, self.tag)
+
+    def __setstate__(self, state: Any) -> None:
+        self.tag = state[-1]
+        np.ndarray.__setstate__(self, state[:-1])
+
+    mean_of_all = np.ndarray.mean
+    __hash__ = np.ndarray.__hash__
+
+
+def test_subclasses_extend_methods_by_the_name_of_the_class() -> None:
+    x = Tagged([1.0, 4.0, 9.0], "m")
+    assert repr(x) == "Tagged([1., 4., 9.]) m"
+    x[0] = 16.0
+    assert (float(x[0]), x[1:].tag, (x + 1).tag, np.sqrt(x).tag) == (16.0, "m", "m", "m")
+    assert x.mean_of_all() == 29 / 3
+    again = pickle.loads(pickle.dumps(x))
+    assert (type(again), again.tag, again.tolist()) == (Tagged, "m", [16.0, 4.0, 9.0])
+    assert type(np.ndarray.view(x, np.ndarray)) is np.ndarray
+
+
+class Asking(np.ndarray):
+    def __array_ufunc__(self, function: Any, method: str, *given: Any, **options: Any) -> Any:
+        plain = [np.ndarray.view(item, np.ndarray) if isinstance(item, Asking) else item for item in given]
+        return np.ndarray.__array_ufunc__(plain[0], function, method, *plain, **options)
+
+
+def test_ufuncs_are_asked_for_by_the_name_of_the_class() -> None:
+    x = np.arange(3.0).view(Asking)
+    assert type(x) is Asking
+    numpy.testing.assert_array_equal(np.asarray(x * 2.0), [0.0, 2.0, 4.0])
+
+
+@pytest.mark.parametrize("name", ["sum", "__add__", "reshape", "astype", "__getitem__", "tolist", "__len__", "copy"])
+def test_methods_of_the_class_take_arrays_of_both(name: str) -> None:
+    args: tuple[Any, ...] = {"__add__": (1,), "reshape": (2, 3), "astype": (int,), "__getitem__": (2,)}.get(name, ())
+    method = getattr(np.ndarray, name)
+    theirs = numpy.arange(6.0)
+    expected = getattr(numpy.ndarray, name)(theirs, *args)
+    ours = method(np.arange(6.0), *args)
+    assert type(ours) is (np.ndarray if isinstance(expected, numpy.ndarray) else type(expected))
+    numpy.testing.assert_array_equal(numpy.asarray(ours), numpy.asarray(expected))
+    found = method(theirs, *args)
+    assert type(found) is type(ours)
+    numpy.testing.assert_array_equal(numpy.asarray(found), numpy.asarray(expected))
+
+
+def test_they_are_described_as_numpys() -> None:
+    method, theirs = np.ndarray.sum, numpy.ndarray.sum
+    assert method is np.ndarray.sum
+    assert (repr(method), method.__name__, method.__doc__) == (repr(theirs), theirs.__name__, theirs.__doc__)
+    assert inspect.isroutine(method)
+    assert pickle.loads(pickle.dumps(method)) is method
+    for given in ((), ([1],)):
+        with pytest.raises(TypeError):
+            method(*given)
