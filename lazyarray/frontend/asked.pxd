@@ -43,6 +43,14 @@ cdef inline PyObject *asked_vector(PyObject *self, PyObject **args, size_t flags
     return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
 
 
+# Whether the function would find the arrays: the look without an import at what `_shows_arrays` of `ufunc.py` looks at.
+cdef inline bint shows_arrays(tuple args, dict options):
+    for item in args:
+        if type(item) is known.array or type(item) is list or type(item) is tuple:
+            return True
+    return len(options) > 0
+
+
 # `__array_function__`: arrays of lazyarray's and NumPy's. The source has lazyarray's functions by NumPy's, once called.
 cdef inline PyObject *asked_function_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
     cdef Served own = <Served>self
@@ -52,7 +60,7 @@ cdef inline PyObject *asked_function_vector(PyObject *self, PyObject **args, siz
         and PyTuple_CheckExact(args[2]) and PyTuple_CheckExact(args[3]) and PyDict_CheckExact(args[4])
     ):
         found = (<dict>own.source).get(<object>args[1])
-        if found is not None:
+        if found is not None and shows_arrays(<tuple><object>args[3], <dict><object>args[4]):
             for kind in <tuple><object>args[2]:
                 if kind is not known.array and kind is not known.memory:
                     break

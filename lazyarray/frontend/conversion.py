@@ -108,7 +108,12 @@ def _converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> ndarray:
     if order == "A" and dtype is not None and np.dtype(dtype) != x.dtype:
         order = "K"  # conversions ask for an order only where it is C or Fortran
     if x._np is not None:
-        made = np.array(x._np, dtype, copy=copy, order=order)
+        try:
+            made = np.array(x._np, dtype, copy=copy, order=order)
+        except TypeError:
+            if not x._np.dtype.hasobject:
+                raise
+            made = np.array(_of_numpys(x._np), dtype, order=order)
         return x if made is x._np else wrap(made)
     if type(copy) is not bool and copy is not None:
         copy = _as_boolean(copy)
@@ -130,6 +135,14 @@ def _converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> ndarray:
         raise ValueError(_NO_COPY)
     result = x.copy(order)
     return result
+
+
+def _of_numpys(objects: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The objects, with NumPy's arrays for ours: NumPy has other words for those where it wants integers."""
+    made = objects.copy()
+    for place in np.ndindex(objects.shape):
+        made[place] = export(objects[place])
+    return made
 
 
 def _as_boolean(copy: Any) -> bool | None:

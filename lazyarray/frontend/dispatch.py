@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from types import BuiltinFunctionType
 from typing import Any, Final
@@ -18,7 +18,7 @@ from lazyarray.frontend.asked import asking, asking_functions  # cimport
 from lazyarray.frontend.callables import ANY, Builtin, Served
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.naming import describe_as
-from lazyarray.frontend.overrides import NOTHING, answer, ask_ufunc, is_foreign, overrides_ufuncs, register
+from lazyarray.frontend.overrides import NOTHING, answer, ask_ufunc, is_foreign, overrides_ufuncs, register, unasked
 from lazyarray.frontend.quick import tell
 from lazyarray.frontend.rebase import Warnings
 from lazyarray.frontend.recipes import ANY as ANY_OPERAND
@@ -134,11 +134,17 @@ def plain_operands(args: Sequence[Any], fresh: bool = False) -> Any:
             elif inner is None:
                 managed = True
             else:
-                result.append(inner if kind is list else tuple(inner))
+                result.append(tuple(inner) if isinstance(arg, tuple) else inner)
         elif kind is dict or isinstance(arg, np.ndarray) or hasattr(kind, "__array_function__"):
             return FALL_BACK
         else:
-            result.append(arg)
+            items = items_of(arg)
+            inner = arg if items is None else plain_operands(items, fresh)
+            if inner is None or inner is FALL_BACK:
+                managed = True
+                uncompiled = uncompiled or inner is FALL_BACK or type(arg) is _VALUES  # no sequence: NumPy says so
+            else:
+                result.append(inner if items is None else holding(arg, inner))
     if managed:
         return FALL_BACK if uncompiled else None
     return result
@@ -169,7 +175,59 @@ def export(obj: Any) -> Any:
             return kind(*items) if hasattr(obj, "_fields") else items
         except TypeError:  # it is made of more than its items, as SciPy's results are
             return items
-    return obj
+    opened = items_of(obj)
+    return obj if opened is None else holding(obj, [export(item) for item in opened])
+
+
+class Items:
+    """A sequence that is no list, as the one was whose items these are: `block` tells the two apart."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: list[Any]) -> None:
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._items[place]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items)
+
+
+_VALUES: Final[type] = type({}.values())
+
+
+def holding(obj: Any, items: list[Any]) -> Any:
+    """What NumPy takes as it takes `obj`, a sequence or the values of a dict, with these items."""
+    return dict(enumerate(items)).values() if type(obj) is _VALUES else Items(items)
+
+
+def items_of(obj: Any) -> list[Any] | None:
+    """The items of a sequence of arrays that is no list (a deque, a `UserList`), of a dict's values; None for others.
+
+    NumPy's functions would find our arrays in it, and ask us what we ask them.
+    """
+    kind = type(obj)
+    if kind is not _VALUES and not (hasattr(kind, "__getitem__") and hasattr(kind, "__len__")):
+        return None
+    if hasattr(kind, "keys") or hasattr(kind, "__array__") or isinstance(obj, str | np.dtype) or _has_buffer(obj):
+        return None
+    try:
+        items = list(obj)
+    except Exception:  # of the program's class: NumPy meets it, too
+        return None
+    return None if _CONTAINERS.isdisjoint(map(type, items)) else items
+
+
+def _has_buffer(obj: Any) -> bool:
+    try:
+        memoryview(obj).release()
+    except TypeError:
+        return False
+    return True
 
 
 def adopt(result: Any) -> Any:
@@ -257,8 +315,7 @@ def describe(function: Function, source: Any, name: str) -> Function:
     function.__qualname__ = function.__name__
     function.__module__ = f"lazyarray.{name}".rpartition(".")[0]
     describe_as(function, source)
-    # What NumPy's `__array_function__` runs.
-    function._implementation = function  # type: ignore[attr-defined]
+    function._implementation = unasked(function, source)  # type: ignore[attr-defined]
     register(function, source)
     return function
 

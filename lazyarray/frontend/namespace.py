@@ -64,9 +64,8 @@ from lazyarray.frontend.naming import speak_for
 from lazyarray.frontend.overrides import is_foreign
 from lazyarray.frontend.record import dummy
 from lazyarray.frontend.scalar import LazyScalar
-from lazyarray.frontend.subclass import teach
 from lazyarray.frontend.ufunc import ANSWERED, UFUNCS, ufunc
-from lazyarray.frontend.unbound import share_methods
+from lazyarray.frontend.unbound import share_methods, teach
 from lazyarray.frontend.ways import tell, way_of_recorded
 
 RECORDED: Final[dict[str, Callable[..., Any]]] = {

@@ -33,6 +33,20 @@ def register(function: Function, source: Any) -> None:
     SOURCES[function] = source
 
 
+def is_numpys(function: Any) -> bool:
+    """Whether the function is NumPy's or ours, not one that another package made overridable."""
+    package = str(function.__module__).partition(".")[0]
+    return package in ("numpy", "lazyarray") or not hasattr(function, "_implementation")
+
+
+def public_of(source: Any) -> Any:
+    """What the namespace has in the place of NumPy's function, by its name; None where it has nothing."""
+    space: Any = sys.modules.get("lazyarray")
+    for part in source.__module__.split(".")[1:]:
+        space = getattr(space, part, None)
+    return getattr(space, source.__name__, None)
+
+
 def is_foreign(obj: Any) -> bool:
     """Whether the object's class has an `__array_function__` that is neither NumPy's nor ours."""
     kind = type(obj)
@@ -79,6 +93,17 @@ def numpys_answer(source: Any, types: Sequence[type], args: Sequence[Any], optio
 _PROBE: Final[Any] = np.empty(0)
 
 
+def unasked(function: Function, source: Any) -> Function:
+    """`function._implementation`: as the function, but for overrides, which it does not ask. They call it."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        if _has_foreign(args) or _has_foreign(options.values()):
+            return numpys_answer(source, (), args, options)
+        return function(*args, **options)
+
+    return call if type(source) is _Dispatched else function
+
+
 def _has_foreign(items: Iterable[Any]) -> bool:
     for item in items:
         kind = type(item)
@@ -122,7 +147,7 @@ def written_for_us(override: Any) -> bool:
     """Whether the module that defines the override means lazyarray by its functions: it does not name NumPy."""
     known = _written.get(override)
     if known is None:
-        space = list(getattr(override, "__globals__", {}).values())
+        space = list(getattr(getattr(override, "__wrapped__", override), "__globals__", {}).values())
         known = any([item is ndarray or item is sys.modules.get("lazyarray") for item in space])
         known = known or not any([item is np for item in space])
         _written[override] = known

@@ -2,7 +2,7 @@
 from cpython.object cimport PyObject, PyTypeObject
 
 from lazyarray.frontend.callables cimport Served
-from lazyarray.frontend.vectors cimport PyObject_Vectorcall, PyVectorcall_NARGS, Py_TYPE, lazyarray_begin
+from lazyarray.frontend.vectors cimport PyObject_Vectorcall, PyVectorcall_NARGS, Py_TYPE, lazyarray_begin, lazyarray_total
 
 
 cdef inline PyObject *shared_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
@@ -16,4 +16,20 @@ cdef inline sharing(own, others, kind):
     cdef Served made = Served(own, others, 0)
     made.inner = kind
     lazyarray_begin(<PyObject *>made, &made.vector, <void *>shared_vector, True)
+    return made
+
+
+cdef inline PyObject *knowing_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
+    cdef Served own = <Served>self
+    cdef size_t place
+    for place in range(1, lazyarray_total(PyVectorcall_NARGS(flags), names)):
+        if args[place] == <PyObject *>own.inner:
+            return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
+    return PyObject_Vectorcall(<PyObject *>own.source, args, flags, names)
+
+
+cdef inline knowing(function, source, kind):
+    cdef Served made = Served(function, source, 0)
+    made.inner = kind
+    lazyarray_begin(<PyObject *>made, &made.vector, <void *>knowing_vector, True)
     return made

@@ -1,4 +1,4 @@
-"""Owns methods of arrays that are called by the name of their class: ours of lazy arrays, NumPy's of all others.
+"""Owns methods that are ours or NumPy's, as their arguments are: in C the choice between the two.
 
 As `vectors.py`: these functions in the hot modules' Python form, those of `shared.pxd` in the compiled one.
 """
@@ -29,3 +29,13 @@ def sharing(own: Any, others: Any, kind: type) -> Any:
     made = Shared(own, others, ANY)
     made.inner = kind
     return made
+
+
+def knowing(own: Any, source: Any, kind: type) -> Any:
+    """A method that is `own` where an argument is this very class, and `source` where none is."""
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        named = any([item is kind for item in (*args, *options.values())])
+        return (own if named else source)(self, *args, **options)
+
+    return method

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import wraps
+from types import FunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +21,10 @@ class ArrayType(Named):
 
     def __new__(mcs, name: str, bases: tuple[type, ...], space: dict[str, Any], **options: Any) -> Any:
         if any(type(base) is ArrayType for base in bases):
+            from lazyarray.frontend.unbound import teach
+
+            for kind in (np.generic, _nparray):  # what such classes are handed, and view as `np.ndarray`
+                teach(kind)
             hooks = [hook for name_, hook in HOOKS.items() if name_ in space]
             real: list[type] = []
             for base in bases:
@@ -33,32 +39,10 @@ class ArrayType(Named):
         return type.__subclasscheck__(cls, subclass) or issubclass(subclass, _nparray)
 
 
-def _named_for_numpy(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def named_for_numpy(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call of NumPy's, with its class for ours."""
     given = [_nparray if type(item) is ArrayType else item for item in args]
     return given, {name: _nparray if type(item) is ArrayType else item for name, item in options.items()}
-
-
-def teach(kind: Any) -> None:
-    """Lets `x.view(np.ndarray)` of one of NumPy's own subclasses mean `ndarray`; all else is as it was.
-
-    NumPy takes a class that it does not know for a dtype.
-    """
-    view = kind.view
-    if hasattr(view, "knows_ndarray"):
-        return
-
-    def knowing(self: Any, *args: Any, **options: Any) -> Any:
-        if not any([type(item) is ArrayType for item in (*args, *options.values())]):
-            return view(self, *args, **options)
-        from lazyarray.frontend.array import wrap
-
-        given, named = _named_for_numpy(args, options)
-        return wrap(view(self, *given, **named))
-
-    knowing.__name__ = "view"
-    knowing.knows_ndarray = True  # type: ignore[attr-defined]
-    describe_as(knowing, view)
-    kind.view = knowing
 
 
 def _wrapped(name: str) -> Any:
@@ -80,10 +64,21 @@ class Views:
 
     __slots__ = ()
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        from lazyarray.frontend.overrides import written_for_us
+        from lazyarray.frontend.unbound import take_lazy_keys
+
+        super().__init_subclass__(**options)
+        take_lazy_keys(cls)
+        for name in HOOKS:
+            override = vars(cls).get(name)
+            if type(override) is FunctionType and written_for_us(override):
+                setattr(cls, name, MEANT[name](override))
+
     def view(self: Any, *args: Any, **options: Any) -> Any:
         from lazyarray.frontend.array import wrap
 
-        given, named = _named_for_numpy(args, options)
+        given, named = named_for_numpy(args, options)
         above: Any = super()
         return wrap(above.view(*given, **named))
 
@@ -136,6 +131,35 @@ class Functions:
         above: Any = super()
         return wrap(above.__array_function__(SOURCES.get(func, func), known, _export(args), _export(kwargs)))
 
+
+def _of_own_ufuncs(override: Any) -> Any:
+    """The override `__array_ufunc__` of a class that knows lazyarray's ufuncs: NumPy asks it about its own."""
+
+    @wraps(override)
+    def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        from lazyarray.frontend.ufunc import own_of
+
+        return override(self, own_of(ufunc), method, *inputs, **options)
+
+    return __array_ufunc__
+
+
+def _of_own_functions(override: Any) -> Any:
+    """The same of `__array_function__`."""
+
+    @wraps(override)
+    def __array_function__(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        from lazyarray.frontend.array import ndarray
+        from lazyarray.frontend.overrides import is_numpys, public_of
+
+        known = tuple([ndarray if kind is _nparray else kind for kind in types])
+        own = public_of(func) if is_numpys(func) else None
+        return override(self, func if own is None else own, known, args, kwargs)
+
+    return __array_function__
+
+
+MEANT: Final[dict[str, Any]] = {"__array_ufunc__": _of_own_ufuncs, "__array_function__": _of_own_functions}
 
 # In the subclasses that define these: NumPy takes any other definition than its own for an override.
 HOOKS: Final[dict[str, type]] = {"__array_ufunc__": Ufuncs, "__array_function__": Functions}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +13,15 @@ from lazyarray.frontend.elementwise import call_numpy, eager, elementwise, expor
 from lazyarray.frontend.keywords import call
 from lazyarray.frontend.naming import Named, name_as_in_c
 from lazyarray.frontend.neighbours import CONVERTING, convert
-from lazyarray.frontend.overrides import SOURCES, ask_other_functions, ask_others, ask_ufunc, numpys_answer
+from lazyarray.frontend.overrides import (
+    SOURCES,
+    ask_other_functions,
+    ask_others,
+    ask_ufunc,
+    is_numpys,
+    numpys_answer,
+    public_of,
+)
 from lazyarray.frontend.quick import BINARY, UNARY, Fields, limits, wrapped  # cimport
 from lazyarray.frontend.record import COMPILED, NUMBERS
 from lazyarray.frontend.scalar import LazyScalar
@@ -490,12 +497,6 @@ def _small_beside(inputs: tuple[Any, ...]) -> list[Any] | None:
     return passed
 
 
-def is_numpys(function: Any) -> bool:
-    """Whether the function is NumPy's or ours, not one that another package made overridable."""
-    package = str(function.__module__).partition(".")[0]
-    return package in ("numpy", "lazyarray") or not hasattr(function, "_implementation")
-
-
 def dispatch_function(function: Any, types: Any, args: Any, options: dict[str, Any]) -> Any:
     """`ndarray.__array_function__`: NumPy's functions on our arrays are ours where we have them."""
     if not isinstance(args, tuple) or not isinstance(options, dict):
@@ -519,15 +520,24 @@ def dispatch_function(function: Any, types: Any, args: Any, options: dict[str, A
         return function(*export(args), **export(options))
     if function in CONVERTING:
         return convert(function, args)
-    space: Any = sys.modules.get("lazyarray")
-    for part in function.__module__.split(".")[1:]:
-        space = getattr(space, part, None)
-    own = getattr(space, function.__name__, None)
+    own = public_of(function)
     if own is not None and own is not function and callable(own):
+        if not _shows_arrays((*args, *options.values())):
+            return call_numpy(function.__name__, getattr(function, "_implementation", function), args, options)
         if not overridden and type(function) is type(np.concatenate):
             ANSWERED[function] = own
         return own(*args, **options)
     return call_numpy(function.__name__, function, args, options)
+
+
+def _shows_arrays(args: tuple[Any, ...]) -> bool:
+    """Whether our function would find the arrays among these: if not, it would ask NumPy, and NumPy us."""
+    from lazyarray.frontend.dispatch import items_of
+
+    return not _HOLDING.isdisjoint(map(type, args)) or any([items_of(arg) is not None for arg in args])
+
+
+_HOLDING: Final[frozenset[Any]] = frozenset({ndarray, LazyScalar, list, tuple})
 
 
 from lazyarray.frontend import operators  # noqa: E402, F401  (completes arrays and ufuncs with their fast paths)

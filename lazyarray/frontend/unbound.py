@@ -1,4 +1,4 @@
-"""Owns `np.ndarray.method`, by which subclasses call what they extend: they are NumPy's arrays, whose method runs.
+"""Owns where methods of NumPy's classes meet ours: `np.ndarray.method`, `x.view(np.ndarray)`, subclasses' indexing.
 
 One of the modules that may run compiled (see `lazyarray/native`): calls of arrays' methods then stay in C.
 """
@@ -10,11 +10,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyarray.frontend.array import wrap
+from lazyarray.frontend.array import ndarray, wrap
 from lazyarray.frontend.callables import Served
-from lazyarray.frontend.shared import sharing  # cimport
-from lazyarray.frontend.subclass import Views
-from lazyarray.native.primitives import put_method  # cimport
+from lazyarray.frontend.elementwise import export
+from lazyarray.frontend.naming import describe_as
+from lazyarray.frontend.shared import knowing, sharing  # cimport
+from lazyarray.frontend.subclass import Views, named_for_numpy
+from lazyarray.native.primitives import put_method, take_keys  # cimport
 
 # They take any `self` (NumPy asks the class for two of them at each call), but for `resize`, which counts references to
 # it from where Python calls it.
@@ -27,7 +29,10 @@ _AS_THEY_ARE: Final = frozenset(
 
 
 def share_methods(own: Any) -> None:
-    """Has the methods of `own`, called by the name of the class, be NumPy's for all that is no lazy array."""
+    """Has the methods of `own`, called by the name of the class, be NumPy's for all that is no lazy array.
+
+    Subclasses call what they extend so, and they are NumPy's arrays.
+    """
     for name in dir(np.ndarray):
         source = getattr(np.ndarray, name)
         if not callable(source) or source is getattr(object, name, None) or name in _AS_THEY_ARE:
@@ -49,12 +54,42 @@ def _of_others(name: str) -> Callable[..., Any]:
 
     def call(*args: Any, **options: Any) -> Any:
         kind = type(args[0]) if args else np.ndarray
+        if name in _WITH_KEYS and len(args) > 1:
+            args = (args[0], export(args[1]), *args[2:])
         found = _next_after_own(kind, name)(*args, **options)
         return wrap(found) if kind is np.ndarray and found is not args[0] else found
 
     return call
 
 
+_WITH_KEYS: Final = frozenset({"__getitem__", "__setitem__"})
+
+
 def _next_after_own(kind: type, name: str) -> Any:
     """What `super()` of a subclass's own method finds: NumPy's method, or what is put before it."""
     return vars(Views)[name] if name in vars(Views) and Views in kind.__mro__ else getattr(np.ndarray, name)
+
+
+def teach(kind: Any) -> None:
+    """Lets `x.view(np.ndarray)` of instances of one of NumPy's classes mean `ndarray`; all else is as it was.
+
+    NumPy takes a class that it does not know for a dtype.
+    """
+    view = kind.view
+    if "knows_ndarray" in getattr(view, "__dict__", ()):
+        return
+
+    def view_as_ours(self: Any, *args: Any, **options: Any) -> Any:
+        given, named = named_for_numpy(args, options)
+        return wrap(view(self, *given, **named))
+
+    made = knowing(view_as_ours, view, ndarray)
+    made.__name__, made.__qualname__, made.__objclass__ = "view", f"{kind.__name__}.view", kind
+    made.knows_ndarray = True
+    describe_as(made, view)
+    put_method(kind, "view", made)
+
+
+def take_lazy_keys(cls: type) -> None:
+    """Has a subclass of NumPy's arrays take lazy arrays for what they are: NumPy makes integers of an empty mask."""
+    take_keys(cls, np.ndarray, ndarray, export)

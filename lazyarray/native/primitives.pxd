@@ -460,6 +460,49 @@ cdef extern from *:
         return 0;
     }
 
+    /* What keys are ours, and what makes NumPy's of them, for classes that `lazyarray_take_keys` was told of. */
+    static PyTypeObject *lazyarray_key_class = NULL, *lazyarray_key_owner = NULL;
+    static PyObject *lazyarray_key_export = NULL;
+
+    /* The key as NumPy's arrays take it, a new reference. */
+    static PyObject *lazyarray_key(PyObject *key) {
+        Py_ssize_t at = 0, size = PyTuple_CheckExact(key) ? PyTuple_GET_SIZE(key) : 0;
+        while (at < size && !Py_IS_TYPE(PyTuple_GET_ITEM(key, at), lazyarray_key_class)) at++;
+        if (at < size || Py_IS_TYPE(key, lazyarray_key_class)) return PyObject_CallOneArg(lazyarray_key_export, key);
+        Py_INCREF(key);
+        return key;
+    }
+
+    static PyObject *lazyarray_get_by_key(PyObject *self, PyObject *key) {
+        PyObject *found, *known = lazyarray_key(key);
+        if (!known) return NULL;
+        found = lazyarray_key_owner->tp_as_mapping->mp_subscript(self, known);
+        Py_DECREF(known);
+        return found;
+    }
+
+    static int lazyarray_set_by_key(PyObject *self, PyObject *key, PyObject *value) {
+        int failed;
+        PyObject *known = lazyarray_key(key);
+        if (!known) return -1;
+        failed = lazyarray_key_owner->tp_as_mapping->mp_ass_subscript(self, known, value);
+        Py_DECREF(known);
+        return failed;
+    }
+
+    static int lazyarray_take_keys(PyObject *cls, PyObject *owner, PyObject *kind, PyObject *export) {
+        PyMappingMethods *own = ((PyTypeObject *)cls)->tp_as_mapping, *like = ((PyTypeObject *)owner)->tp_as_mapping;
+        if (!lazyarray_key_export) {
+            Py_INCREF(owner); Py_INCREF(kind); Py_INCREF(export);
+            lazyarray_key_owner = (PyTypeObject *)owner;
+            lazyarray_key_class = (PyTypeObject *)kind;
+            lazyarray_key_export = export;
+        }
+        if (own->mp_subscript == like->mp_subscript) own->mp_subscript = lazyarray_get_by_key;
+        if (own->mp_ass_subscript == like->mp_ass_subscript) own->mp_ass_subscript = lazyarray_set_by_key;
+        return 0;
+    }
+
     static int lazyarray_put_method(PyObject *cls, PyObject *name, PyObject *method) {
         if (PyDict_SetItem(((PyTypeObject *)cls)->tp_dict, name, method) < 0) return -1;
         PyType_Modified((PyTypeObject *)cls);
@@ -505,4 +548,5 @@ cdef extern from *:
     int remember "lazyarray_remember" (object items, object item, Py_ssize_t limit) except -1
     int wrap_slots "lazyarray_wrap_slots" (object cls, object source) except -1
     int put_method "lazyarray_put_method" (object cls, object name, object method) except -1
+    int take_keys "lazyarray_take_keys" (object cls, object owner, object kind, object export) except -1
     Py_ssize_t count "Py_REFCNT" (object item)

@@ -5,8 +5,10 @@ The build (`build.py`) has the hot modules take these names from `primitives.pxd
 
 from __future__ import annotations
 
+import gc
 import sys
 from _thread import get_ident
+from collections.abc import Callable
 from operator import methodcaller
 from typing import Any, Final
 from weakref import ref
@@ -273,5 +275,29 @@ def wrap_slots(_cls: type, _source: type) -> None:
 
 
 def put_method(cls: type, name: str, method: Any) -> None:
-    """Has the class call this method by its name, and what is in C stay in its slots."""
-    setattr(cls, name, method)
+    """Has the class call this method by its name, and what is in C stay in its slots; classes that are C's, too."""
+    if cls.__flags__ & _IS_HEAP_TYPE:
+        setattr(cls, name, method)
+        return
+    from ctypes import py_object, pythonapi
+
+    gc.get_referents(vars(cls))[0][name] = method
+    pythonapi.PyType_Modified(py_object(cls))
+
+
+_IS_HEAP_TYPE: Final = 1 << 9
+
+
+def take_keys(cls: type, owner: type, kind: type, export: Callable[[Any], Any]) -> None:
+    """Has a subclass of `owner` that keeps its indexing take keys of the class `kind`, which `export` makes NumPy's."""
+
+    def known(key: Any) -> Any:
+        mine = type(key) is kind or (type(key) is tuple and any([type(item) is kind for item in key]))
+        return export(key) if mine else key
+
+    source: Any = owner
+    own: Any = cls
+    if own.__getitem__ is source.__getitem__:
+        own.__getitem__ = lambda self, key: source.__getitem__(self, known(key))
+    if own.__setitem__ is source.__setitem__:
+        own.__setitem__ = lambda self, key, value: source.__setitem__(self, known(key), value)

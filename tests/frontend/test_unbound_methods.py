@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy
 import pytest
@@ -100,3 +100,71 @@ def test_they_are_described_as_numpys() -> None:
     for given in ((), ([1],)):
         with pytest.raises(TypeError):
             method(*given)
+
+
+class Measured(np.ndarray):
+    """A subclass whose hooks compare what they are asked about with the names that its module has."""
+
+    asked: ClassVar[list[Any]] = []
+
+    def __array_ufunc__(self, function: Any, method: str, *given: Any, **options: Any) -> Any:
+        Measured.asked.append(function is np.power or function is np.subtract)
+        plain = [item.view(np.ndarray) if isinstance(item, Measured) else item for item in given]
+        return getattr(function, method)(*plain, **options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        Measured.asked.append(function is np.concatenate and all(t is np.ndarray or t is Measured for t in types))
+        return function._implementation(*[self._plain(item) for item in args], **options)
+
+    @staticmethod
+    def _plain(item: Any) -> Any:
+        return [part.view(np.ndarray) for part in item] if isinstance(item, list) else item
+
+
+def test_hooks_are_asked_about_the_functions_of_their_module() -> None:
+    x = np.arange(3.0).view(Measured)
+    Measured.asked.clear()
+    numpy.testing.assert_array_equal(numpy.asarray(x**3), [0.0, 1.0, 8.0])
+    numpy.testing.assert_array_equal(numpy.asarray(numpy.subtract(x, 1.0)), [-1.0, 0.0, 1.0])
+    joined = numpy.concatenate([x, numpy.arange(2.0)])
+    numpy.testing.assert_array_equal(numpy.asarray(joined), [0.0, 1.0, 2.0, 0.0, 1.0])
+    assert Measured.asked == [True, True, True]
+
+
+class Asks(np.ndarray):
+    """A subclass that asks for what NumPy's functions do by themselves."""
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        return "asked", function._implementation(*args, **options)
+
+
+@pytest.mark.parametrize("name", ["max", "sort", "concatenate", "ptp"])
+def test_what_a_function_does_by_itself_asks_no_override(name: str) -> None:
+    values = numpy.array([[3.0, 1.0, 2.0]])
+    said, found = getattr(np, name)(np.array(values).view(Asks))
+    assert said == "asked"
+    numpy.testing.assert_array_equal(numpy.asarray(found), getattr(numpy, name)(values))
+
+
+def test_numpys_arrays_and_numbers_are_viewed_as_the_class_once_it_has_subclasses() -> None:
+    data = numpy.arange(3.0)
+    viewed: Any = data.view(np.ndarray)
+    assert type(viewed) is np.ndarray
+    viewed[0] = 7.0
+    assert data[0] == 7.0
+    assert isinstance(numpy.float64(2.0).view(np.ndarray), numpy.float64)
+    assert data.view("i8").dtype == "i8"
+    assert type(data.view(Tagged)) is Tagged
+    assert type(data.view(type=numpy.ndarray)) is numpy.ndarray
+
+
+def test_subclasses_take_empty_masks_for_masks() -> None:
+    x = np.zeros((0, 2)).view(Tagged)
+    plain = np.zeros((0, 2)).view(Asks)
+    mask = np.zeros((0, 2), bool)
+    assert plain[mask].shape == x[mask].shape == (0,)
+    plain[mask] = 1.0
+    rows = np.arange(6.0).reshape(3, 2).view(Asks)
+    rows[np.array([True, False, True]), 0] = -1.0
+    assert rows.tolist() == [[-1.0, 1.0], [2.0, 3.0], [-1.0, 5.0]]
+    assert rows[np.array([0, 2])].tolist() == [[-1.0, 1.0], [-1.0, 5.0]]
