@@ -163,7 +163,7 @@ _NO_COPY: Final = (
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
 ) -> Any:
-    if type(a) is ndarray and dtype is None and order is None and copy is None and device is None:
+    if type(a) is ndarray and dtype is None and order is None and copy is None and device is None and like is None:
         return a
     if not serves(like):
         return make_like("asarray", like, (a, dtype, order), {"device": device, "copy": copy})

@@ -206,7 +206,7 @@ def _create_like(
     name: str, fill: Any, extra: tuple[Any, ...], a: Any, dtype: Any, order: Any, shape: Any, **options: Any
 ) -> Any:
     known = type(a) is ndarray or type(a) is np.ndarray or type(a) is LazyScalar
-    if not known and is_foreign(a):
+    if (not known and is_foreign(a)) or any([is_foreign(item) for item in extra]):
         named = {"dtype": dtype, "order": order, "shape": shape, **options}
         usual = {"dtype": None, "order": "K", "shape": None, "subok": True}
         said = {key: item for key, item in named.items() if item is not usual.get(key)}
@@ -264,7 +264,13 @@ def view_of_axes(root: ndarray, axes: tuple[int, ...]) -> ndarray:
 
 zeros_like = _like("zeros_like", 0)
 ones_like = _like("ones_like", 1)
-empty_like = _like("empty_like", None)
+_empty_like: Final = _like("empty_like", None)
+
+
+def empty_like(
+    prototype: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, **options: Any
+) -> Any:
+    return _empty_like(prototype, dtype, order, subok, shape, **options)
 
 
 def full_like(
@@ -280,7 +286,8 @@ def full_like(
 
 
 def _long_full_like(a: Any, fill_value: Any, dtype: Any, order: Any, subok: bool, shape: Any, **options: Any) -> Any:
-    if np.ndim(fill_value) != 0 or type(fill_value) in (ndarray, LazyScalar):
+    foreign = is_foreign(a) or is_foreign(fill_value)
+    if not foreign and (np.ndim(fill_value) != 0 or type(fill_value) in (ndarray, LazyScalar)):
         result = empty_like(a, dtype, order, subok, shape, **options)
         if result._np is not None:
             np.copyto(result._np, export(fill_value), casting="unsafe")
@@ -376,6 +383,8 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 def fromfunction(
     function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
 ) -> Any:
+    if not serves(like):
+        return make_like("fromfunction", like, (function, shape), {"dtype": dtype, **kwargs})
     return function(*indices(shape, dtype=dtype), **kwargs)
 
 

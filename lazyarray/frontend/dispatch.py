@@ -18,7 +18,16 @@ from lazyarray.frontend.asked import asking, asking_functions  # cimport
 from lazyarray.frontend.callables import ANY, Builtin, Served
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.naming import describe_as
-from lazyarray.frontend.overrides import NOTHING, answer, ask_ufunc, is_foreign, overrides_ufuncs, register, unasked
+from lazyarray.frontend.overrides import (
+    NOTHING,
+    answer,
+    ask_ufunc,
+    has_foreign,
+    is_foreign,
+    overrides_ufuncs,
+    register,
+    unasked,
+)
 from lazyarray.frontend.quick import tell
 from lazyarray.frontend.rebase import Warnings
 from lazyarray.frontend.recipes import ANY as ANY_OPERAND
@@ -369,7 +378,7 @@ def guarded(function: Function, source: Any) -> Function:
     keeps = source is np.meshgrid  # subclasses in, subclasses out
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        for arg in args:
+        for arg in (*args, *kwargs.values()) if kwargs else args:
             if type(arg) not in _INERT and (is_foreign(arg) or (keeps and isinstance(arg, np.ndarray))):
                 return run_numpy(source, args, kwargs)
         return function(*args, **kwargs)
@@ -599,7 +608,9 @@ def passing(
                 return result
             given_to = lend if name in _COPYING else borrow
             values = [given_to(arg) for arg in args]
-            run_it = (None if large is None else large(source.__name__)) or source
+            run_it = source
+            if large is not None and not has_foreign(values) and not has_foreign(kwargs.values()):
+                run_it = large(source.__name__) or source
             result = retried(run_it, values, {key: given_to(value) for key, value in kwargs.items()})
             ledger.ended(run)
             for given, value in zip(args, values, strict=True):

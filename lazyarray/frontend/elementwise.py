@@ -12,6 +12,7 @@ from lazyarray.frontend.callers import is_operator
 from lazyarray.frontend.foreign import Forwarder, forward
 from lazyarray.frontend.record import COMPILED, MEMO_LIMIT, NUMBER_DTYPES, NUMBERS, WEAK, broadcast_shape, map_, reduce_
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
+from lazyarray.frontend.subclass import Views
 from lazyarray.frontend.usual import broadcast_cost
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node
@@ -53,7 +54,7 @@ def export(item: Any) -> Any:
 def written_through(result: Any, options: dict[str, Any]) -> Any:
     """The caller's own `out` where NumPy returned the memory exported from it."""
     out = options.get("out")
-    if out is None:
+    if out is None or (type(result) is not ndarray and type(result) is not _nparray):
         return result
     if type(out) is tuple and len(out) == 1:
         out = out[0]
@@ -128,7 +129,8 @@ _METHODS: Final = {
 def leave_to(other: Any, name: str, self: Any, reflected: bool = False) -> Any:
     """What the other operand makes of an array's operator that it is left to; NotImplemented where it makes nothing.
 
-    One that does not know arrays of ours (SciPy's sparse ones) is asked again with NumPy's, which shares the memory.
+    One that does not know arrays of ours (SciPy's sparse ones) is asked again with NumPy's, which shares the memory;
+    a subclass of NumPy's that another module has made at once.
     `reflected`: it is the left operand, and has been asked with the array. A method called by its name leaves the
     asking to Python, as NumPy's do.
     """
@@ -137,7 +139,8 @@ def leave_to(other: Any, name: str, self: Any, reflected: bool = False) -> Any:
     answer = getattr(type(other), _METHODS[name][not reflected], None)
     if answer is None:
         return NotImplemented
-    result = NotImplemented if reflected else answer(other, self)
+    knows = not isinstance(other, _nparray) or isinstance(other, Views)
+    result = answer(other, self) if knows and not reflected else NotImplemented
     if result is NotImplemented:
         result = answer(other, to_numpy(self))
     return wrap(result) if type(result) is _nparray else result

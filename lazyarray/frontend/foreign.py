@@ -107,8 +107,13 @@ def make_like(name: str, like: Any, args: tuple[Any, ...], options: dict[str, An
     override = getattr(type(like), "__array_function__", None)
     if override is None:
         raise TypeError("The `like` argument must be an array-like that implements the `__array_function__` protocol.")
+    from lazyarray.frontend.array import wrap
+    from lazyarray.frontend.elementwise import export
     from lazyarray.frontend.namespace import resolve
+    from lazyarray.frontend.overrides import written_for_us
 
+    if not written_for_us(override):
+        return wrap(getattr(np, name)(*export(args), like=like, **export(options)))
     result = override(like, resolve(name), (type(like),), args, options)
     if result is NotImplemented:
         raise TypeError(

@@ -468,16 +468,10 @@ def _extend_random() -> dict[str, Any]:
     return random.extend()
 
 
-def _teaching(module: str, name: str) -> Callable[[], dict[str, Any]]:
-    """An extension of the submodule: its class of arrays knows `ndarray`."""
-
-    def extend() -> dict[str, Any]:
-        # `numpy.char` warns when its class is asked for, from 2.5 on.
-        owner: Any = np._core.defchararray if module == "char" else getattr(np, module)
-        teach(getattr(owner, name))
-        return {}
-
-    return extend
+def _extend_masked() -> dict[str, Any]:
+    """Masked arrays have a `view` of their own."""
+    teach(np.ma.MaskedArray)
+    return {}
 
 
 def _install_methods_of_arrays() -> None:
@@ -518,7 +512,6 @@ for _own in (ndarray, ufunc, flatiter, iterators.nditer, iterators.broadcast):
 rebase.configure(resolve, SUBSTITUTES)
 modules.configure(wrap_member)
 modules.EXTENSIONS["random"] = _extend_random
-for _class in (np.matrix, np.memmap, np.recarray):
+for _class in (np.generic, np.ndarray):
     teach(_class)
-for _module, _name in (("char", "chararray"), ("ma", "MaskedArray")):
-    modules.EXTENSIONS[_module] = _teaching(_module, _name)
+modules.EXTENSIONS["ma"] = _extend_masked

@@ -62,7 +62,7 @@ def answer(source: Any, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
     if like is not None:
         found = [like] if is_foreign(like) else []
         options = {name: item for name, item in options.items() if name != "like"}
-    elif type(source) is _Dispatched and (_has_foreign(args) or _has_foreign(options.values())):
+    elif type(source) is _Dispatched and (has_foreign(args) or has_foreign(options.values())):
         found = _relevant(args, options)
     else:
         return NOTHING
@@ -97,18 +97,19 @@ def unasked(function: Function, source: Any) -> Function:
     """`function._implementation`: as the function, but for overrides, which it does not ask. They call it."""
 
     def call(*args: Any, **options: Any) -> Any:
-        if _has_foreign(args) or _has_foreign(options.values()):
+        if has_foreign(args) or has_foreign(options.values()):
             return numpys_answer(source, (), args, options)
         return function(*args, **options)
 
     return call if type(source) is _Dispatched else function
 
 
-def _has_foreign(items: Iterable[Any]) -> bool:
+def has_foreign(items: Iterable[Any]) -> bool:
+    """Whether an object among these, in lists and tuples too, has an `__array_function__` of its own."""
     for item in items:
         kind = type(item)
         if kind is list or kind is tuple:
-            if _has_foreign(item):
+            if has_foreign(item):
                 return True
         elif kind not in BUILTIN and is_foreign(item):
             return True

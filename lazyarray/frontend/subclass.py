@@ -21,10 +21,6 @@ class ArrayType(Named):
 
     def __new__(mcs, name: str, bases: tuple[type, ...], space: dict[str, Any], **options: Any) -> Any:
         if any(type(base) is ArrayType for base in bases):
-            from lazyarray.frontend.unbound import teach
-
-            for kind in (np.generic, _nparray):  # what such classes are handed, and view as `np.ndarray`
-                teach(kind)
             hooks = [hook for name_, hook in HOOKS.items() if name_ in space]
             real: list[type] = []
             for base in bases:
