@@ -124,6 +124,8 @@ ASKING_IN: Final = {
 }
 
 
+# Packages whose modules give their compiled code what NumPy's functions made, or NumPy's ufuncs: they ask everywhere.
+GIVING: Final = frozenset({"astropy"})
 # Packages that read memory, wherever they ask: NumPy, and those whose compiled code is installed as another package.
 READING: Final = frozenset({"numpy", "jax"})
 EVERYWHERE: Final = frozenset[str]()
@@ -141,8 +143,10 @@ def _asks_in(space: dict[str, Any]) -> frozenset[str]:
 
     name, file = space.get("__name__"), space.get("__file__")
     found = NOWHERE
-    if name and file and str(name).partition(".")[0] not in READING and is_installed(str(file)) and is_unaware(space):
-        found = NOWHERE if _has_compiled_code(_root_of(str(name), str(file))) else EVERYWHERE
+    package = str(name).partition(".")[0]
+    if name and file and package not in READING and is_installed(str(file)) and is_unaware(space):
+        converts = package in GIVING or not _has_compiled_code(_root_of(str(name), str(file)))
+        found = EVERYWHERE if converts else NOWHERE
     _FUNCTIONS[name] = found
     return found
 
@@ -166,6 +170,24 @@ def _has_compiled_code(root: str) -> bool:
 _COMPILED: Final = (".so", ".pyd")
 
 
+def class_seen(frame: Any, own: type, theirs: type) -> type:
+    """The class that the code of a frame finds when it asks `isinstance`: NumPy's where that code converts."""
+    functions = _FUNCTIONS.get(frame.f_globals.get("__name__"))
+    if functions is None:
+        functions = _asks_in(frame.f_globals)
+    return own if functions and frame.f_code.co_name not in functions else theirs
+
+
+class ClassedUfunc:
+    """What `isinstance` asks of ufuncs that are not NumPy's."""
+
+    __slots__ = ()
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return class_seen(sys._getframe(1), type(self), np.ufunc)
+
+
 class Classed:
     """What `isinstance` asks of objects whose own class does not do."""
 
@@ -173,13 +195,7 @@ class Classed:
 
     @property
     def __class__(self) -> type:
-        frame = sys._getframe(1)
-        functions = _FUNCTIONS.get(frame.f_globals.get("__name__"))
-        if functions is None:
-            functions = _asks_in(frame.f_globals)
-        if functions and frame.f_code.co_name not in functions:
-            return type(self)
-        return _nparray
+        return class_seen(sys._getframe(1), type(self), _nparray)
 
     @__class__.setter
     def __class__(self, new: type) -> None:

@@ -27,7 +27,7 @@ from lazyarray.frontend.foreign import Forwarder, forward
 from lazyarray.frontend.overrides import ask_ufunc
 from lazyarray.frontend.recipes import Recipes
 from lazyarray.frontend.record import COMPILED
-from lazyarray.frontend.ufunc import MISSING
+from lazyarray.frontend.ufunc import FIRST, MISSING
 from lazyarray.frontend.writing import (
     assign,
 )
@@ -79,7 +79,7 @@ def said(options: dict[str, Any]) -> dict[str, Any]:
     return {name: item for name, item in options.items() if item is not _DEFAULTS.get(name, np._NoValue)}
 
 
-_DEFAULTS: Final = {"axis": 0, "dtype": None, "out": None, "keepdims": False, "where": True}
+_DEFAULTS: Final = {"axis": FIRST, "dtype": None, "out": None, "keepdims": False, "where": True}
 
 
 _reducing: Final[dict[Any, Recipes]] = {}
@@ -127,8 +127,17 @@ def reduce(function: Any, array: Any, axis: Any, dtype: Any, out: Any, keepdims:
         options["initial"] = initial
     if overrides(array) or overrides(out) or overrides(where):
         return ask_ufunc(function, "reduce", (array,), said(options))
+    if axis is FIRST:
+        axis = options["axis"] = 0
     truth = _TRUTH.get(function.__name__)
-    if truth is not None and not said(options) and type(array) is ndarray and array.ndim == 1:
+    if (
+        truth is not None
+        and type(axis) is int
+        and axis == 0
+        and not said({**options, "axis": FIRST})
+        and type(array) is ndarray
+        and array.ndim == 1
+    ):
         known = at_once.decided(truth, array)
         if known is not None:
             return known
@@ -162,6 +171,8 @@ def accumulate(function: Any, array: Any, axis: Any, dtype: Any, out: Any) -> An
     options = {"axis": axis, "dtype": dtype, "out": out}
     if overrides(array) or overrides(out):
         return ask_ufunc(function, "accumulate", (array,), said(options))
+    if axis is FIRST:
+        axis = options["axis"] = 0
     own = as_array(array)
     scan = SCANNED.get(function.__name__)
     wanted = None if dtype is None else np.dtype(dtype)

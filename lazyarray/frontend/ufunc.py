@@ -12,7 +12,7 @@ from lazyarray.frontend.callables import UfuncCall
 from lazyarray.frontend.elementwise import call_numpy, eager, elementwise, export, overrides, written_through
 from lazyarray.frontend.keywords import call
 from lazyarray.frontend.naming import Named, name_as_in_c
-from lazyarray.frontend.neighbours import CONVERTING, convert
+from lazyarray.frontend.neighbours import CONVERTING, ClassedUfunc, convert
 from lazyarray.frontend.overrides import (
     SOURCES,
     ask_other_functions,
@@ -41,6 +41,7 @@ _BY_TYPE: Final[dict[Any, Any]] = {
     **{kind: np.dtype(kind) for kind in (bool, int, float, complex)},
 }
 MISSING: Final[Any] = object()
+FIRST: Final[Any] = object()  # the axis where none is said: overrides are not told of it
 
 
 _reduce_methods: list[Any] = []
@@ -86,7 +87,7 @@ class _OfEach:
 _BY_NAME: Final = frozenset({"maximum", "minimum"})  # NumPy warns of an `out` of theirs that is given by position
 
 
-class ufunc(UfuncCall, metaclass=_UfuncType):
+class ufunc(UfuncCall, ClassedUfunc, metaclass=_UfuncType):
     # A ufunc of the namespace: NumPy's meaning, recorded where the op table has it. (Each has its own `__doc__`.)
 
     __module__ = "numpy"  # what messages and `repr(type(np.add))` name
@@ -222,7 +223,7 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
     def reduce(
         self,
         array: Any = MISSING,
-        axis: Any = 0,
+        axis: Any = FIRST,
         dtype: Any = None,
         *more: Any,
         out: Any = None,
@@ -231,6 +232,9 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
         where: Any = True,
         **unknown: Any,
     ) -> Any:
+        said = axis
+        if axis is FIRST:
+            axis = 0
         if type(array) is ndarray and not (more or unknown):
             usual = dtype is None and out is None and keepdims is False and initial is np._NoValue and where is True
             if usual and (axis is None or type(axis) is int):
@@ -244,17 +248,20 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
             named = {"out": out, "keepdims": keepdims, "initial": initial, "where": where}
             rest = reduce_methods.by_position(self, "reduce", (array, axis, dtype), more, named, unknown)
             return self.reduce(array, axis, dtype, **rest)
-        return reduce_methods.reduce(self, array, axis, dtype, out, keepdims, initial, where)
+        return reduce_methods.reduce(self, array, said, dtype, out, keepdims, initial, where)
 
     def accumulate(
         self,
         array: Any = MISSING,
-        axis: Any = 0,
+        axis: Any = FIRST,
         dtype: Any = None,
         *more: Any,
         out: Any = None,
         **unknown: Any,
     ) -> Any:
+        said = axis
+        if axis is FIRST:
+            axis = 0
         if type(array) is ndarray and type(axis) is int and dtype is None and out is None and not (more or unknown):
             data = array._np
             if data is not None and data.size < limits.eager:
@@ -267,18 +274,21 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
         if more or unknown or array is MISSING:
             rest = reduce_methods.by_position(self, "accumulate", (array, axis, dtype), more, {"out": out}, unknown)
             return self.accumulate(array, axis, dtype, **rest)
-        return reduce_methods.accumulate(self, array, axis, dtype, out)
+        return reduce_methods.accumulate(self, array, said, dtype, out)
 
     def reduceat(
         self,
         array: Any = MISSING,
         indices: Any = MISSING,
-        axis: Any = 0,
+        axis: Any = FIRST,
         dtype: Any = None,
         *more: Any,
         out: Any = None,
         **unknown: Any,
     ) -> Any:
+        said = axis
+        if axis is FIRST:
+            axis = 0
         if type(array) is ndarray and type(axis) is int and dtype is None and out is None and not (more or unknown):
             passed = small_items((array, indices))
             if passed is not None:
@@ -294,7 +304,7 @@ class ufunc(UfuncCall, metaclass=_UfuncType):
             return self.reduceat(array, indices, axis, dtype, **rest)
         options = {"axis": axis, "dtype": dtype, "out": out}
         if overrides(array) or overrides(out):
-            return ask_ufunc(self, "reduceat", (array, indices), reduce_methods.said(options))
+            return ask_ufunc(self, "reduceat", (array, indices), reduce_methods.said({**options, "axis": said}))
         run = shared_out(self._np, self.numpy_method("reduceat", (getattr(array, "dtype", None),)))
         return call_numpy(f"{self.__name__}.reduceat", run, (array, indices), options)
 

@@ -122,6 +122,8 @@ import numpy as np
 {more}
 def is_array(x: Any) -> Any:
     return isinstance(x, np.ndarray)
+def is_ufunc(x: Any) -> Any:
+    return isinstance(x, np.ufunc)
 """
 
 
@@ -159,6 +161,8 @@ def test_installed_packages_in_python_alone_find_numpys_class(
             asked: Any = import_module(name)
             for x in (la.arange(3.0), la.arange(3.0)):
                 assert asked.is_array(x) is (known or (beside is not None and name == "asking_module"))
+            assert asked.is_ufunc(la.log) is asked.is_array(la.arange(3.0))
+            assert not asked.is_array(la.log)
     finally:
         for name in (*names, "asking_package"):
             sys.modules.pop(name, None)
