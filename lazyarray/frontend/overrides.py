@@ -146,7 +146,10 @@ _written: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
 def written_for_us(override: Any) -> bool:
     """Whether the module that defines the override means lazyarray by its functions: it does not name NumPy."""
-    known = _written.get(override)
+    try:
+        known = _written.get(override)
+    except TypeError:  # no weak references to it: lazyarray's own, in C
+        return True
     if known is None:
         space = list(getattr(getattr(override, "__wrapped__", override), "__globals__", {}).values())
         known = any([item is ndarray or item is sys.modules.get("lazyarray") for item in space])
