@@ -19,11 +19,11 @@ from lazyarray.frontend.subclass import Views, named_for_numpy
 from lazyarray.native.primitives import put_method, take_keys  # cimport
 
 # They take any `self` (NumPy asks the class for two of them at each call), but for `resize`, which counts references to
-# it from where Python calls it.
+# it from where Python calls it, and for the buffers of Python 3.12, which are a slot of their own.
 _AS_THEY_ARE: Final = frozenset(
     """
     __new__ __class_getitem__ __init_subclass__ __subclasshook__ __array_finalize__ __array_ufunc__ __array_function__
-    resize
+    resize __buffer__ __release_buffer__
     """.split()
 )
 
