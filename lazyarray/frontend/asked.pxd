@@ -43,12 +43,26 @@ cdef inline PyObject *asked_vector(PyObject *self, PyObject **args, size_t flags
     return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
 
 
-# Whether the function would find the arrays: the look without an import at what `_shows_arrays` of `ufunc.py` looks at.
-cdef inline bint shows_arrays(tuple args, dict options):
+# Whether there is nothing to find out about the arguments: arrays, alone or in lists, and numbers and their like.
+cdef inline bint is_simple(items) except -1:
+    for item in items:
+        if not says_nothing(<PyObject *>item) and item is not None and type(item) is not str:
+            return False
+    return True
+
+
+cdef inline bint are_simple(tuple args, dict options) except -1:
+    cdef bint found = False
     for item in args:
-        if type(item) is known.array or type(item) is list or type(item) is tuple:
-            return True
-    return len(options) > 0
+        if type(item) is list or type(item) is tuple:
+            if not is_simple(item):
+                return False
+            found = True
+        elif type(item) is known.array:
+            found = True
+        elif not is_simple((item,)):
+            return False
+    return found and is_simple(options.values())
 
 
 # `__array_function__`: arrays of lazyarray's and NumPy's. The source has lazyarray's functions by NumPy's, once called.
@@ -60,7 +74,7 @@ cdef inline PyObject *asked_function_vector(PyObject *self, PyObject **args, siz
         and PyTuple_CheckExact(args[2]) and PyTuple_CheckExact(args[3]) and PyDict_CheckExact(args[4])
     ):
         found = (<dict>own.source).get(<object>args[1])
-        if found is not None and shows_arrays(<tuple><object>args[3], <dict><object>args[4]):
+        if found is not None and are_simple(<tuple><object>args[3], <dict><object>args[4]):
             for kind in <tuple><object>args[2]:
                 if kind is not known.array and kind is not known.memory:
                     break

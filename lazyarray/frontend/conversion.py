@@ -44,8 +44,8 @@ def array(
     like = options.pop("like", None)
     if not serves(like):
         np.array((), **options)  # NumPy's error
-        options.update(copy=copy, order=order, subok=subok, ndmin=ndmin)
-        return make_like("array", like, (object, dtype), options)
+        options.update(dtype=dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
+        return make_like("array", like, (object,), options)
     if options or not _is_ours(object):
         given = _given(object, dtype)
         options.update(copy=copy, order=order, subok=subok, ndmin=ndmin)
@@ -166,7 +166,7 @@ def asarray(
     if type(a) is ndarray and dtype is None and order is None and copy is None and device is None and like is None:
         return a
     if not serves(like):
-        return make_like("asarray", like, (a, dtype, order), {"device": device, "copy": copy})
+        return make_like("asarray", like, (a,), {"dtype": dtype, "order": order, "device": device, "copy": copy})
     if _is_ours(a) and device in (None, "cpu"):
         return _converted(as_array(a), dtype, copy, "K" if order is None else order)
     found = _from_device(a, dtype, copy)
@@ -180,7 +180,7 @@ def asarray(
 def asanyarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> Any:
     like = options.pop("like", None)
     if not serves(like):
-        return make_like("asanyarray", like, (a, dtype, order), options)
+        return make_like("asanyarray", like, (a,), {"dtype": dtype, "order": order, **options})
     if _is_ours(a):
         return asarray(a, dtype, order, **options)
     given = _given(a, dtype)
@@ -192,14 +192,14 @@ def asanyarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     if not serves(like):
-        return make_like("ascontiguousarray", like, (a, dtype), {})
+        return make_like("ascontiguousarray", like, (a,), {"dtype": dtype})
     result = asarray(a, dtype, "C")
     return result.reshape(1) if result.ndim == 0 else result
 
 
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     if not serves(like):
-        return make_like("asfortranarray", like, (a, dtype), {})
+        return make_like("asfortranarray", like, (a,), {"dtype": dtype})
     result = asarray(a, dtype, "F")
     return result.reshape(1) if result.ndim == 0 else result
 
@@ -214,7 +214,7 @@ def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
 
 def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
     if not serves(like):
-        return make_like("require", like, (a, dtype, requirements), {})
+        return make_like("require", like, (a,), {"dtype": dtype, "requirements": requirements})
     return rebase(np.require)(a, dtype, requirements)
 
 

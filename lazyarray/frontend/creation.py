@@ -384,7 +384,8 @@ def fromfunction(
     function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
 ) -> Any:
     if not serves(like):
-        return make_like("fromfunction", like, (function, shape), {"dtype": dtype, **kwargs})
+        said = {} if dtype is float else {"dtype": dtype}
+        return make_like("fromfunction", like, (function, shape), {**said, **kwargs})
     return function(*indices(shape, dtype=dtype), **kwargs)
 
 

@@ -102,6 +102,14 @@ def serves(like: Any) -> bool:
     return type(like).__array_function__ is np.ndarray.__array_function__
 
 
+# What makers do where nothing else is said, but for None: overrides are told of nothing that was not said.
+_ORDER: Final = {"order": "C"}
+_USUAL: Final[dict[str, dict[str, Any]]] = {
+    "array": {"copy": True, "order": "K", "subok": False, "ndmin": 0},
+    **dict.fromkeys(("zeros", "ones", "empty", "full", "eye"), _ORDER),
+}
+
+
 def make_like(name: str, like: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """What `like`, whose class decides, makes of a call to the public function `name`."""
     override = getattr(type(like), "__array_function__", None)
@@ -112,6 +120,9 @@ def make_like(name: str, like: Any, args: tuple[Any, ...], options: dict[str, An
     from lazyarray.frontend.namespace import resolve
     from lazyarray.frontend.overrides import written_for_us
 
+    usual = _USUAL.get(name, {})
+    options = {key: option for key, option in options.items() if option is not usual.get(key)}
+    args = args[: max((place for place, arg in enumerate(args, 1) if arg is not None), default=0)]
     if not written_for_us(override):
         return wrap(getattr(np, name)(*export(args), like=like, **export(options)))
     result = override(like, resolve(name), (type(like),), args, options)

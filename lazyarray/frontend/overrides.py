@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy._core._internal import array_ufunc_errmsg_formatter
 
-from lazyarray.frontend.foreign import OURS
+from lazyarray.frontend.foreign import OURS, retried
 from lazyarray.frontend.subclass import ArrayType
 
 Function = Callable[..., Any]
@@ -87,7 +87,11 @@ def answer(source: Any, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
 def numpys_answer(source: Any, types: Sequence[type], args: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """What `numpy.ndarray.__array_function__` answers: NumPy's implementation, asking no override again."""
     known = [_nparray if type(kind) is ArrayType else kind for kind in types]
-    return wrap(_PROBE.__array_function__(source, known, tuple(export(list(args))), export(dict(options))))
+
+    def answer_now(*given: Any, **named: Any) -> Any:
+        return _PROBE.__array_function__(source, known, given, named)
+
+    return wrap(retried(answer_now, export(list(args)), export(dict(options))))
 
 
 _PROBE: Final[Any] = np.empty(0)

@@ -18,6 +18,7 @@ from lazyarray.frontend.overrides import (
     ask_other_functions,
     ask_others,
     ask_ufunc,
+    has_foreign,
     is_numpys,
     numpys_answer,
     public_of,
@@ -525,6 +526,8 @@ def dispatch_function(function: Any, types: Any, args: Any, options: dict[str, A
         return numpys_answer(SOURCES.get(function, function), types, args, options)
     if not is_numpys(function):
         return function._implementation(*args, **options)  # another package's
+    if has_foreign(args) or has_foreign(options.values()):
+        return numpys_answer(SOURCES.get(function, function), (), args, options)  # they have been asked
     if any([issubclass(kind, _nparray) and kind not in BUILTIN and not issubclass(kind, Views) for kind in types]):
         # NumPy's code for a subclass of its own: it knows what to do with NumPy's arrays.
         return function(*export(args), **export(options))

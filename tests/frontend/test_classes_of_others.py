@@ -86,3 +86,40 @@ def test_an_empty_array_is_made_by_the_name_of_its_prototype() -> None:
     for size in (3, 50_000):
         made = np.empty_like(prototype=np.zeros(size), dtype=int)
         assert (made.shape, made.dtype) == ((size,), np.dtype(int))
+
+
+class Wrapped:
+    """A class of a swapped module, that holds an array and leaves to it what it is asked about."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    def __array__(self, *args: Any, **options: Any) -> Any:
+        return numpy.asarray(self.data, *args, **options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        known = tuple(kind for kind in types if kind is not Wrapped)
+        plain = tuple(item.data if isinstance(item, Wrapped) else item for item in args)
+        return self.data.__array_function__(function, known, plain, options)
+
+
+@pytest.mark.parametrize("size", [3, 50_000])
+@pytest.mark.parametrize("space", [np, numpy])
+def test_what_is_left_to_an_array_is_not_asked_about_again(space: Any, size: int) -> None:
+    wrapped = Wrapped(np.arange(float(size)))
+    numpy.testing.assert_array_equal(numpy.asarray(space.concatenate([wrapped, wrapped])), [*range(size), *range(size)])
+    assert float(space.max(wrapped)) == size - 1
+
+
+class Told:
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        return function, args, options
+
+
+def test_classes_like_which_arrays_are_made_are_told_what_was_said() -> None:
+    like: Any = Told()
+    assert np.array([1, 2], like=like) == (np.array, ([1, 2],), {})
+    assert np.array([1, 2], float, ndmin=2, like=like) == (np.array, ([1, 2],), {"dtype": float, "ndmin": 2})
+    assert np.asarray([1, 2], like=like) == (np.asarray, ([1, 2],), {})
+    assert np.asarray([1, 2], order="F", like=like) == (np.asarray, ([1, 2],), {"order": "F"})
+    assert np.zeros(3, like=like) == (np.zeros, (3,), {})
