@@ -3,7 +3,7 @@ from cpython.object cimport PyObject, PyTypeObject
 
 from lazyarray.frontend.callables cimport Served
 from lazyarray.frontend.quick cimport KINDS, Fields, Known, Limits, known, limits
-from lazyarray.frontend.vectors cimport PyObject_Vectorcall, PyVectorcall_NARGS, Py_TYPE, lazyarray_begin, lazyarray_is_call
+from lazyarray.frontend.vectors cimport PyObject_Vectorcall, PyVectorcall_NARGS, Py_TYPE, lazyarray_begin, lazyarray_is_call, lazyarray_quiet
 from lazyarray.native.primitives cimport size_of_memory
 
 cdef extern from *:
@@ -46,7 +46,7 @@ cdef inline PyObject *asked_vector(PyObject *self, PyObject **args, size_t flags
 # Whether there is nothing to find out about the arguments: arrays, alone or in lists, and numbers and their like.
 cdef inline bint is_simple(items) except -1:
     for item in items:
-        if not says_nothing(<PyObject *>item) and item is not None and type(item) is not str:
+        if not says_nothing(<PyObject *>item) and not lazyarray_quiet(Py_TYPE(<PyObject *>item)):
             return False
     return True
 
