@@ -23,7 +23,7 @@ cdef inline PyObject *knowing_vector(PyObject *self, PyObject **args, size_t fla
     cdef Served own = <Served>self
     cdef size_t place
     for place in range(1, lazyarray_total(PyVectorcall_NARGS(flags), names)):
-        if args[place] == <PyObject *>own.inner:
+        if args[place] == <PyObject *>own.inner or Py_TYPE(args[place]) == <PyTypeObject *>own.inner:
             return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
     return PyObject_Vectorcall(<PyObject *>own.source, args, flags, names)
 

@@ -32,10 +32,10 @@ def sharing(own: Any, others: Any, kind: type) -> Any:
 
 
 def knowing(own: Any, source: Any, kind: type) -> Any:
-    """A method that is `own` where an argument is this very class, and `source` where none is."""
+    """A method that is `own` where an argument is this very class, or of it, and `source` where none is."""
 
     def method(self: Any, *args: Any, **options: Any) -> Any:
-        named = any([item is kind for item in (*args, *options.values())])
+        named = any([item is kind or type(item) is kind for item in (*args, *options.values())])
         return (own if named else source)(self, *args, **options)
 
     return method

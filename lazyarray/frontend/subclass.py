@@ -56,7 +56,7 @@ def _wrapped(name: str) -> Any:
 
 
 class Views:
-    """What NumPy's own methods of such a subclass cannot know: `ndarray` as a class, and as an array."""
+    """What NumPy's own methods of such a subclass cannot know: that its arrays are ours. (`view` knows the class.)"""
 
     __slots__ = ()
 
@@ -70,17 +70,6 @@ class Views:
             override = vars(cls).get(name)
             if type(override) is FunctionType and written_for_us(override):
                 setattr(cls, name, MEANT[name](override))
-
-    def view(self: Any, *args: Any, **options: Any) -> Any:
-        from lazyarray.frontend.array import wrap
-
-        given, named = named_for_numpy(args, options)
-        above: Any = super()
-        return wrap(above.view(*given, **named))
-
-    def __array_wrap__(self: Any, array: Any, context: Any = None, return_scalar: Any = False, /) -> Any:
-        above: Any = super()
-        return above.__array_wrap__(_export(array), context, return_scalar)
 
     # The methods whose results may be NumPy's own arrays.
     astype = _wrapped("astype")

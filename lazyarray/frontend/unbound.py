@@ -83,11 +83,28 @@ def teach(kind: Any) -> None:
         given, named = named_for_numpy(args, options)
         return wrap(view(self, *given, **named))
 
-    made = knowing(view_as_ours, view, ndarray)
-    made.__name__, made.__qualname__, made.__objclass__ = "view", f"{kind.__name__}.view", kind
+    made = _put_knowing(kind, view_as_ours, view)
     made.knows_ndarray = True
-    describe_as(made, view)
-    put_method(kind, "view", made)
+
+
+def _put_knowing(kind: Any, own: Any, source: Any) -> Any:
+    """Puts a method on the class that is `own` where `ndarray`, or an array of it, is an argument."""
+    made = knowing(own, source, ndarray)
+    name = source.__name__
+    made.__name__, made.__qualname__, made.__objclass__ = name, f"{kind.__name__}.{name}", kind
+    describe_as(made, source)
+    put_method(kind, name, made)
+    return made
+
+
+def wrap_lazy_arrays() -> None:
+    """Has subclasses' `__array_wrap__`, which NumPy calls for each result, take lazy arrays too."""
+    source: Any = np.ndarray.__array_wrap__
+
+    def wrap_ours(self: Any, *args: Any, **options: Any) -> Any:
+        return source(self, *export(args), **export(options))
+
+    _put_knowing(Views, wrap_ours, source)
 
 
 def take_lazy_keys(cls: type) -> None:
