@@ -65,7 +65,7 @@ from lazyarray.frontend.overrides import is_foreign
 from lazyarray.frontend.record import dummy
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.ufunc import ANSWERED, UFUNCS, ufunc
-from lazyarray.frontend.unbound import share_methods, teach, wrap_lazy_arrays
+from lazyarray.frontend.unbound import serve_subclasses, share_methods, teach
 from lazyarray.frontend.ways import tell, way_of_recorded
 
 RECORDED: Final[dict[str, Callable[..., Any]]] = {
@@ -514,5 +514,5 @@ modules.configure(wrap_member)
 modules.EXTENSIONS["random"] = _extend_random
 for _class in (np.generic, np.ndarray):
     teach(_class)
-wrap_lazy_arrays()
+serve_subclasses()
 modules.EXTENSIONS["ma"] = _extend_masked

@@ -2,7 +2,7 @@
 from cpython.object cimport PyObject, PyTypeObject
 
 from lazyarray.frontend.callables cimport Served
-from lazyarray.frontend.vectors cimport PyObject_Vectorcall, PyVectorcall_NARGS, Py_TYPE, lazyarray_begin, lazyarray_total
+from lazyarray.frontend.vectors cimport PyObject_Vectorcall, PyVectorcall_NARGS, Py_TYPE, lazyarray_begin, lazyarray_total, taken
 
 
 cdef inline PyObject *shared_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
@@ -32,4 +32,15 @@ cdef inline knowing(function, source, kind):
     cdef Served made = Served(function, source, 0)
     made.inner = kind
     lazyarray_begin(<PyObject *>made, &made.vector, <void *>knowing_vector, True)
+    return made
+
+
+cdef inline PyObject *wrapping_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
+    cdef PyObject *found = PyObject_Vectorcall(<PyObject *>(<Served>self).source, args, flags, names)
+    return NULL if found == NULL else taken(found, False)
+
+
+cdef inline wrapping(source, wrap):
+    cdef Served made = Served(wrap, source, 0)
+    lazyarray_begin(<PyObject *>made, &made.vector, <void *>wrapping_vector, True)
     return made

@@ -39,3 +39,12 @@ def knowing(own: Any, source: Any, kind: type) -> Any:
         return (own if named else source)(self, *args, **options)
 
     return method
+
+
+def wrapping(source: Any, wrap: Any) -> Any:
+    """A method that is `source`, but that NumPy's own arrays, alone or in a tuple, are lazy where it returns them."""
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        return wrap(source(self, *args, **options))
+
+    return method

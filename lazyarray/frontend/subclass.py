@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyarray.frontend.naming import Named, describe_as
+from lazyarray.frontend.naming import Named
 
 _nparray: Final = np.ndarray
 
@@ -41,20 +41,6 @@ def named_for_numpy(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[lis
     return given, {name: _nparray if type(item) is ArrayType else item for name, item in options.items()}
 
 
-def _wrapped(name: str) -> Any:
-    method = getattr(_nparray, name)
-
-    def call(self: Any, *args: Any, **options: Any) -> Any:
-        from lazyarray.frontend.array import wrap
-
-        above: Any = super(Views, self)
-        return wrap(getattr(above, name)(*args, **options))
-
-    call.__name__ = name
-    describe_as(call, method)
-    return call
-
-
 class Views:
     """What NumPy's own methods of such a subclass cannot know: that its arrays are ours. (`view` knows the class.)"""
 
@@ -70,11 +56,6 @@ class Views:
             override = vars(cls).get(name)
             if type(override) is FunctionType and written_for_us(override):
                 setattr(cls, name, MEANT[name](override))
-
-    # The methods whose results may be NumPy's own arrays.
-    astype = _wrapped("astype")
-    nonzero = _wrapped("nonzero")
-    searchsorted = _wrapped("searchsorted")
 
     @property
     def base(self: Any) -> Any:

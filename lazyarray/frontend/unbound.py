@@ -14,7 +14,7 @@ from lazyarray.frontend.array import ndarray, wrap
 from lazyarray.frontend.callables import Served
 from lazyarray.frontend.elementwise import export
 from lazyarray.frontend.naming import describe_as
-from lazyarray.frontend.shared import knowing, sharing  # cimport
+from lazyarray.frontend.shared import knowing, sharing, wrapping  # cimport
 from lazyarray.frontend.subclass import Views, named_for_numpy
 from lazyarray.native.primitives import put_method, take_keys  # cimport
 
@@ -90,21 +90,30 @@ def teach(kind: Any) -> None:
 def _put_knowing(kind: Any, own: Any, source: Any) -> Any:
     """Puts a method on the class that is `own` where `ndarray`, or an array of it, is an argument."""
     made = knowing(own, source, ndarray)
+    _put(kind, made, source)
+    return made
+
+
+def _put(kind: Any, made: Any, source: Any) -> None:
     name = source.__name__
     made.__name__, made.__qualname__, made.__objclass__ = name, f"{kind.__name__}.{name}", kind
     describe_as(made, source)
     put_method(kind, name, made)
-    return made
 
 
-def wrap_lazy_arrays() -> None:
-    """Has subclasses' `__array_wrap__`, which NumPy calls for each result, take lazy arrays too."""
+def serve_subclasses() -> None:
+    """Puts on `Views` what NumPy's methods of a subclass do not know.
+
+    `__array_wrap__`, which NumPy calls for each result, takes lazy arrays too. Others may return NumPy's own arrays.
+    """
     source: Any = np.ndarray.__array_wrap__
 
     def wrap_ours(self: Any, *args: Any, **options: Any) -> Any:
         return source(self, *export(args), **export(options))
 
     _put_knowing(Views, wrap_ours, source)
+    for source in (np.ndarray.astype, np.ndarray.nonzero, np.ndarray.searchsorted):
+        _put(Views, wrapping(source, wrap), source)
 
 
 def take_lazy_keys(cls: type) -> None:

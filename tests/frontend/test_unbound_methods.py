@@ -168,3 +168,14 @@ def test_subclasses_take_empty_masks_for_masks() -> None:
     rows[np.array([True, False, True]), 0] = -1.0
     assert rows.tolist() == [[-1.0, 1.0], [2.0, 3.0], [-1.0, 5.0]]
     assert rows[np.array([0, 2])].tolist() == [[-1.0, 1.0], [-1.0, 5.0]]
+
+
+def test_results_of_subclasses_that_are_of_no_subclass_are_lazy() -> None:
+    x = np.array([[0.0, 2.0]]).view(Asks)
+    assert type(x.astype(int)) is Asks
+    assert type(x.astype(int, subok=False)) is np.ndarray
+    rows, columns = x.nonzero()
+    assert (type(rows), rows.tolist(), columns.tolist()) == (np.ndarray, [0], [1])
+    assert type(x[0].searchsorted([1.0])) is np.ndarray
+    assert type(x.__array_wrap__(np.arange(2.0))) is Asks
+    assert type(x + np.arange(2.0)) is Asks
