@@ -40,7 +40,7 @@ cdef inline PyObject *wrapping_vector(PyObject *self, PyObject **args, size_t fl
     return NULL if found == NULL else taken(found, False)
 
 
-cdef inline wrapping(source, wrap):
-    cdef Served made = Served(wrap, source, 0)
+cdef inline wrapping(own, source):
+    cdef Served made = Served(own, source, 0)
     lazyarray_begin(<PyObject *>made, &made.vector, <void *>wrapping_vector, True)
     return made

@@ -41,10 +41,10 @@ def knowing(own: Any, source: Any, kind: type) -> Any:
     return method
 
 
-def wrapping(source: Any, wrap: Any) -> Any:
-    """A method that is `source`, but that NumPy's own arrays, alone or in a tuple, are lazy where it returns them."""
+def wrapping(own: Any, _source: Any) -> Any:
+    """`own`: `_source`, but that NumPy's own arrays, alone or in a tuple, are lazy where it returns them."""
 
     def method(self: Any, *args: Any, **options: Any) -> Any:
-        return wrap(source(self, *args, **options))
+        return own(self, *args, **options)
 
     return method

@@ -81,7 +81,8 @@ def teach(kind: Any) -> None:
 
     def view_as_ours(self: Any, *args: Any, **options: Any) -> Any:
         given, named = named_for_numpy(args, options)
-        return wrap(view(self, *given, **named))
+        found = view(self, *given, **named)
+        return wrap(found) if any([item is ndarray for item in (*args, *options.values())]) else found
 
     made = _put_knowing(kind, view_as_ours, view)
     made.knows_ndarray = True
@@ -106,14 +107,21 @@ def serve_subclasses() -> None:
 
     `__array_wrap__`, which NumPy calls for each result, takes lazy arrays too. Others may return NumPy's own arrays.
     """
-    source: Any = np.ndarray.__array_wrap__
+    wrap_numpys: Any = np.ndarray.__array_wrap__
 
     def wrap_ours(self: Any, *args: Any, **options: Any) -> Any:
-        return source(self, *export(args), **export(options))
+        return wrap_numpys(self, *export(args), **export(options))
 
-    _put_knowing(Views, wrap_ours, source)
+    _put_knowing(Views, wrap_ours, wrap_numpys)
     for source in (np.ndarray.astype, np.ndarray.nonzero, np.ndarray.searchsorted):
-        _put(Views, wrapping(source, wrap), source)
+        _put(Views, wrapping(_wrapped(source), source), source)
+
+
+def _wrapped(source: Any) -> Callable[..., Any]:
+    def call(*args: Any, **options: Any) -> Any:
+        return wrap(source(*args, **options))
+
+    return call
 
 
 def take_lazy_keys(cls: type) -> None:
