@@ -3,7 +3,7 @@ from cpython.object cimport PyObject, PyTypeObject
 
 from lazyarray.frontend.callables cimport Served
 from lazyarray.frontend.quick cimport KINDS, Fields, Known, Limits, known, limits
-from lazyarray.frontend.vectors cimport PyObject_Vectorcall, PyVectorcall_NARGS, Py_TYPE, lazyarray_begin, lazyarray_is_call, lazyarray_quiet
+from lazyarray.frontend.vectors cimport PyObject_Vectorcall, PyVectorcall_NARGS, Py_TYPE, choosing, lazyarray_is_call, lazyarray_quiet
 from lazyarray.native.primitives cimport size_of_memory
 
 cdef extern from *:
@@ -85,14 +85,8 @@ cdef inline PyObject *asked_function_vector(PyObject *self, PyObject **args, siz
 
 # What is asked about is of the class `kind`; others may have no hash.
 cdef inline asking(function, ufuncs, kind):
-    cdef Served made = Served(function, ufuncs, 0)
-    made.inner = kind
-    lazyarray_begin(<PyObject *>made, &made.vector, <void *>asked_vector, True)
-    return made
+    return choosing(function, ufuncs, kind, <void *>asked_vector)
 
 
 cdef inline asking_functions(function, functions, kind):
-    cdef Served made = Served(function, functions, 0)
-    made.inner = kind
-    lazyarray_begin(<PyObject *>made, &made.vector, <void *>asked_function_vector, True)
-    return made
+    return choosing(function, functions, kind, <void *>asked_function_vector)

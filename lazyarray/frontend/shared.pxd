@@ -2,7 +2,7 @@
 from cpython.object cimport PyObject, PyTypeObject
 
 from lazyarray.frontend.callables cimport Served
-from lazyarray.frontend.vectors cimport PyObject_Vectorcall, PyVectorcall_NARGS, Py_TYPE, lazyarray_begin, lazyarray_total, taken
+from lazyarray.frontend.vectors cimport PyObject_Vectorcall, PyVectorcall_NARGS, Py_TYPE, choosing, lazyarray_total, taken
 
 
 cdef inline PyObject *shared_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
@@ -13,10 +13,7 @@ cdef inline PyObject *shared_vector(PyObject *self, PyObject **args, size_t flag
 
 
 cdef inline sharing(own, others, kind):
-    cdef Served made = Served(own, others, 0)
-    made.inner = kind
-    lazyarray_begin(<PyObject *>made, &made.vector, <void *>shared_vector, True)
-    return made
+    return choosing(own, others, kind, <void *>shared_vector)
 
 
 cdef inline PyObject *knowing_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
@@ -29,10 +26,7 @@ cdef inline PyObject *knowing_vector(PyObject *self, PyObject **args, size_t fla
 
 
 cdef inline knowing(function, source, kind):
-    cdef Served made = Served(function, source, 0)
-    made.inner = kind
-    lazyarray_begin(<PyObject *>made, &made.vector, <void *>knowing_vector, True)
-    return made
+    return choosing(function, source, kind, <void *>knowing_vector)
 
 
 cdef inline PyObject *wrapping_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
@@ -41,6 +35,4 @@ cdef inline PyObject *wrapping_vector(PyObject *self, PyObject **args, size_t fl
 
 
 cdef inline wrapping(own, source):
-    cdef Served made = Served(own, source, 0)
-    lazyarray_begin(<PyObject *>made, &made.vector, <void *>wrapping_vector, True)
-    return made
+    return choosing(own, source, None, <void *>wrapping_vector)

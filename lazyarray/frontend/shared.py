@@ -43,8 +43,4 @@ def knowing(own: Any, source: Any, kind: type) -> Any:
 
 def wrapping(own: Any, _source: Any) -> Any:
     """`own`: `_source`, but that NumPy's own arrays, alone or in a tuple, are lazy where it returns them."""
-
-    def method(self: Any, *args: Any, **options: Any) -> Any:
-        return own(self, *args, **options)
-
-    return method
+    return own

@@ -775,6 +775,14 @@ cdef inline begin(made):
         lazyarray_begin(<PyObject *>made, &own.vector, <void *>builtin_vector, False)
 
 
+# A method whose calls `vector` chooses for, by `inner`.
+cdef inline choosing(function, source, inner, void *vector):
+    cdef Served made = Served(function, source, 0)
+    made.inner = inner
+    lazyarray_begin(<PyObject *>made, &made.vector, vector, True)
+    return made
+
+
 cdef inline serving(function, source, guard):
     cdef Served made = Served(function, source, guard)
     made.direct = <size_t>direct_of(source, &made.asks)
