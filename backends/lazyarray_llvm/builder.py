@@ -166,6 +166,7 @@ class Builder:
         # For splats made ahead of a loop: how what follows from their number is computed there, once for each name.
         self.ahead: dict[str, Callable[[str, Callable[[Value], Value]], Value]] = {}
         self.once: set[str] = set()  # those of them that are made once for a call
+        self.widened: dict[str, Value] = {}  # halves that are known as floats, too
         self.walks = False  # in a loop over several whole vectors of a row, before which more can be made
 
     # -- names, blocks -------------------------------------------------------------------------------------------

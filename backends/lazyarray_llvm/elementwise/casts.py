@@ -110,7 +110,8 @@ def truth(b: Builder, value: AnyValue) -> Value:
 
 def widen(b: Builder, half: Value) -> Value:
     """f2 to f4, exactly."""
-    return b.convert("fpext", half, "f4")
+    known = b.widened.get(half.ref)
+    return b.convert("fpext", half, "f4") if known is None else known
 
 
 def narrow(b: Builder, value: Value) -> Value:

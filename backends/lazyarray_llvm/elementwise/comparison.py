@@ -89,6 +89,16 @@ def choose(b: Builder, mask: Value, x: AnyValue, y: AnyValue) -> AnyValue:
     return b.select(mask, x, y)
 
 
+def chosen_half(b: Builder, mask: Value, x: Value, y: Value) -> Value:
+    """x where mask else y, of halves that were widened to be compared: whoever widens the result has it by then.
+
+    What nobody asks for of the two, the half or its float, is in no machine code.
+    """
+    half = b.select(mask, x, y)
+    b.widened[half.ref] = b.select(mask, widen(b, x), widen(b, y))
+    return half
+
+
 def extremum(b: Builder, op: str, x: AnyValue, y: AnyValue) -> AnyValue:
     """maximum minimum (NaN wins) fmax fmin (NaN loses)."""
     larger = op in ("maximum", "fmax")
@@ -105,7 +115,8 @@ def extremum(b: Builder, op: str, x: AnyValue, y: AnyValue) -> AnyValue:
     decided_by = x if op in ("maximum", "minimum") else y
     if x.code == "f2":
         order = compare(b, "greater_equal" if larger else "less_equal", x, y)
-        return b.select(b.or_(order, isnan(b, decided_by)), x, y)
+        first = b.or_(order, isnan(b, decided_by))
+        return chosen_half(b, first, x, y)
     # The order of operands makes this one maxps/minps: of +0 and -0, and where x is NaN, it gives y.
     best = b.select(quiet(b, "ogt" if larger else "olt", x, y), x, y)
     return b.select(isnan(b, decided_by), x, best)
