@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from lazyarray.schedule.kernel import Access, Binding, Instruction, Kernel, Stage, Store
 from lazyarray_llvm import engine, threads
 from lazyarray_llvm.backend import Backend
+from lazyarray_llvm.lower.emit import emit
 from tests.backends.widths import backend_at
 from tests.oracle import Oracle
 
@@ -109,6 +111,40 @@ def test_rows_that_never_meet_are_written_side_by_side(op: str, extents: tuple[i
     walks = [(values, values.strides), (offsets, offsets.strides), (target, (0,) * rank)]
     Backend().compile(kernel).launch(bind(extents, *walks))
     np.testing.assert_array_equal(target, expected)
+
+
+def _counting(code: str, unit: int, moved: bool) -> Kernel:
+    """One added per element at `unit` times its place; `moved`: behind the 11 elements of each row before."""
+    body = [I(0, "load", (), code, 0), I(1, "const", (), "i8", 1), I(2, "cast", (0,), "i8")]
+    body += [I(3, "const", (), "i8", unit), I(4, "multiply", (2, 3), "i8")]
+    if moved:
+        body += [I(5, "index", (), "i8", 0), I(6, "const", (), "i8", 11 * unit), I(7, "multiply", (5, 6), "i8")]
+        body += [I(8, "add", (7, 4), "i8")]
+    stores = (Store(1, 1, None, 8 if moved else 4, op="add", apart=moved),)
+    accesses = (Access(code, ("s", "1")), Access("i8", ("0", "0")))
+    return Kernel(("p", "p"), accesses, (), (Stage("full", tuple(body), stores=stores),))
+
+
+@pytest.mark.parametrize("code", ["i1", "u1", "i2", "u2", "i4", "u4", "i8"])
+@pytest.mark.parametrize("moved", [False, True])
+@pytest.mark.parametrize("extents", [(1, 70001), (9, 5003), (300, 8), (300, 3), (40, 700)])
+def test_places_of_few_bits_are_counted_from_their_row(
+    code: str, moved: bool, extents: tuple[int, int], workers: int
+) -> None:
+    kernel = _counting(code, 8, moved)
+    places = np.random.default_rng(1).integers(0, 11, extents).astype(code)
+    expected = np.full(11 * extents[0], 3)
+    np.add.at(expected, (np.arange(extents[0])[:, None] * 11 if moved else 0) + places.astype(np.int64), 1)
+    for backend in BACKENDS:
+        target = np.full(11 * extents[0], 3)
+        backend.compile(kernel).launch(bind(extents, (places, places.strides), (target, (0, 0))))
+        np.testing.assert_array_equal(target, expected)
+
+
+@pytest.mark.parametrize(("code", "bits"), [("u1", 32), ("i4", 32), ("u4", 64), ("i8", 64)])
+def test_places_are_kept_in_as_few_bits_as_they_need(code: str, bits: int) -> None:
+    text = emit(_counting(code, 8, moved=True), engine.host(), "whole")
+    assert re.findall(r"alloca \[512 x (i\d+)\]", text) == [f"i{bits}"]
 
 
 def packing(code: str, step: str = "1") -> Kernel:

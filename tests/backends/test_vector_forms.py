@@ -145,3 +145,29 @@ def test_positions_are_numpys_among_equals_nans_and_infinities_at_every_length()
                     for name in ("argmax", "argmin"):
                         got = getattr(la, name)(y, axis=axis)
                         np.testing.assert_array_equal(np.asarray(got), getattr(np, name)(x, axis=axis))
+
+
+def test_what_is_chosen_of_two_halves_is_not_widened_again() -> None:
+    body = (I(0, "load", (), "f2", 0), I(1, "load", (), "f2", 1), I(2, "maximum", (0, 1), "f2"))
+    body += (I(3, "minimum", (2, 0), "f2"), I(4, "multiply", (3, 1), "f2"))
+    stage = Stage("full", body, stores=(Store(2, 4),))
+    text = emit(Kernel(("p",), (Access("f2", ("1",)),) * 3, (), (stage,)), NARROW, "whole")
+    widened = set(re.findall(r"fpext <\d+ x half> (\S+) to", text))
+    assert widened
+    assert all(name.startswith("%in") for name in widened), f"only what was loaded, not {widened}"
+
+
+def test_chosen_halves_are_numpys_whether_read_as_halves_or_on_the_way() -> None:
+    ends = np.array([0.0, 6e-8, 6.1e-5, 0.1, 1.0, 2049.0, 65504.0, np.inf, np.nan])
+    every = np.concatenate([ends, -ends]).astype("f2")
+    x, y = np.repeat(every, 18 * 16), np.tile(np.repeat(every, 16), 18)
+    for op in ("maximum", "minimum", "fmax", "fmin"):
+        with la.config.set(eager_below=0), np.errstate(all="ignore"):
+            lazy = getattr(la, op)(la.array(x), la.array(y))
+            results = [np.asarray(each) for each in (lazy, lazy * la.array(y), la.fmin(lazy, 3.0) - lazy)]
+            chosen = getattr(np, op)(x, y)
+            expected = [chosen, chosen * y, np.fmin(chosen, np.float16(3.0)) - chosen]
+        for found, wanted in zip(results, expected, strict=True):
+            np.testing.assert_array_equal(found, wanted)
+            number = ~np.isnan(wanted)
+            np.testing.assert_array_equal(np.signbit(found[number]), np.signbit(wanted[number]))

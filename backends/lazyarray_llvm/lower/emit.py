@@ -232,6 +232,7 @@ def emit_elementwise(frame: Frame) -> str:
         with frame.scope():
             body.settle()
             span.walk(frame, cell.start, cell.stop, [], vector)
+            additions.finish_row()
 
     def vector(point: Point, _: list[Register]) -> list[Register]:
         env = body.vectors(stage.body, point)
@@ -240,7 +241,7 @@ def emit_elementwise(frame: Frame) -> str:
         return []
 
     body.rows = [frame.address(f"pointer{n}") for n in used]
-    body.additions = additions = Additions(frame, span.lanes)
+    body.additions = additions = Additions(body, stage, span.lanes)
     if asks_ahead(kernel, stage, levels, frame.host):
         body.ahead = cache(lambda number: ahead(frame, number))
     body.compute(stage.body, 0)
@@ -267,15 +268,15 @@ def put(body: Body, target: Store, env: dict[int, AnyValue], point: Point, past:
                 value = added(frame, load(frame, target.access, row, point), value)
             store(frame, target.access, row, point, value, mask)
             return
-        offsets = body.value(target.offset, env, point.lanes)
-        assert isinstance(offsets, Value)
-        places = along_lanes(frame, target.access, offsets, point)
         whole = mask is None and point.active is None and point.lanes > 1
         if whole and body.additions is not None and target.op == "add" and body.levels.of(target.value) == 0:
             assert isinstance(value, Value)
             if value.code[0] in "iu":
-                body.additions.of(target, value).keep(base, places)
+                body.additions.keep(target, target.offset, value, env, point)
                 return
+        offsets = body.value(target.offset, env, point.lanes)
+        assert isinstance(offsets, Value)
+        places = along_lanes(frame, target.access, offsets, point)
         scatter(frame, base, point, value, places, mask, target.op)
     elif target.packed:
         assert target.mask is not None
