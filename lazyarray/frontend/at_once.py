@@ -15,7 +15,7 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend.array import map_of, ndarray, plain, view_of
 from lazyarray.frontend.callables import FEW_COUNTED, FEW_RANGED
-from lazyarray.frontend.dispatch import adopt
+from lazyarray.frontend.exchange import adopt
 from lazyarray.frontend.loops import MEMO_LIMIT
 from lazyarray.frontend.regions import SHORT_PRODUCT, at_hand, picked, source_of
 from lazyarray.frontend.scalar import LazyScalar

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.frontend.array import as_array, ndarray, wrap
-from lazyarray.frontend.dispatch import export
+from lazyarray.frontend.exchange import export
 from lazyarray.frontend.foreign import Forwarder, forward, make_like, retried, serves
 from lazyarray.frontend.rebase import rebase
 from lazyarray.frontend.regions import at_hand

@@ -11,7 +11,8 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend.array import as_array, from_node, map_of, ndarray, plain, to_numpy, value, view_of, wrap
 from lazyarray.frontend.callables import extent_of
-from lazyarray.frontend.dispatch import export, is_compiled, run_numpy
+from lazyarray.frontend.dispatch import run_numpy
+from lazyarray.frontend.exchange import export, is_compiled
 from lazyarray.frontend.foreign import make_like, retried, serves
 from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.layout import ordered, strides_of

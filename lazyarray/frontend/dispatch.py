@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from types import BuiltinFunctionType
 from typing import Any, Final
@@ -13,9 +12,21 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend import ufunc
-from lazyarray.frontend.array import ndarray, plain, read_only, to_numpy, wrap
+from lazyarray.frontend.array import ndarray, plain, wrap
 from lazyarray.frontend.asked import asking, asking_functions  # cimport
 from lazyarray.frontend.callables import ANY, Builtin, Served
+from lazyarray.frontend.exchange import (
+    ADOPTED,
+    CONTAINERS,
+    FALL_BACK,
+    INERT,
+    adopt,
+    borrow,
+    export,
+    lend,
+    plain_operands,
+    same,
+)
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.naming import describe_as
 from lazyarray.frontend.overrides import (
@@ -28,16 +39,12 @@ from lazyarray.frontend.overrides import (
     register,
     unasked,
 )
-from lazyarray.frontend.quick import tell
 from lazyarray.frontend.rebase import Warnings
 from lazyarray.frontend.recipes import ANY as ANY_OPERAND
 from lazyarray.frontend.recipes import PRODUCTS, PURE, Recipes
-from lazyarray.frontend.record import COMPILED
 from lazyarray.frontend.regions import short_product, window
-from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import REFUSED, large_call, small_call  # cimport
 from lazyarray.frontend.vectors import begin, serving  # cimport
-from lazyarray.ir.node import finish_waiting
 from lazyarray.runtime.device import in_use
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.resting import rest_for
@@ -53,33 +60,6 @@ class Foreign(Uncompiled):
     """Raised for one pass over memory that others can reach: recording would copy it first, NumPy only reads it."""
 
 
-FALL_BACK: Final = object()
-
-_CONTAINERS: Final[frozenset[Any]] = frozenset([ndarray, LazyScalar, np.ndarray, list, tuple, dict])
-_INERT: Final[frozenset[Any]] = frozenset(
-    {
-        int,
-        float,
-        complex,
-        bool,
-        str,
-        bytes,
-        type(None),
-        type,
-        slice,
-        range,
-        type(Ellipsis),
-        np.float64,
-        np.int64,
-    }
-)
-
-
-def is_compiled(dtype: np.dtype[Any]) -> bool:
-    """Whether values of the dtype are recorded; all others are NumPy's in every state."""
-    return dtype in COMPILED
-
-
 # Functions whose results share no memory with their operands, and that write nothing but an `out`, with the number of
 # operands before it: they may be handed small regions of large arrays.
 FRESH: Final = dict.fromkeys(
@@ -93,180 +73,6 @@ FRESH: Final = dict.fromkeys(
 
 # Functions that, given an array and at most an axis, only call its method, or what that calls.
 METHODS: Final = frozenset("sum prod max min amax amin any all argmax argmin cumsum cumprod ravel trace".split())
-
-
-def plain_operands(args: Sequence[Any], fresh: bool = False) -> Any:
-    """The arguments as NumPy takes them where all arrays are plain and small (or of a dtype never compiled).
-
-    None where an array is managed or large (the call is recorded), FALL_BACK where both kinds meet, or a dict
-    or an array type that is neither NumPy's nor ours takes part.
-    """
-    finish_waiting()
-    result: list[Any] = []
-    managed = uncompiled = False
-    limit = config.eager_below
-    for arg in args:
-        kind = type(arg)
-        if kind is ndarray:
-            data = arg._np
-            if data is None and fresh and arg._node is None:
-                data = window(arg)
-            if data is None:
-                managed = True
-                continue
-            if not is_compiled(data.dtype):
-                uncompiled = True
-            elif data.size >= limit:
-                managed = True
-            result.append(data)
-        elif kind in _INERT:
-            result.append(arg)
-        elif kind is LazyScalar:
-            managed = True
-        elif kind is np.ndarray:
-            if not is_compiled(arg.dtype):
-                uncompiled = True
-            elif arg.size >= limit:
-                managed = True
-            result.append(arg)
-        elif isinstance(arg, list | tuple):
-            kinds = set(map(type, arg))
-            if _INERT.issuperset(kinds):
-                result.append(arg)
-                continue
-            if _CONTAINERS.isdisjoint(kinds) and not any([hasattr(item, "__array_function__") for item in kinds]):
-                result.append(arg)
-                continue
-            inner = plain_operands(arg, fresh)
-            if inner is FALL_BACK:
-                uncompiled = managed = True
-            elif inner is None:
-                managed = True
-            else:
-                result.append(tuple(inner) if isinstance(arg, tuple) else inner)
-        elif kind is dict or isinstance(arg, np.ndarray) or hasattr(kind, "__array_function__"):
-            return FALL_BACK
-        else:
-            items = items_of(arg)
-            inner = arg if items is None else plain_operands(items, fresh)
-            if inner is None or inner is FALL_BACK:
-                managed = True
-                uncompiled = uncompiled or inner is FALL_BACK or type(arg) is _VALUES  # no sequence: NumPy says so
-            else:
-                result.append(inner if items is None else holding(arg, inner))
-    if managed:
-        return FALL_BACK if uncompiled else None
-    return result
-
-
-def export(obj: Any) -> Any:
-    """The argument as NumPy takes it: arrays in it (nested too) as NumPy's, sharing their memory."""
-    kind = type(obj)
-    if kind in _INERT:
-        return obj
-    if kind is ndarray:
-        return to_numpy(obj)
-    if kind is LazyScalar:
-        return obj._now()
-    if kind is list:
-        if _CONTAINERS.isdisjoint(map(type, obj)):
-            return obj
-        return [export(item) for item in obj]
-    if kind is tuple:
-        return tuple([export(item) for item in obj])
-    if kind is dict:
-        return {key: export(value) for key, value in obj.items()}
-    if isinstance(obj, list | tuple):
-        items = [export(item) for item in obj]
-        if all(map(operator.is_, items, obj)):
-            return obj
-        try:
-            return kind(*items) if hasattr(obj, "_fields") else items
-        except TypeError:  # it is made of more than its items, as SciPy's results are
-            return items
-    opened = items_of(obj)
-    return obj if opened is None else holding(obj, [export(item) for item in opened])
-
-
-class Items:
-    """A sequence that is no list, as the one was whose items these are: `block` tells the two apart."""
-
-    __slots__ = ("_items",)
-
-    def __init__(self, items: list[Any]) -> None:
-        self._items = items
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self._items[place]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._items)
-
-
-_VALUES: Final[type] = type({}.values())
-
-
-def holding(obj: Any, items: list[Any]) -> Any:
-    """What NumPy takes as it takes `obj`, a sequence or the values of a dict, with these items."""
-    return dict(enumerate(items)).values() if type(obj) is _VALUES else Items(items)
-
-
-def items_of(obj: Any) -> list[Any] | None:
-    """The items of a sequence of arrays that is no list (a deque, a `UserList`), of a dict's values; None for others.
-
-    NumPy's functions would find our arrays in it, and ask us what we ask them.
-    """
-    kind = type(obj)
-    if kind is not _VALUES and not (hasattr(kind, "__getitem__") and hasattr(kind, "__len__")):
-        return None
-    if hasattr(kind, "keys") or hasattr(kind, "__array__") or isinstance(obj, str | np.dtype) or _has_buffer(obj):
-        return None
-    try:
-        items = list(obj)
-    except Exception:  # of the program's class: NumPy meets it, too
-        return None
-    return None if _CONTAINERS.isdisjoint(map(type, items)) else items
-
-
-def _has_buffer(obj: Any) -> bool:
-    try:
-        memoryview(obj).release()
-    except TypeError:
-        return False
-    return True
-
-
-def adopt(result: Any) -> Any:
-    """A result of NumPy's as lazyarray's: its arrays wrapped, tuples, named tuples, lists and dicts rebuilt."""
-    kind = type(result)
-    if kind is np.ndarray:
-        return wrap(result)
-    if kind is tuple:
-        return tuple([adopt(item) for item in result])
-    if kind is list:
-        return [adopt(item) for item in result] if result and type(result[0]) in _ADOPTED else result
-    if kind is dict:
-        return {key: adopt(value) for key, value in result.items()}
-    if isinstance(result, tuple) and hasattr(result, "_fields"):
-        items = [adopt(item) for item in result]
-        return result if all(map(operator.is_, items, result)) else kind(*items)
-    return result
-
-
-_ADOPTED: Final = frozenset({np.ndarray, tuple, list, dict})
-tell(adopt=adopt)
-
-
-def same(result: Any, given: Sequence[Any], passed: Sequence[Any]) -> Any:
-    """The result wrapped; where it is one of the arrays passed (an `out`), the array given for it."""
-    if type(result) is np.ndarray:
-        for before, after in zip(given, passed, strict=True):
-            if after is result:
-                return before
-    return adopt(result)
 
 
 def run_plain(source: Function, args: Sequence[Any], kwargs: Mapping[str, Any], plain: Sequence[Any]) -> Any:
@@ -315,7 +121,7 @@ def ask_numpy(name: str, source: Function, args: Sequence[Any], kwargs: Mapping[
 
 def _is_callback(arg: Any) -> bool:
     """True for a function of the program's, which must not be called a second time."""
-    return callable(arg) and not isinstance(arg, type | np.ufunc) and type(arg) not in _CONTAINERS
+    return callable(arg) and not isinstance(arg, type | np.ufunc) and type(arg) not in CONTAINERS
 
 
 def describe(function: Function, source: Any, name: str) -> Function:
@@ -379,7 +185,7 @@ def guarded(function: Function, source: Any) -> Function:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         for arg in (*args, *kwargs.values()) if kwargs else args:
-            if type(arg) not in _INERT and (is_foreign(arg) or (keeps and isinstance(arg, np.ndarray))):
+            if type(arg) not in INERT and (is_foreign(arg) or (keeps and isinstance(arg, np.ndarray))):
                 return run_numpy(source, args, kwargs)
         return function(*args, **kwargs)
 
@@ -437,14 +243,14 @@ def _recording(name: str, source: Function, lazy: Function, at_once: bool) -> Ca
             if (
                 data is not None
                 and data.size < config.eager_below
-                and _INERT.issuperset(map(type, args[1:]))
-                and (not kwargs or _INERT.issuperset(map(type, kwargs.values())))
+                and INERT.issuperset(map(type, args[1:]))
+                and (not kwargs or INERT.issuperset(map(type, kwargs.values())))
             ):
                 result = source(data, *args[1:], **kwargs)
                 if result is data:
                     return args[0]
                 kind = type(result)
-                return wrap(result) if kind is np.ndarray else adopt(result) if kind in _ADOPTED else result
+                return wrap(result) if kind is np.ndarray else adopt(result) if kind in ADOPTED else result
             del data
         operands = plain_operands((*args, *kwargs.values()) if kwargs else args, fresh)
         if operands is not FALL_BACK:
@@ -496,8 +302,8 @@ def compiled_method(
         if (
             data is not None
             and data.size < config.eager_below
-            and (not args or _INERT.issuperset(map(type, args)))
-            and (not kwargs or _INERT.issuperset(map(type, kwargs.values())))
+            and (not args or INERT.issuperset(map(type, args)))
+            and (not kwargs or INERT.issuperset(map(type, kwargs.values())))
         ):
             result = source(data, *args, **kwargs)
             kind = type(result)
@@ -625,22 +431,3 @@ def passing(
 _WRITTEN: Final = frozenset({"out", "overwrite_input"})
 # Functions of NumPy's in C that only read, but copy what refuses writes (they ask for NPY_ARRAY_DEFAULT).
 _COPYING: Final = frozenset({"interp", "convolve", "correlate"})
-
-
-def lend(obj: Any) -> Any:
-    """The argument for a function that is known to write and keep nothing."""
-    return read_only(obj)[...] if type(obj) is ndarray else borrow(obj)
-
-
-def borrow(obj: Any) -> Any:
-    """The argument as NumPy takes it, not to be written or kept."""
-    kind = type(obj)
-    if kind is ndarray:
-        view = read_only(obj)[...]
-        view.flags.writeable = False
-        return view
-    if kind is list:
-        return obj if _CONTAINERS.isdisjoint(map(type, obj)) else [borrow(item) for item in obj]
-    if kind is tuple:
-        return tuple([borrow(item) for item in obj])
-    return export(obj)

@@ -9,7 +9,8 @@ import numpy as np
 
 from lazyarray.frontend import products
 from lazyarray.frontend.array import assign, from_node, ndarray, scalar_from_node, value, wrap
-from lazyarray.frontend.dispatch import Uncompiled, adopt
+from lazyarray.frontend.dispatch import Uncompiled
+from lazyarray.frontend.exchange import adopt
 from lazyarray.frontend.rebase import rebase
 from lazyarray.frontend.record import WEAK, broadcast_shape, call_, dummy, map_
 from lazyarray.frontend.reductions import NO_VALUE, operand, reduce

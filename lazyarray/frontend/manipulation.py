@@ -28,16 +28,8 @@ from lazyarray.frontend.array import (
     wrap,
 )
 from lazyarray.frontend.callables import ANY
-from lazyarray.frontend.dispatch import (
-    Function,
-    Uncompiled,
-    adopt,
-    compiled,
-    describe,
-    fall_back,
-    is_compiled,
-    run_numpy,
-)
+from lazyarray.frontend.dispatch import Function, Uncompiled, compiled, describe, fall_back, run_numpy
+from lazyarray.frontend.exchange import adopt, is_compiled
 from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.record import copy_, empty_, map_, roll_, update_, view_
 from lazyarray.frontend.regions import memory_at, window

@@ -52,13 +52,13 @@ from lazyarray.frontend.dispatch import (
     compiled_method,
     compiled_pair,
     describe,
-    export,
     guarded,
     passing,
     quick_method,
     run_numpy,
     unbound,
 )
+from lazyarray.frontend.exchange import export
 from lazyarray.frontend.flat import flatiter
 from lazyarray.frontend.naming import speak_for
 from lazyarray.frontend.overrides import is_foreign

@@ -11,7 +11,8 @@ from lazyarray.frontend import draws
 from lazyarray.frontend.array import ndarray, plain
 from lazyarray.frontend.callables import ANY, FEW
 from lazyarray.frontend.callers import called_by_package
-from lazyarray.frontend.dispatch import adopt, describe, export, same
+from lazyarray.frontend.dispatch import describe
+from lazyarray.frontend.exchange import adopt, export, same
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.modules import Later
 from lazyarray.frontend.scalar import LazyScalar

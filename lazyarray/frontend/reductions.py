@@ -21,7 +21,8 @@ from lazyarray.frontend.array import (
     value,
     wrap,
 )
-from lazyarray.frontend.dispatch import Foreign, Uncompiled, is_compiled
+from lazyarray.frontend.dispatch import Foreign, Uncompiled
+from lazyarray.frontend.exchange import is_compiled
 from lazyarray.frontend.layout import value_in_order
 from lazyarray.frontend.record import broadcast_, broadcast_shape, map_, reduce_, reshape_, scan_, view_
 from lazyarray.frontend.scalar import LazyScalar

@@ -23,8 +23,9 @@ from lazyarray.frontend.array import (
     wrap,
 )
 from lazyarray.frontend.counting import count_true
-from lazyarray.frontend.dispatch import Uncompiled, is_compiled
+from lazyarray.frontend.dispatch import Uncompiled
 from lazyarray.frontend.elementwise import common_order
+from lazyarray.frontend.exchange import is_compiled
 from lazyarray.frontend.indexing import share_memory
 from lazyarray.frontend.layout import value_in_order
 from lazyarray.frontend.manipulation import ravel, reshape

@@ -16,7 +16,8 @@ from lazyarray.frontend.array import (
     scalar_from_node,
     value,
 )
-from lazyarray.frontend.dispatch import Uncompiled, is_compiled
+from lazyarray.frontend.dispatch import Uncompiled
+from lazyarray.frontend.exchange import is_compiled
 from lazyarray.frontend.layout import value_in_order
 from lazyarray.frontend.rebase import Warnings
 from lazyarray.frontend.record import broadcast_, cast_, map_, reshape_

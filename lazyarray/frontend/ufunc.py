@@ -545,7 +545,7 @@ def dispatch_function(function: Any, types: Any, args: Any, options: dict[str, A
 
 def _shows_arrays(args: tuple[Any, ...]) -> bool:
     """Whether our function would find the arrays among these: if not, it would ask NumPy, and NumPy us."""
-    from lazyarray.frontend.dispatch import items_of
+    from lazyarray.frontend.exchange import items_of
 
     return not _HOLDING.isdisjoint(map(type, args)) or any([items_of(arg) is not None for arg in args])
 

@@ -74,6 +74,7 @@ MODULES: Final = (
     "lazyarray.frontend.ufunc",
     "lazyarray.frontend.elementwise",
     "lazyarray.frontend.keywords",
+    "lazyarray.frontend.exchange",
     "lazyarray.frontend.dispatch",
     "lazyarray.frontend.creation",
     "lazyarray.frontend.manipulation",

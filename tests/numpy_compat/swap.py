@@ -147,7 +147,7 @@ def calling(source: Callable[..., Any], position: int) -> Callable[..., Any]:
 
 def comparing(source: Callable[..., Any]) -> Callable[..., Any]:
     """An assertion that compares values, given NumPy's arrays: what it does itself is not what is tested."""
-    from lazyarray.frontend.dispatch import export
+    from lazyarray.frontend.exchange import export
 
     @functools.wraps(source)
     def call(*args: Any, **kwargs: Any) -> Any:
