@@ -9,6 +9,7 @@ import argparse
 import fcntl
 import gc
 import json
+import random
 import statistics
 import sys
 import time
@@ -145,11 +146,14 @@ def shorten(text: str) -> str:
 
 
 def time_sides(sides: dict[str, Side]) -> dict[str, list[float]]:
-    """Seconds of a call of each side, turn by turn. Results are freed inside the time."""
+    """Seconds of a call of each side, turn by turn. Results are freed inside the time.
+
+    Turns have their own orders: no side always finds what the same other one left in caches and memory.
+    """
     guess = {name: harness.warm_up(side, 1) for name, side in sides.items()}
     times: dict[str, list[float]] = {name: [] for name in sides}
     for turn in range(TURNS):
-        for name, side in sides.items():
+        for name, side in random.Random(turn).sample(list(sides.items()), len(sides)):
             if turn >= 3 and sum(times[name]) > SIDE_SECONDS:
                 continue
             time.sleep(SETTLE_SECONDS)
