@@ -14,7 +14,7 @@ import numpy as np
 from numpy._core import _internal
 
 from lazyarray.config import config
-from lazyarray.frontend.callers import instruction_of
+from lazyarray.frontend.callers import asks_for
 from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.measures import copied, dtype_of_array, elements_of, ndim_of, shape_of, transposed
 from lazyarray.frontend.naming import refuse_deleting
@@ -73,11 +73,6 @@ def _items(array: Any) -> Iterator[Any]:
         return
     for i in range(array.shape[0]):
         yield array[i]
-
-
-def _asked_by_name(frame: Any, name: str) -> bool:
-    """True when the frame's current instruction loads an attribute: not a call into C that looks for one."""
-    return instruction_of(frame) in ("LOAD_ATTR", "LOAD_METHOD") and name in frame.f_code.co_names
 
 
 def _write_part(array: Any, part: str, values: Any) -> None:
@@ -332,14 +327,14 @@ class Attributes(Classed):
 
     @property
     def __array_interface__(self: Any) -> dict[str, Any]:
-        if not _asked_by_name(sys._getframe(1), "__array_interface__"):
+        if not asks_for(sys._getframe(1), "__array_interface__"):
             # NumPy prefers this to `__array__`, and would keep a bare address that no count of references shows.
             raise AttributeError("__array_interface__")
         return core.pin(self).__array_interface__
 
     @property
     def __array_struct__(self: Any) -> Any:
-        if not _asked_by_name(sys._getframe(1), "__array_struct__"):
+        if not asks_for(sys._getframe(1), "__array_struct__"):
             raise AttributeError("__array_struct__")
         return core.pin(self).__array_struct__
 

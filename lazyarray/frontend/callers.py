@@ -34,6 +34,46 @@ def instruction_of(frame: FrameType) -> str:
     return opcode.opname[code[place]]
 
 
+def asks_for(frame: FrameType, name: str) -> bool:
+    """Whether a frame asks for an attribute in its own code: loads it, or calls `hasattr` or `getattr` with its name.
+
+    Otherwise it is a call into C that looks for one.
+    """
+    at, names = instruction_of(frame), frame.f_code.co_names
+    if at in ("LOAD_ATTR", "LOAD_METHOD"):
+        return name in names
+    return at in ("CALL", "PRECALL") and ("hasattr" in names or "getattr" in names) and name in _last_arguments(frame)
+
+
+def _last_arguments(frame: FrameType) -> list[Any]:
+    """The last two arguments of the call that a frame is at, where they are constants or variables."""
+    code, place = frame.f_code, frame.f_lasti
+    found: list[Any] = []
+    while place >= 2 and len(found) < 2:
+        place -= 2
+        name, number = opcode.opname[code.co_code[place]], code.co_code[place + 1]
+        if name in _BETWEEN:
+            continue
+        if place >= 2 and opcode.opname[code.co_code[place - 2]] == "EXTENDED_ARG":
+            number |= code.co_code[place - 1] << 8
+        if name.startswith("LOAD_CONST"):
+            found.append(code.co_consts[number])
+        elif name.startswith("LOAD_FAST"):
+            pair = name.count("LOAD_FAST") == 2  # of Python 3.13 and later
+            for local in (number & 15, number >> 4) if pair else (number,):
+                known = local < len(code.co_varnames)
+                found.append(frame.f_locals.get(code.co_varnames[local]) if known else None)
+        elif name in ("LOAD_NAME", "LOAD_GLOBAL"):
+            variable = code.co_names[number >> 1 if name == "LOAD_GLOBAL" else number]
+            found.append(frame.f_locals.get(variable, frame.f_globals.get(variable)))
+        else:
+            found.append(None)
+    return [each for each in found if type(each) is str]
+
+
+_BETWEEN: Final = frozenset({"CACHE", "PRECALL", "EXTENDED_ARG", "NOP"})
+
+
 def is_operator() -> bool:
     """Whether an operator is written where lazyarray is called, not a method or a function."""
     return instruction_of(caller()) in ("BINARY_OP", "COMPARE_OP")

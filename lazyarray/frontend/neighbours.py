@@ -128,8 +128,9 @@ ASKING_IN: Final = {
 }
 
 
-# Packages whose modules give their compiled code what NumPy's functions made, or NumPy's ufuncs: they ask everywhere.
-GIVING: Final = frozenset({"astropy"})
+# Packages whose modules give their compiled code what NumPy's functions made, or NumPy's ufuncs, or whose compiled code
+# checks the class itself (scikit-image's): they ask everywhere.
+GIVING: Final = frozenset({"astropy", "skimage"})
 # Packages that read memory, wherever they ask: NumPy, and those whose compiled code is installed as another package.
 READING: Final = frozenset({"numpy", "jax"})
 EVERYWHERE: Final = frozenset[str]()

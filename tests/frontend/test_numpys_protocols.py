@@ -112,6 +112,27 @@ def test_the_interface_is_there_however_often_a_line_asks() -> None:
         assert x.__array_interface__["shape"] == DATA.shape
 
 
+def test_code_that_looks_for_the_interface_finds_it() -> None:
+    x, none = lazy(), object()
+    for _ in range(100):
+        assert hasattr(x, "__array_interface__")
+        for name in ("__array_interface__", "__array_struct__"):
+            assert [hasattr(x, name), hasattr(none, name)] == [True, False]
+        assert getattr(x, "__array_interface__", None) is not None
+        assert getattr(x, "__array_struct__", "__array_interface__") != "__array_interface__"
+        assert [hasattr(each, "__array_struct__") for each in (x, none)] == [True, False]
+    assert numpy.asarray(x).base is not None, "NumPy itself asks `__array__`"
+    assert type(numpy.asarray(x)) is numpy.ndarray
+
+
+def test_it_is_found_among_many_constants() -> None:
+    many = "; ".join(f"y = {number}.5" for number in range(300))
+    space: dict[str, Any] = {}
+    exec(f"def look(x):\n    {many}\n    return hasattr(x, '__array_interface__')", space)
+    assert space["look"](lazy())
+    assert not space["look"](1.0)
+
+
 def _slots() -> Any:
     from lazyarray.frontend import buffer_slot
 
