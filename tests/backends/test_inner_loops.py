@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import re
 import threading
 import time
 import warnings
@@ -172,6 +173,17 @@ def test_older_cpus_give_numpys_bits(vector_bytes: int) -> None:
         with np.errstate(all="ignore"):
             want = arrays[0].astype(out) if op == "cast" else getattr(np, op)(*arrays)
         assert got.tobytes() == want.tobytes(), (op, ins)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if "b1" not in c[1]], ids=lambda c: c[0])
+def test_whole_chunks_of_strided_operands_go_through_no_memory(case: tuple[Any, ...]) -> None:
+    """Of each operand, in the block that gathers its elements: loads of two vectors' halves wait for their stores."""
+    blocks = re.split(r"\n(?=[\w.]+:)", inner_loop(*case))
+    gathering = [block for block in blocks if block.startswith("whole")]
+    assert len(gathering) == len(case[1])
+    for block in gathering:
+        assert " load " in block
+        assert " store " not in block
 
 
 def test_inner_loop_is_a_module_of_its_own() -> None:
