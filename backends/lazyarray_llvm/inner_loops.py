@@ -60,10 +60,6 @@ def define_inner_loop(
     return symbol
 
 
-def _memory_type(code: str) -> str:
-    return "i8" if code == "b1" else llvm_type(code, 1)
-
-
 class _Loop:
     """Writes one inner loop."""
 
@@ -204,8 +200,6 @@ class _Loop:
                 one = b.emit(f"load {llvm_type(code, 1)}, ptr {at}, align 1", code, 1, "element")
                 found = b.insert(found, one, lane * words + word) if found.lanes > 1 else one
         code, lanes = self._raw_type(k)
-        if llvm_type(code, lanes) == found.type:
-            return Value(found.ref, code, lanes)
         return b.emit(f"bitcast {found} to {llvm_type(code, lanes)}", code, lanes, "chunk")
 
     def _scattered(self, k: int, start: str) -> None:
@@ -303,11 +297,14 @@ class _Loop:
         direct = b.and_(in_place, b.compare("sge", left, b.like(left, self.lanes)))
         b.branch(direct, usual, staging)
         b.start(usual)
-        quick = [self._raw(here[k], k) for k in range(out)]
+        read = [k for k in range(out) if not (self.number and k == 1)]  # that one is made ahead of the loop
+        quick = [self._raw(here[k], k) for k in read]
         b.jump(body)
         b.start(staging)
         count = b.intrinsic("smin", [left, self.chunk])
-        slow, target, behind = self._staged(i, count)
+        full = self._is_full(count)
+        slow = [self._chunk_of(k, i, count, full) for k in read]
+        target, behind = self._target(i, full)
         staged = b.block
         b.jump(body)
         b.start(body)
@@ -318,9 +315,9 @@ class _Loop:
         place = self._pointer(f"phi ptr [ {here[out]}, %{usual} ], [ {target}, %{staged} ]", "place")
         taken = b.phi("i8", 1, [(b.const("i8", self.lanes, 1), usual), (count, staged)], "count")
         in_buffer = b.phi("b1", 1, [(b.const("b1", False, 1), usual), (behind, staged)], "in_buffer")
-        args = [self._unpacked(raw, code) for raw, code in zip(raws, self.codes[:out], strict=True)]
+        args = [self._unpacked(raw, self.codes[k]) for raw, k in zip(raws, read, strict=True)]
         if every is not None:
-            args[1] = every
+            args.append(every)
         result = self._compute(args)
         self._store(result, place)
         if self.checked:
@@ -380,7 +377,7 @@ class _Loop:
             self._unstage(out, place, count)
             return
         straight, loop, after = b.fresh("straight"), b.fresh("one.by.one"), b.fresh("moved")
-        b.branch(b.and_(b.compare("eq", count, b.const("i8", self.lanes, 1)), self.whole), straight, loop)
+        b.branch(self._is_full(count), straight, loop)
         b.start(straight)
         self._scattered(out, place)
         b.jump(after)
@@ -408,19 +405,16 @@ class _Loop:
             in_place = b.and_(in_place, usable)
         return first, strides, in_place
 
-    def _staged(self, i: Value, count: Value) -> tuple[list[Value], str, Value]:
-        """A chunk of each operand that is not usable in place, or is used up with it.
+    def _is_full(self, count: Value) -> Value:
+        """Whether so many elements are a whole chunk, which is moved at once."""
+        return self.b.and_(self.b.compare("eq", count, self.b.const("i8", self.lanes, 1)), self.whole)
 
-        The chunks, the target to store to, and whether that is the buffer.
-        """
-        b = self.b
-        out = len(self.codes) - 1
-        full = b.and_(b.compare("eq", count, b.const("i8", self.lanes, 1)), self.whole)
-        chunks = [self._chunk_of(k, i, count, full) for k in range(out)]
+    def _target(self, i: Value, full: Value) -> tuple[str, Value]:
+        """Where a chunk of the result goes that is not stored in place, or is the last; and is that the buffer?"""
+        b, out = self.b, len(self.codes) - 1
         here = self._at(self.bases[out], b.mul(i, self.steps[out]))
         direct = b.and_(full, self.contiguous[out])
-        target = self._pointer(f"select i1 {direct.ref}, ptr {here}, ptr {self.buffers[out]}", "target")
-        return chunks, target, b.not_(direct)
+        return self._pointer(f"select i1 {direct.ref}, ptr {here}, ptr {self.buffers[out]}", "target"), b.not_(direct)
 
     def _chunk_of(self, k: int, i: Value, count: Value, full: Value) -> Value:
         """A chunk of operand k: read where it lies, gathered if it is a whole one, or by way of the buffer."""

@@ -198,8 +198,8 @@ class Kept:
 
         frame.when(b.compare("sgt", more, frame.number(self.MOST - self.LANES)), full)
 
-    def add(self, row: Pointer) -> None:
-        """Adds at all places that are kept."""
+    def add(self, row: Pointer | None = None) -> None:
+        """Adds at all places that are kept; those of 32 bits count from `row`."""
         frame, b = self.frame, self.frame.b
         count = b.emit(f"load i64, ptr {self.count.ref}", "i8", 1, "count")
 
@@ -209,6 +209,7 @@ class Kept:
                 if self.short is None:
                     place = frame.pointer(f"load ptr, ptr {cell.ref}, align 8", "place")
                 else:
+                    assert row is not None
                     found = b.emit(f"load i32, ptr {cell.ref}, align 4", "i4", 1, "short")
                     place = frame.offset(row, b.convert("sext", found, "i8"), self.short.unit, "place")
                 store_scalar(frame, added(frame, load_scalar(frame, self.value.code, place), self.value), place)
@@ -261,9 +262,9 @@ class Additions:
 
     def finish(self) -> None:
         """At the end of the function."""
-        for (access, _, _), kept in self.kept.items():
+        for kept in self.kept.values():
             if kept.short is None:
-                kept.add(self.body.rows[access])
+                kept.add()
 
 
 def lane_of(frame: Frame, value: AnyValue, lane: int) -> AnyValue:
