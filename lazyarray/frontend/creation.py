@@ -12,7 +12,7 @@ from lazyarray.config import config
 from lazyarray.frontend.array import as_array, from_node, map_of, ndarray, plain, to_numpy, value, view_of, wrap
 from lazyarray.frontend.callables import extent_of
 from lazyarray.frontend.dispatch import run_numpy
-from lazyarray.frontend.exchange import export, is_compiled
+from lazyarray.frontend.exchange import export
 from lazyarray.frontend.foreign import make_like, retried, serves
 from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.layout import ordered, strides_of
@@ -22,7 +22,7 @@ from lazyarray.frontend.overrides import is_foreign
 from lazyarray.frontend.quick import limits, managed, record_node, wrapped  # cimport
 from lazyarray.frontend.rebase import rebase
 from lazyarray.frontend.recipes import Recipes
-from lazyarray.frontend.record import broadcast_, cast_, copy_, empty_, fill_, iota_, map_, update_
+from lazyarray.frontend.record import broadcast_, cast_, copy_, empty_, fill_, iota_, is_compiled, map_, update_
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.index_map import IndexMap, size_of
 from lazyarray.ir.node import Key, Node, Shape, spec_of

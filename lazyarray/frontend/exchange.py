@@ -11,7 +11,7 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend.array import ndarray, read_only, to_numpy, wrap
 from lazyarray.frontend.quick import tell
-from lazyarray.frontend.record import COMPILED
+from lazyarray.frontend.record import is_compiled
 from lazyarray.frontend.regions import window
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.node import finish_waiting
@@ -36,11 +36,6 @@ INERT: Final[frozenset[Any]] = frozenset(
         np.int64,
     }
 )
-
-
-def is_compiled(dtype: np.dtype[Any]) -> bool:
-    """Whether values of the dtype are recorded; all others are NumPy's in every state."""
-    return dtype in COMPILED
 
 
 def plain_operands(args: Sequence[Any], fresh: bool = False) -> Any:

@@ -29,9 +29,9 @@ from lazyarray.frontend.array import (
 )
 from lazyarray.frontend.callables import ANY
 from lazyarray.frontend.dispatch import Function, Uncompiled, compiled, describe, fall_back, run_numpy
-from lazyarray.frontend.exchange import adopt, is_compiled
+from lazyarray.frontend.exchange import adopt
 from lazyarray.frontend.handle import Handle
-from lazyarray.frontend.record import copy_, empty_, map_, roll_, update_, view_
+from lazyarray.frontend.record import copy_, empty_, is_compiled, map_, roll_, update_, view_
 from lazyarray.frontend.regions import memory_at, window
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.frontend.vectors import serving  # cimport

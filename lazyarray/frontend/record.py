@@ -48,6 +48,11 @@ class Named(Protocol):
     def name(self) -> str: ...
 
 
+def is_compiled(dtype: DType) -> bool:
+    """Whether values of the dtype are recorded; all others are NumPy's in every state."""
+    return dtype in COMPILED
+
+
 def flush_if_long() -> None:
     """Evaluates what is pending when the recording has become long (contract C9)."""
     if len(TAPE) >= budget.TAPE_LIMIT or PINNED.due:
@@ -408,6 +413,7 @@ __all__ = [
     "flush_if_long",
     "gather_",
     "iota_",
+    "is_compiled",
     "key_of",
     "map_",
     "map_key",

@@ -22,9 +22,8 @@ from lazyarray.frontend.array import (
     wrap,
 )
 from lazyarray.frontend.dispatch import Foreign, Uncompiled
-from lazyarray.frontend.exchange import is_compiled
 from lazyarray.frontend.layout import value_in_order
-from lazyarray.frontend.record import broadcast_, broadcast_shape, map_, reduce_, reshape_, scan_, view_
+from lazyarray.frontend.record import broadcast_, broadcast_shape, is_compiled, map_, reduce_, reshape_, scan_, view_
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import REFUSED  # cimport
 from lazyarray.ir.index_map import identity, transpose

@@ -25,12 +25,11 @@ from lazyarray.frontend.array import (
 from lazyarray.frontend.counting import count_true
 from lazyarray.frontend.dispatch import Uncompiled
 from lazyarray.frontend.elementwise import common_order
-from lazyarray.frontend.exchange import is_compiled
 from lazyarray.frontend.indexing import share_memory
 from lazyarray.frontend.layout import value_in_order
 from lazyarray.frontend.manipulation import ravel, reshape
 from lazyarray.frontend.rebase import rebase
-from lazyarray.frontend.record import WEAK, broadcast_shape, cast_, compress_, empty_, iota_, map_, update_
+from lazyarray.frontend.record import WEAK, broadcast_shape, cast_, compress_, empty_, iota_, is_compiled, map_, update_
 from lazyarray.frontend.reductions import operand
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.writing import Reading

@@ -17,10 +17,9 @@ from lazyarray.frontend.array import (
     value,
 )
 from lazyarray.frontend.dispatch import Uncompiled
-from lazyarray.frontend.exchange import is_compiled
 from lazyarray.frontend.layout import value_in_order
 from lazyarray.frontend.rebase import Warnings
-from lazyarray.frontend.record import broadcast_, cast_, map_, reshape_
+from lazyarray.frontend.record import broadcast_, cast_, is_compiled, map_, reshape_
 from lazyarray.frontend.reductions import (
     NO_VALUE,
     Problem,
