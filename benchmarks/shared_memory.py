@@ -1,9 +1,10 @@
-"""What others can write: `python -m benchmarks.shared_memory`.
+"""What others can write: `python -m benchmarks.shared_memory [--sizes N,N]`.
 
 Lines on large memory that an array of NumPy refers to as well (`np.asarray(theirs)`, as from another package), on a
 copy of it (`np.array(theirs)`), and under NumPy, turn by turn in one process; each evaluated.
 """
 
+import argparse
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -13,15 +14,25 @@ import numpy
 import lazyarray
 from benchmarks import harness
 
-SIZE = 4_000_000
+SIZES = (100_000, 4_000_000)
 
 LINES: dict[str, Callable[[Any, Any], Any]] = {
     "x * 2": lambda np, x: x * 2.0,
+    "1 - x": lambda np, x: 1.0 - x,
     "exp(x)": lambda np, x: np.exp(x),
     "(x * 2 + 1) * x": lambda np, x: (x * 2.0 + 1.0) * x,
+    "x[1:] - x[:-1]": lambda np, x: x[1:] - x[:-1],
+    "rows: m.T + 1": lambda np, x: x.reshape(100, -1).T + 1.0,
+    "rows: m - m.mean(axis=0)": lambda np, x: x.reshape(-1, 100) - x.reshape(-1, 100).mean(axis=0),
     "(x * 2).sum()": lambda np, x: (x * 2.0).sum(),
+    "(x > 0.5).sum()": lambda np, x: (x > 0.5).sum(),
     "x.sum()": lambda np, x: x.sum(),
+    "x.max()": lambda np, x: x.max(),
     "x.std()": lambda np, x: x.std(),
+    "cumsum(x)": lambda np, x: np.cumsum(x),
+    "clip(x, 0.1, 0.9)": lambda np, x: np.clip(x, 0.1, 0.9),
+    "x.copy()": lambda np, x: x.copy(),
+    "x[x > 0.5]": lambda np, x: x[x > 0.5],
 }
 
 
@@ -37,13 +48,18 @@ def measure(line: Callable[[Any, Any], Any], theirs: Any) -> list[float]:
 
 
 def main() -> int:
-    theirs = numpy.linspace(0.0, 1.0, SIZE)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.shared_memory", description=__doc__)
+    parser.add_argument("--sizes", metavar="N,N", default=",".join(map(str, SIZES)), help="numbers of elements")
+    options = parser.parse_args()
     rows = []
-    for name, line in LINES.items():
-        plain, shared, own = measure(line, theirs)
-        times = [f"{1e3 * seconds:.2f}" for seconds in (plain, shared, own)]
-        rows.append([name, *times, f"{plain / shared:.2f}x", f"{plain / own:.2f}x"])
-    harness.print_table(("line", "NumPy ms", "shared ms", "own ms", "NumPy / shared", "NumPy / own"), rows)
+    for size in map(int, options.sizes.split(",")):
+        theirs = numpy.linspace(0.0, 1.0, size)
+        for name, line in LINES.items():
+            plain, shared, own = measure(line, theirs)
+            times = [f"{1e6 * seconds:.1f}" for seconds in (plain, shared, own)]
+            rows.append([name, str(size), *times, f"{plain / shared:.2f}x", f"{plain / own:.2f}x"])
+    titles = ("line", "elements", "NumPy us", "shared us", "own us", "NumPy / shared", "NumPy / own")
+    harness.print_table(titles, rows)
     print(", ".join(f"{name} {value}" for name, value in harness.describe_machine().items()))
     return 0
 

@@ -142,9 +142,14 @@ def draw_numbers(size: int) -> dict[str, Any]:
     }
 
 
-def names_for(np: Any, size: int) -> dict[str, Any]:
-    """The same numbers for each side, in arrays of its own that lie in memory."""
-    named: dict[str, Any] = {name: np.array(value) for name, value in draw_numbers(size).items()}
+def names_for(np: Any, size: int, shared: bool = False) -> dict[str, Any]:
+    """The same numbers for each side, in arrays of its own that lie in memory; `shared`: that NumPy's refer to, too."""
+    if shared:
+        theirs = {name: value.copy() for name, value in draw_numbers(size).items()}
+        named: dict[str, Any] = {name: np.asarray(value) for name, value in theirs.items()}
+        named["theirs"] = theirs
+    else:
+        named = {name: np.array(value) for name, value in draw_numbers(size).items()}
     return {"np": np, "n": size, "rng": np.random.default_rng(5), **named}
 
 
@@ -154,13 +159,13 @@ def evaluated(line: str) -> str:
     return f"{statement}; done({result})" if result else f"done({line})"
 
 
-def measure(line: str, size: int) -> Figure:
+def measure(line: str, size: int, shared: bool) -> Figure:
     """The least time of a call on either side."""
     work, done = evaluated(line), {"done": lazyarray.evaluate}
     alone = harness.looped(work, harness.as_alone(names_for, numpy, size) | done)
     sides: list[Callable[[int], float]] = [
         functools.partial(harness.as_alone, alone),
-        harness.looped(work, names_for(lazyarray, size) | done),
+        harness.looped(work, names_for(lazyarray, size, shared) | done),
     ]
     for side in sides:
         harness.warm_up(functools.partial(side, 1), WARM_CALLS)
@@ -179,6 +184,7 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="show lines that are ahead, too")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures there, too")
     parser.add_argument("--only", metavar="TEXT", default="", help="lines that contain this")
+    parser.add_argument("--shared", action="store_true", help="our arrays are memory that NumPy's refer to, too")
     parser.add_argument("--sizes", metavar="N,N", default=",".join(map(str, SIZES)), help="numbers of elements")
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",")]
@@ -186,7 +192,9 @@ def main() -> int:
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for size in sizes:
-            found += [measure(line, size) for line in harness.split_lines(LINES) if options.only in line]
+            found += [
+                measure(line, size, options.shared) for line in harness.split_lines(LINES) if options.only in line
+            ]
     shown = sorted((f for f in found if options.all or f.ratio < LIMIT), key=lambda f: (f.line, f.size))
     rows = [[f.line, str(f.size), f"{f.numpy:.2f}", f"{f.lazyarray:.2f}", f"{f.ratio:.2f}x"] for f in shown]
     harness.print_table(("line", "elements", "NumPy us", "lazyarray us", "NumPy / lazyarray"), rows)

@@ -220,6 +220,7 @@ def take_over(array: ndarray) -> None:
 
 
 serve(take_over=take_over)
+tell(take_over=take_over)
 
 
 def _adopt(array: ndarray, data: Array) -> Node | None:

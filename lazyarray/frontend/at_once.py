@@ -17,10 +17,10 @@ from lazyarray.frontend.array import map_of, ndarray, plain, view_of
 from lazyarray.frontend.callables import FEW_COUNTED, FEW_RANGED
 from lazyarray.frontend.exchange import adopt
 from lazyarray.frontend.loops import MEMO_LIMIT
+from lazyarray.frontend.reading import lent
 from lazyarray.frontend.regions import SHORT_PRODUCT, at_hand, picked, source_of
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import INERT, REFUSED, small_call  # cimport
-from lazyarray.frontend.writing import lent
 from lazyarray.ir.index_map import IndexMap, is_contiguous, size_of
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.remote import stays_home  # cimport

@@ -7,8 +7,9 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
+from lazyarray.frontend.quick import known  # cimport
 from lazyarray.frontend.record import COMPILED, MEMO_LIMIT, cast_, copy_, view_
-from lazyarray.ir.index_map import IndexMap, identity, inverse, transpose
+from lazyarray.ir.index_map import IndexMap, identity, inverse, size_of, transpose
 from lazyarray.ir.node import Node, Spec
 
 DType = np.dtype[Any]
@@ -143,13 +144,19 @@ def order_of(array: core.ndarray) -> tuple[int, ...] | None:
     return None if perm == tuple(range(len(shape))) else perm
 
 
-def is_turned(spec: Spec, array: core.ndarray) -> bool:
-    """Whether the array shows all of what has this spec, with axes of two elements and more in another order."""
+def way_turned(spec: Spec, array: core.ndarray) -> Any:
+    """Whether the array shows all of what has this spec, with axes of two elements and more in another order.
+
+    Where it shows a reshaped view of it so, that view's key.
+    """
     perm = order_of(array)
     view = array._map
-    if perm is None or view is None or 1 in spec.shape or len(perm) != len(spec.shape):
+    if perm is None or view is None:
         return False
-    return view == transpose(identity(spec.shape), inverse(perm))
+    shape = tuple([view.shape[axis] for axis in perm])
+    if 1 in shape or size_of(shape) != spec.size or view != transpose(identity(shape), inverse(perm)):
+        return False
+    return shape == spec.shape or known.view_key(spec, identity(shape))
 
 
 def in_order(array: core.ndarray, perm: tuple[int, ...]) -> Node:
@@ -180,4 +187,5 @@ def _widened(view: IndexMap, rank: int) -> IndexMap:
 
 
 from lazyarray.frontend import array as core  # noqa: E402  (either module may be imported first)
-from lazyarray.frontend.writing import Reading, warn_complex  # noqa: E402
+from lazyarray.frontend.reading import Reading  # noqa: E402
+from lazyarray.frontend.writing import warn_complex  # noqa: E402

@@ -466,5 +466,6 @@ from lazyarray.frontend.array import (  # noqa: E402
     wrap,
 )
 from lazyarray.frontend.copies import in_order  # noqa: E402
+from lazyarray.frontend.reading import as_it_lies  # noqa: E402
 from lazyarray.frontend.regions import window  # noqa: E402
-from lazyarray.frontend.writing import as_it_lies, as_operand  # noqa: E402
+from lazyarray.frontend.writing import as_operand  # noqa: E402

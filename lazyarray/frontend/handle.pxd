@@ -4,6 +4,7 @@ cimport cython
 from lazyarray.frontend.quick cimport Fields, Known, Limits, UNARY, Op, known, limits, wrapped
 from lazyarray.frontend.usual cimport binary, in_place, join, of_left, of_number, raised, reflected, unary
 from lazyarray.frontend.measures cimport elements_of
+from lazyarray.frontend.lent cimport is_lent, read_lent, write_lent
 from lazyarray.frontend.lending cimport lend, overwrite, put_picked, poke, peek, pick
 from lazyarray.frontend.unusual cimport Keys, keys
 from lazyarray.frontend.small cimport REFUSED, small_items

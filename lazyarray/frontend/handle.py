@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.frontend.lending import lend, overwrite, peek, pick, poke, put_picked  # cimport
+from lazyarray.frontend.lent import is_lent, read_lent, write_lent  # cimport
 from lazyarray.frontend.loops import IMMEDIATE, memo_of
 from lazyarray.frontend.measures import shape_of
 from lazyarray.frontend.quick import Fields, Op, known, limits  # cimport
@@ -227,7 +228,12 @@ class Handle(Fields):
             found = peek(self, key)
             if found is not None:
                 return found
-        if data is None:
+        if data is not None:
+            data = None
+            found = pick(self, key) if kind is known.array else read_lent(self, key)
+            if found is not None:
+                return found
+        else:
             if is_basic(key):
                 found = lend(self, key)
                 if found is not None:
@@ -295,6 +301,12 @@ class Handle(Fields):
                     return
                 source = None
             place = data = None
+            if size_of_memory(self._np) >= limits.eager:
+                if kind is known.array:
+                    if is_lent(self) and put_picked(self, key, value):
+                        return
+                elif is_basic(key) and write_lent(self, key, _memory_or(value)):
+                    return
             keys.take_over(self)
             data = self._np
         elif self._node is None and is_basic(key):

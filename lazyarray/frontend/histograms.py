@@ -15,6 +15,7 @@ from lazyarray.frontend.array import from_node, ndarray, value, wrap
 from lazyarray.frontend.bins import Bins, Numbers, bins_between, edges_of, is_wide
 from lazyarray.frontend.devices import device_of, run_there
 from lazyarray.frontend.dispatch import Uncompiled
+from lazyarray.frontend.reading import lent
 from lazyarray.frontend.record import (
     cast_,
     fill_,
@@ -26,7 +27,6 @@ from lazyarray.frontend.record import (
     view_,
 )
 from lazyarray.frontend.scalar import LazyScalar
-from lazyarray.frontend.writing import lent
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node
 from lazyarray.runtime import evaluate as boundary

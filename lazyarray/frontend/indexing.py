@@ -32,6 +32,7 @@ from lazyarray.frontend.counting import COUNTED, count_true, look
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.index_keys import Advanced, index_nodes, locate, memory_key, parse_advanced
 from lazyarray.frontend.quick import node_of, record_node
+from lazyarray.frontend.reading import Reading, as_it_lies
 from lazyarray.frontend.record import (
     NUMBERS,
     broadcast_,
@@ -48,8 +49,6 @@ from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.frontend.unusual import serve
 from lazyarray.frontend.updates import update_key
 from lazyarray.frontend.writing import (
-    Reading,
-    as_it_lies,
     as_operand,
     check_fits,
     checked,

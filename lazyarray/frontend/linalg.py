@@ -11,12 +11,12 @@ from lazyarray.frontend import products
 from lazyarray.frontend.array import assign, from_node, ndarray, scalar_from_node, value, wrap
 from lazyarray.frontend.dispatch import Uncompiled
 from lazyarray.frontend.exchange import adopt
+from lazyarray.frontend.reading import Reading, product_operand_as_it_lies
 from lazyarray.frontend.rebase import rebase
 from lazyarray.frontend.record import WEAK, broadcast_shape, call_, dummy, map_
 from lazyarray.frontend.reductions import NO_VALUE, operand, reduce
 from lazyarray.frontend.regions import at_hand, short_product
 from lazyarray.frontend.views import view_by
-from lazyarray.frontend.writing import Reading, product_operand_as_it_lies
 from lazyarray.ir.node import Library, Node, Shape
 from lazyarray.runtime.resting import rest_for
 

@@ -31,12 +31,12 @@ from lazyarray.frontend.callables import ANY
 from lazyarray.frontend.dispatch import Function, Uncompiled, compiled, describe, fall_back, run_numpy
 from lazyarray.frontend.exchange import adopt
 from lazyarray.frontend.handle import Handle
+from lazyarray.frontend.reading import Reading
 from lazyarray.frontend.record import copy_, empty_, is_compiled, map_, roll_, update_, view_
 from lazyarray.frontend.regions import memory_at, window
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.frontend.vectors import serving  # cimport
 from lazyarray.frontend.views import derive, view_by
-from lazyarray.frontend.writing import Reading
 from lazyarray.ir.index_map import MOST_AXES, IndexMap, broadcast, c_strides, identity, is_contiguous, transpose
 from lazyarray.ir.node import Node, Shape
 from lazyarray.runtime.remote import stays_home  # cimport

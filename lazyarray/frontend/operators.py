@@ -13,7 +13,7 @@ from lazyarray.config import config
 from lazyarray.frontend import array as core
 from lazyarray.frontend import elementwise as calls
 from lazyarray.frontend import ufunc as ufuncs
-from lazyarray.frontend.copies import is_turned, order_of
+from lazyarray.frontend.copies import order_of, way_turned
 from lazyarray.frontend.foreign import retried
 from lazyarray.frontend.handle import OPERATORS, Handle
 from lazyarray.frontend.overrides import ask_ufunc
@@ -75,7 +75,7 @@ def install() -> None:
         op.reflected = partial(_reflected, name, python)
         op.in_place = partial(calls.in_place, name)
     tell(note_errors=note_errors, order_of=order_of, part_key=part_key, scalar=LazyScalar, view_key=view_key)
-    tell(is_turned=is_turned, turn=core.turn)
+    tell(turn=core.turn, way_turned=way_turned)
     tell(power=ufuncs.UFUNCS["power"]._op, square=ufuncs.UFUNCS["square"]._op)
     tell(window=window, write_now=write_now, show=show, take=take_all, wake=wake)
     serve(power=_power, reflected_power=_reflected_power, power_in_place=_in_place_power)

@@ -3,7 +3,7 @@ cimport cython
 
 from lazyarray.frontend.loops cimport Ranged
 from lazyarray.ir.node cimport Key, Node, leaf, next_sequence, finish_waiting, spec_of
-from lazyarray.native.primitives cimport copy_of, create, holds_in_c_order, kind_of_memory, present, size_of_memory, weak
+from lazyarray.native.primitives cimport copy_of, create, holds_in_c_order, kind_of_memory, part_of, present, size_of_memory, token_of, weak
 from lazyarray.runtime.floating cimport Last
 from lazyarray.native.recycled cimport quicken, quicken_below, quicken_flat, recent, recycle, reused
 
@@ -18,7 +18,7 @@ cdef class Op:
     cdef public bint reads_exponents
 
 cdef class Known:
-    cdef public object adopt, array, flat, go_on, is_turned, is_unaware, memory, note_errors, order_of, part_key, power, put_waiting, read_present, scalar, show, square, start, take, turn, unaware, update_key, view_key, wake, window, write_now
+    cdef public object adopt, array, flat, go_on, is_unaware, memory, note_errors, order_of, part_key, power, put_waiting, read_present, scalar, show, square, start, take, take_over, turn, unaware, update_key, view_key, wake, way_turned, window, write_now
 
 cdef class Fields:
     cdef public object _base, _fixed, _map, _np, _part
@@ -34,7 +34,8 @@ cdef list _tape
 cdef Last _last
 cdef object _state
 cdef Py_ssize_t _TAPE_LIMIT
-cdef dict KINDS, _TURNED, _VIEW_KEYS
+cdef dict KINDS, _PARTS, _TURNED, _VIEW_KEYS
+cdef object _ALL, _NEW
 
 @cython.locals(last=tuple, earlier=tuple)
 cdef find_key(Op op, left, right)
@@ -50,10 +51,20 @@ cpdef Node new_node(Key key, tuple args, site)
 cpdef managed(Node node)
 @cython.locals(array=Fields)
 cpdef wrapped(data)
-@cython.locals(node=Node, key=Key)
+@cython.locals(node=Node)
 cpdef Node node_of(Fields array, site)
+@cython.locals(key=Key)
+cpdef Node shown_of(Fields array, Node node, site)
+cpdef Node part_in(Node leaf, data, site)
+cdef _key_of_part(spec, part)
+@cython.locals(outer=Py_ssize_t, step=Py_ssize_t)
+cpdef bint reordered(Node node) except -1
 @cython.locals(node=Node)
 cpdef Node turned(Fields array)
+@cython.locals(node=Node)
+cpdef Node turned_value(Fields array, site)
+cpdef Node reshaped_to_turn(Fields array, Node node, site)
+cpdef way_turned(Fields array, spec)
 @cython.locals(key=Key)
 cpdef Node operand_of(Fields array, site)
 @cython.locals(ranged=Ranged)

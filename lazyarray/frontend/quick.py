@@ -12,14 +12,14 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend.loops import MEMO_LIMIT
 from lazyarray.ir import node as node_module
-from lazyarray.ir.index_map import is_identity
+from lazyarray.ir.index_map import IndexMap, is_identity
 from lazyarray.ir.node import Key, Node, finish_waiting, leaf, next_sequence, spec_of  # cimport
 from lazyarray.native.primitives import copy_of, create, holds_in_c_order  # cimport
 
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.frontend.loops import Ranged  # cimport
-from lazyarray.native.primitives import kind_of_memory, present, size_of_memory, weak  # cimport
+from lazyarray.native.primitives import kind_of_memory, part_of, present, size_of_memory, token_of, weak  # cimport
 from lazyarray.native.recycled import quicken, quicken_below, quicken_flat, recent, recycle, reused  # cimport
 from lazyarray.runtime import budget
 from lazyarray.runtime.floating import LAST, STATE
@@ -109,7 +109,6 @@ class Known:
         "array",
         "flat",
         "go_on",
-        "is_turned",
         "is_unaware",
         "memory",
         "note_errors",
@@ -123,11 +122,13 @@ class Known:
         "square",
         "start",
         "take",
+        "take_over",
         "turn",
         "unaware",
         "update_key",
         "view_key",
         "wake",
+        "way_turned",
         "window",
         "write_now",
     )
@@ -225,6 +226,9 @@ def wrapped(data: Any) -> Any:
 
 
 _VIEW_KEYS: dict[Any, Key] = {}
+_PARTS: dict[Any, Any] = {}
+_ALL: Final = object()
+_NEW: Final = object()
 
 
 def node_of(array: Fields, site: Any) -> Node | None:
@@ -237,29 +241,71 @@ def node_of(array: Fields, site: Any) -> Node | None:
             node = array._base.reclaim()
             if node is None:
                 return None
-        view = array._map
-        if view is not None:
-            if node.key.spec.size < limits.eager:
-                return None
-            token = (node.key.spec, view)
-            key = _VIEW_KEYS.get(token)
-            if key is None and not is_identity(view, node.key.spec.shape):
-                if known.order_of(array) is not None:
-                    return None
-                if len(_VIEW_KEYS) >= MEMO_LIMIT:
-                    _VIEW_KEYS.clear()
-                key = _VIEW_KEYS[token] = known.view_key(node.key.spec, view)
-            if key is not None:
-                node = record_node(key, (node,), site)
-            if array._part is not None:
-                node = record_node(known.part_key(array._part, node.key.spec), (node,), site)
-            return node
+        if array._map is not None:
+            return shown_of(array, node, site)
     if node.data is not None and node.key.spec.size < limits.eager:
         return None
     return node
 
 
-_TURNED: dict[Any, bool] = {}
+def shown_of(array: Fields, node: Node, site: Any) -> Node | None:
+    """What a view shows of its base's value `node`; None as of `node_of`."""
+    view = array._map
+    if node.key.spec.size < limits.eager:
+        return None
+    token = (node.key.spec, view)
+    key = _VIEW_KEYS.get(token)
+    if key is None and not is_identity(view, node.key.spec.shape):
+        if known.order_of(array) is not None:
+            return None
+        if len(_VIEW_KEYS) >= MEMO_LIMIT:
+            _VIEW_KEYS.clear()
+        key = _VIEW_KEYS[token] = known.view_key(node.key.spec, view)
+    if key is not None:
+        node = record_node(key, (node,), site)
+    if array._part is not None:
+        node = record_node(known.part_key(array._part, node.key.spec), (node,), site)
+    return node
+
+
+def part_in(leaf: Node, data: Any, site: Any) -> Node | None:
+    """NumPy's array `data` as what it shows of `leaf`, the memory it lies in; None if it lies between elements."""
+    token = token_of(data, leaf.data)
+    key = _PARTS.get(token, _NEW)
+    if key is _NEW:
+        key = _key_of_part(leaf.key.spec, part_of(data, leaf.data))
+        if len(_PARTS) >= MEMO_LIMIT:
+            _PARTS.clear()
+        _PARTS[token] = key
+    if type(key) is Key:
+        return new_node(key, (leaf,), site)
+    return None if key is None else leaf
+
+
+def _key_of_part(spec: Any, part: Any) -> Any:
+    """The key of a view of memory; _ALL if it is all of it, in its order, and None if it lies between elements."""
+    if part is None:
+        return None
+    view = IndexMap(*part)
+    return _ALL if is_identity(view, spec.shape) else known.view_key(spec, view)
+
+
+def reordered(node: Node) -> bool:
+    """Whether it views memory with axes in another order than C's, which NumPy's results take on."""
+    if node.key.kind != "view":
+        return False
+    attr: Any = node.key.attr
+    outer = 0
+    for step in attr[1]:
+        step = -step if step < 0 else step
+        if step:
+            if 0 < outer < step:
+                return True
+            outer = step
+    return False
+
+
+_TURNED: dict[Any, Any] = {}
 
 
 def turned(array: Fields) -> Node | None:
@@ -267,16 +313,38 @@ def turned(array: Fields) -> Node | None:
     if array._np is not None or array._node is not None or array._part is not None:
         return None
     node: Node | None = array._base.node
-    view = array._map
-    if node is None or view is None or node.key.spec.size < limits.eager:
+    if node is None or array._map is None or node.key.spec.size < limits.eager:
         return None
-    token = (node.key.spec, view)
+    return node if way_turned(array, node.key.spec) is True else None
+
+
+def turned_value(array: Fields, site: Any) -> Node | None:
+    """`turned`, and where the array is `x.reshape(shape).T`, `x.reshape(shape)`."""
+    if array._np is not None or array._node is not None or array._part is not None:
+        return None
+    node: Node | None = array._base.node
+    if node is None or array._map is None or node.key.spec.size < limits.eager:
+        return None
+    return reshaped_to_turn(array, node, site)
+
+
+def reshaped_to_turn(array: Fields, node: Node, site: Any) -> Node | None:
+    """What a view shows turned, of its base's value `node`; None where it does not."""
+    way = way_turned(array, node.key.spec)
+    if way is True:
+        return node
+    return record_node(way, (node,), site) if type(way) is Key else None
+
+
+def way_turned(array: Fields, spec: Any) -> Any:
+    """`copies.way_turned` of a view of a base of that spec, remembered."""
+    token = (spec, array._map)
     found = _TURNED.get(token)
     if found is None:
         if len(_TURNED) >= MEMO_LIMIT:
             _TURNED.clear()
-        found = _TURNED[token] = known.is_turned(node.key.spec, array)
-    return node if found else None
+        found = _TURNED[token] = known.way_turned(spec, array)
+    return found
 
 
 def operand_of(array: Fields, site: Any) -> Node | None:

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
+from lazyarray.frontend.lent import evaluate_lent, stand_in  # cimport
 from lazyarray.frontend.loops import NUMBERS
 from lazyarray.frontend.quick import Fields, known, limits, managed, record_node  # cimport
 from lazyarray.frontend.rebase import Warnings
@@ -42,6 +43,15 @@ PURE: Final = {
 }
 # Products of what lies on a device alone: of other operands NumPy may make one at once, by where their values are.
 PRODUCTS: Final = frozenset({"matmul", "dot"})
+# Those that return one array or scalar, made of the first argument's values, or of its items': of large memory that
+# others can write, too, they are recorded as of an array's own, and evaluated at once.
+LENT: Final = frozenset(
+    """
+    sum prod min max amin amax ptp count_nonzero cumsum cumprod mean var std argmax argmin average
+    nansum nanprod linalg.norm linalg.vector_norm clip round around roll diff ediff1d
+    concatenate stack vstack hstack dstack column_stack
+    """.split()
+)
 _NUMBERS: Final = NUMBERS
 _COMPLEX: Final = (complex, np.complexfloating)
 _NAMES: Final = frozenset({str, type(None), bool, type, *[type(np.dtype(code)) for code in "?bhilqBHILQefdFD"]})
@@ -70,13 +80,16 @@ class Recipes:
     A recipe is made when a call comes for the second time: of views that change from call to call none is.
     """
 
-    __slots__ = ("function", "known", "operands", "there")
+    __slots__ = ("function", "known", "lent", "operands", "there")
 
-    def __init__(self, function: Callable[..., Any], operands: int = ANY, there: bool = False) -> None:
+    def __init__(
+        self, function: Callable[..., Any], operands: int = ANY, there: bool = False, lent: bool = False
+    ) -> None:
         self.function = function  # serves the calls that have none
         # How many arguments, from the first on, may be arrays or hold some; 0: calls of numbers alone have recipes.
         self.operands = operands
         self.there = there  # only calls whose operands all lie on devices have one
+        self.lent = lent  # as of `LENT`
         self.known: dict[Any, Any] = {}
         _all.append(self)
 
@@ -86,6 +99,10 @@ class Recipes:
         token = token_of(args, kwargs, nodes, self.operands)
         if token is None or (self.there and not are_there(nodes)):
             nodes.clear()  # as below
+            if self.lent and args:
+                others = stand_ins(args[0], site_outside(0))
+                if others is not None:
+                    return at_once(self, others, args, kwargs)
             return self.function(*args, **kwargs)
         recipe = self.known.get(token, _NEVER)
         if recipe is _ONCE:
@@ -98,6 +115,52 @@ class Recipes:
             self.known[token] = _ONCE
         nodes.clear()  # who evaluates finds no more references to them than the program's
         return self.function(*args, **kwargs)
+
+
+def stand_ins(item: Any, site: Any) -> Any:
+    """`lent.stand_in` of an array, or of those that are in a list; None where there is none."""
+    kind = type(item)
+    if kind is known.array:
+        return stand_in(item, site)
+    if (kind is not list and kind is not tuple) or len(item) > _PARTS:
+        return None
+    found: list[Any] = []
+    some = False
+    for part in item:
+        other = stand_in(part, site) if type(part) is known.array else None
+        some = some or other is not None
+        found.append(part if other is None else other)
+    return found if some else None
+
+
+def at_once(recipes: Recipes, others: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the function returns of memory that others can write, evaluated before they do.
+
+    `others`: what shows it in the place of the first argument.
+    """
+    result = recipes.call((others, *args[1:]), kwargs)
+    kind = type(result)
+    if kind is LazyScalar:
+        node: Node | None = result._node
+    elif kind is known.array:
+        node = _node_under(result)
+    else:
+        return result
+    if node is None:
+        return result
+    for other in others if type(others) is list else (others,):
+        if type(other) is known.array and node is _node_under(other):
+            return recipes.function(*args, **kwargs)  # which copies it
+    if node.data is None:
+        evaluate_lent(node)
+    return result
+
+
+def _node_under(array: Fields) -> Node | None:
+    if array._np is not None:
+        return None
+    node: Node | None = array._node
+    return array._base.node if node is None else node
 
 
 _all: list[Recipes] = []

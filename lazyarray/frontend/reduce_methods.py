@@ -94,7 +94,7 @@ def reduce_along(function: Any, array: ndarray, axis: int | None) -> Any:
         def whole(array: Any, axis: Any) -> Any:
             return reduce(function, array, axis, None, None, False, np._NoValue, True)
 
-        known = _reducing[function] = Recipes(whole)
+        known = _reducing[function] = Recipes(whole, lent=True)
     # Whether all are true may be told by the first few.
     if function.__name__ in _TRUTH:
         return known.function(array, axis)
@@ -109,7 +109,7 @@ def accumulate_along(function: Any, array: ndarray, axis: int) -> Any:
         def whole(array: Any, axis: Any) -> Any:
             return accumulate(function, array, axis, None, None)
 
-        known = _accumulating[function] = Recipes(whole)
+        known = _accumulating[function] = Recipes(whole, lent=True)
     return known.call((array, axis), {})
 
 

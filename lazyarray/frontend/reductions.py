@@ -23,13 +23,16 @@ from lazyarray.frontend.array import (
 )
 from lazyarray.frontend.dispatch import Foreign, Uncompiled
 from lazyarray.frontend.layout import value_in_order
+from lazyarray.frontend.reading import as_it_lies, lent
 from lazyarray.frontend.record import broadcast_, broadcast_shape, is_compiled, map_, reduce_, reshape_, scan_, view_
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import REFUSED  # cimport
 from lazyarray.ir.index_map import identity, transpose
 from lazyarray.ir.node import Node, Shape
 from lazyarray.records import NamedTuple
+from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.buffer import owns_alone
+from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.remote import stays_home  # cimport
 
 DType = np.dtype[Any]
@@ -48,10 +51,12 @@ def operand(a: Any) -> ndarray:
     return x
 
 
-def read_once(x: ndarray) -> None:
-    """Leaves large memory that others can reach to NumPy: one pass that reads is cheaper than a snapshot."""
-    if x._np is not None and config.eager_below and not _is_own(x):
+def _lying(x: ndarray, perm: tuple[int, ...] | None = None) -> Node | None:
+    """`as_it_lies` of an operand that is reduced; what else others can reach is left to NumPy, rather than copied."""
+    lies = as_it_lies(x, perm)
+    if lies is None and x._np is not None and config.eager_below and not ledger.refusing and not _is_own(x):
         raise Foreign
+    return lies
 
 
 def _is_own(x: ndarray) -> bool:
@@ -91,13 +96,23 @@ def kept_shape(shape: Shape, axes: tuple[int, ...]) -> Shape:
 
 
 class Problem(NamedTuple):
-    """A reduction in memory order: the operand's node, and its axes there; `perm` is None in C order."""
+    """A reduction in memory order: the operand's node, and its axes there; `perm` is None in C order.
+
+    `is_lent`: the node is memory that others can write, so that what is made of it is evaluated at once.
+    """
 
     node: Node
     axes: tuple[int, ...]
     perm: tuple[int, ...] | None
     shape: Shape  # of the operand as the program sees it
     given: tuple[int, ...]  # axes as the program counts them
+    is_lent: bool = False
+
+    def made(self, node: Node) -> Node:
+        """What is made of the operand, evaluated if it reads such memory."""
+        if self.is_lent:
+            boundary.evaluate([node], boundary.SHARED, alone=True, stay=True)
+        return node
 
     def masked(self, mask: Node | None) -> Node | None:
         """A mask of the operand in the same order."""
@@ -118,14 +133,23 @@ def arrange(x: ndarray, axes: tuple[int, ...], ordered: bool = True) -> Problem:
         if not data.flags.c_contiguous:
             raise Uncompiled
         del data
+    lies = _lying(x, perm)
     if perm is None:
-        return Problem(value(x), axes, None, x.shape, axes)
-    return Problem(value_in_order(x, perm), tuple(sorted(perm.index(a) for a in axes)), perm, x.shape, axes)
+        return Problem(lies or value(x), axes, None, x.shape, axes, lies is not None)
+    places = tuple(sorted(perm.index(a) for a in axes))
+    return Problem(lies or value_in_order(x, perm), places, perm, x.shape, axes, lies is not None)
+
+
+def arrange_in_c_order(x: ndarray, axes: tuple[int, ...]) -> Problem:
+    """`arrange` where elements are counted in C order, whatever their order in memory."""
+    lies = _lying(x)
+    return Problem(lies or value(x), axes, None, x.shape, axes, lies is not None)
 
 
 def finish(node: Node, problem: Problem, keepdims: Any) -> Any:
     """The reduction's node as the array or scalar that NumPy returns."""
     perm, axes = problem.perm, problem.given
+    problem.made(node)
     if not problem.shape:
         return scalar_from_node(node)  # whatever `keepdims` says
     if keepdims is not NO_VALUE and operator.index(keepdims):
@@ -217,9 +241,10 @@ def reduce(
     shape = x.shape
     axes = axes_of(axis, len(shape))
     accept_out(out, shape, axes, keepdims)
-    read_once(x)
     wanted: DType | None = None
     if name in ("any", "all"):
+        if lent(x) is not None:
+            raise Foreign  # NumPy ends at the first element that decides
         if dtype is not None or (out is not None and out.dtype != BOOL):
             raise Uncompiled
     elif dtype is not None or out is not None:
@@ -321,8 +346,7 @@ def _position(name: str) -> Callable[..., Any]:
         accept_out(out, shape, axes, keepdims)
         if (out is not None and out.dtype != INTP) or 0 in [shape[a] for a in axes]:
             raise Uncompiled  # NumPy refuses empty axes, even where there is no element to place
-        read_once(x)
-        problem = Problem(value(x), axes, None, shape, axes)  # positions count in C order
+        problem = arrange_in_c_order(x, axes)
         return deliver(reduction(name, problem.node, axes), out, problem, keepdims)
 
     return call
@@ -373,11 +397,12 @@ def _running(name: str) -> Callable[..., Any]:
         if axis is None or x.ndim == 0:
             if axis is not None:
                 axes_of(operator.index(axis), 1)
-            return from_node(scan_(name, reshape_(value(x), (x.size,)), 0, wanted))
+            problem = arrange_in_c_order(x, ())
+            return from_node(problem.made(scan_(name, reshape_(problem.node, (x.size,)), 0, wanted)))
         if isinstance(axis, tuple | bool):
             raise Uncompiled
         problem = arrange(x, axes_of(axis, x.ndim), ordered=False)
-        node = scan_(name, problem.node, problem.axes[0], wanted)
+        node = problem.made(scan_(name, problem.node, problem.axes[0], wanted))
         return from_node(node) if problem.perm is None else from_node_as(node, problem.perm)
 
     return call

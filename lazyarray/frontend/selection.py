@@ -28,11 +28,11 @@ from lazyarray.frontend.elementwise import common_order
 from lazyarray.frontend.indexing import share_memory
 from lazyarray.frontend.layout import value_in_order
 from lazyarray.frontend.manipulation import ravel, reshape
+from lazyarray.frontend.reading import Reading
 from lazyarray.frontend.rebase import rebase
 from lazyarray.frontend.record import WEAK, broadcast_shape, cast_, compress_, empty_, iota_, is_compiled, map_, update_
 from lazyarray.frontend.reductions import operand
 from lazyarray.frontend.scalar import LazyScalar
-from lazyarray.frontend.writing import Reading
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.node import Node, Shape
 

@@ -25,13 +25,13 @@ from lazyarray.frontend.reductions import (
     Problem,
     accept_out,
     arrange,
+    arrange_in_c_order,
     axes_of,
     deliver,
     finish,
     kept_shape,
     mask_of,
     operand,
-    read_once,
     reduce,
     reduction,
 )
@@ -90,7 +90,6 @@ def mean(
     accumulator = _accumulator(x.dtype, dtype, F4)
     if out is not None and out.dtype != accumulator:
         raise Uncompiled
-    read_once(x)
     problem = arrange(x, axes)
     mask = problem.masked(mask_of(where, shape))
     count = _counts(problem.node.shape, problem.axes, mask)
@@ -105,7 +104,7 @@ def mean(
 
 def _problem(x: ndarray, axes: tuple[int, ...], mean: Any) -> Problem:
     """The reduction in memory order; where a mean is given too, in the order that both are indexed in."""
-    return arrange(x, axes) if mean is NO_VALUE else Problem(value(x), axes, None, x.shape, axes)
+    return arrange(x, axes) if mean is NO_VALUE else arrange_in_c_order(x, axes)
 
 
 def _given_mean(mean: Any, dtype: DType) -> Node:

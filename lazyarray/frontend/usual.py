@@ -21,11 +21,12 @@ from lazyarray.runtime import evaluate as boundary
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.frontend.quick import managed, node_of, operand_of, own_of, record_node, turned, wrapped  # cimport
+from lazyarray.frontend.quick import managed, node_of, operand_of, own_of, record_node, turned_value, wrapped  # cimport
 from lazyarray.frontend.small import listed  # cimport
 from lazyarray.native.primitives import site_here, size_of_memory, span_here  # cimport
 
 # isort: split
+from lazyarray.frontend.lent import evaluate_lent, lent_operand, lent_turned, map_of_turned, update_lent  # cimport
 from lazyarray.frontend.quick import own_of_floats  # cimport
 
 _nparray: Final = np.ndarray
@@ -40,9 +41,16 @@ _spans: Final = SPANS
 
 def _record_turned(op: Op, self: Fields, other: Any, form: int, site: Any) -> Any:
     """An operator on an array that is `turned`, whose result NumPy turns alike; None where that takes thought."""
-    own = turned(self)
-    if own is None or op.reads_exponents:
+    if op.reads_exponents:
         return None
+    own = turned_value(self, site)
+    lent = False
+    if own is None:
+        own = lent_turned(self, site)
+        if own is None:
+            return None
+        lent = True
+    view = map_of_turned(self, own)
     kind = type(other)
     args: Any = (own, other)
     if form == UNARY:
@@ -50,8 +58,13 @@ def _record_turned(op: Op, self: Fields, other: Any, form: int, site: Any) -> An
         args = (own,)
     elif kind is known.array:
         second: Fields = other
-        right = turned(second)
-        if right is None or second._map != self._map or right.key.spec.shape != own.key.spec.shape:
+        right = own if other is self else turned_value(second, site)
+        if right is None:
+            right = lent_turned(second, site)
+            if right is None:
+                return None
+            lent = True
+        if map_of_turned(second, right) != view or right.key.spec.shape != own.key.spec.shape:
             return None
         found = find_key(op, own.key.spec, right.key.spec)
         args = (own, right)
@@ -62,7 +75,12 @@ def _record_turned(op: Op, self: Fields, other: Any, form: int, site: Any) -> An
         args = (other, own)
     else:
         found = in_range(find_key(op, own.key.spec, kind), other)
-    return known.turn(record_node(found, args, site), self._map) if type(found) is Key else None
+    if type(found) is not Key:
+        return None
+    node = record_node(found, args, site)
+    if lent:
+        evaluate_lent(node)
+    return known.turn(node, view)
 
 
 def broadcast_cost(a: Any, b: Any, joined: bool = False) -> int:
@@ -175,7 +193,7 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
         large = size_of_memory(a) >= limits.eager
         if large and (self._np is None or holds_in_c_order(a)):
             a = None
-            return op.slow(self)
+            return _unary_elsewhere(op, self, site_here(plain + 1, compiled))
         if size_of_memory(a) >= limits.middle and self._np is not None:
             a = None
             found = join(op, self, None, UNARY, plain + 1, compiled)
@@ -184,7 +202,7 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
             a = self._np
         if large:
             a = None
-            return op.slow(self)
+            return _unary_elsewhere(op, self, site_here(plain + 1, compiled))
         compute = op.compute
         if op.own is not None:
             compute = own_of(op, a, None)
@@ -198,13 +216,27 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
     site = site_here(plain + 1, compiled)
     value = node_of(self, site)
     if value is None:
-        found = _record_turned(op, self, None, UNARY, site)
-        return op.slow(self) if found is None else found
+        return _unary_elsewhere(op, self, site)
     found = find_key(op, value.key.spec, None)
     if type(found) is Key:
         key: Key = found
         if key.spec.shape:
             return managed(record_node(key, (value,), site))
+    return op.slow(self)
+
+
+def _unary_elsewhere(op: Op, self: Fields, site: Any) -> Any:
+    """`op` over one array that is turned, or memory that others can write; `op.slow` serves all else."""
+    found = _record_turned(op, self, None, UNARY, site)
+    if found is not None:
+        return found
+    value = lent_operand(self, site)
+    if value is not None:
+        found = find_key(op, value.key.spec, None)
+        if type(found) is Key:
+            node = record_node(found, (value,), site)
+            evaluate_lent(node)
+            return managed(node)
     return op.slow(self)
 
 
@@ -256,6 +288,8 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
             found = join(op, self, other, BINARY, plain + 1, compiled)
             if found is not None:
                 return found
+        if n >= limit:
+            return _record_binary(op, self, other, plain + 1, compiled)
         return op.slow(self, other)
     if plainly and n >= limits.middle:
         a = b = None
@@ -298,19 +332,28 @@ def _record_binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) 
             return found
     left = None if self._np is not None else self._node
     site = site_here(plain + 1, compiled)
+    lent = False
     if left is None or left.data is not None:
         left = operand_of(self, site)
         if left is None:
             found = _record_turned(op, self, other, BINARY, site)
-            return op.slow(self, other) if found is None else found
+            if found is not None:
+                return found
+            left = lent_operand(self, site)
+            if left is None:
+                return op.slow(self, other)
+            lent = True
     kind = type(other)
     if kind is known.array:
         second: Fields = other
         right = None if second._np is not None else second._node
         if right is None or right.data is not None:
-            right = operand_of(second, site)
+            right = left if other is self else operand_of(second, site)
             if right is None:
-                return op.slow(self, other)
+                right = lent_operand(second, site)
+                if right is None:
+                    return op.slow(self, other)
+                lent = True
         found = find_key(op, left.key.spec, right.key.spec)
         args: Any = (left, right)
     elif kind is float:
@@ -331,7 +374,10 @@ def _record_binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) 
     if type(found) is Key:
         key: Key = found
         if key.spec.shape and not (op.reads_exponents and left.key.spec.dtype.kind in "biu"):
-            return managed(record_node(key, args, site))
+            node = record_node(key, args, site)
+            if lent:
+                evaluate_lent(node)
+            return managed(node)
     return op.slow(self, other)
 
 
@@ -350,16 +396,18 @@ def reflected(op: Op, self: Fields, other: Any) -> Any:
                 if found is not None:
                     return found
                 a = self._np
-            if large:
-                a = None
-                return op.reflected(self, other)
-            found = run_binary(op.compute, other, a)
-            return wrapped(found) if type(found) is _nparray else found
+            if not large:
+                found = run_binary(op.compute, other, a)
+                return wrapped(found) if type(found) is _nparray else found
         if (kind is list or kind is tuple) and not large:
             found = _of_listed(op, a, other, True)
             if found is not None:
                 return wrapped(found) if type(found) is _nparray else found
         a = None
+        if large and (kind is float or kind is complex or (kind is int and -128 <= other <= 127)):
+            found = _record_reflected(op, self, other)
+            if found is not None:
+                return found
     elif _waiting.open and (found := known.go_on(op, self, other, REFLECTED, 2, 0)) is not None:
         return found
     elif kind is float or kind is complex or (kind is int and -128 <= other <= 127):
@@ -395,8 +443,12 @@ def of_left(op: Op, number: Any, self: Fields) -> Any:
 
 def of_number(op: Op, self: Fields, number: Any) -> Any:
     """`op` over a number of NumPy's and an array that is recorded; None where that takes thought."""
-    if self._np is not None or op.reads_exponents or (self._node is None and known.window(self) is not None):
+    a = self._np
+    if a is None and self._node is None:
+        a = known.window(self)
+    if op.reads_exponents or (a is not None and size_of_memory(a) < limits.eager):
         return None
+    a = None
     if _waiting.open and (found := known.go_on(op, self, number, REFLECTED, 2, 0)) is not None:
         return found
     return _record_reflected(op, self, number)
@@ -405,14 +457,24 @@ def of_number(op: Op, self: Fields, number: Any) -> Any:
 def _record_reflected(op: Op, self: Fields, number: Any) -> Any:
     """Records `op` over a number and an array; None where that takes thought."""
     site = site_here(3, 0)
-    right = node_of(self, site)
+    lent = False
+    right = node_of(self, site) if self._np is None else None
     if right is None:
-        return _record_turned(op, self, number, REFLECTED, site)
+        found = _record_turned(op, self, number, REFLECTED, site)
+        if found is not None:
+            return found
+        right = lent_operand(self, site)
+        if right is None:
+            return None
+        lent = True
     found = in_range(find_key(op, type(number), right.key.spec), number)
     if type(found) is Key:
         key: Key = found
         if key.spec.shape:
-            return managed(record_node(key, (number, right), site))
+            node = record_node(key, (number, right), site)
+            if lent:
+                evaluate_lent(node)
+            return managed(node)
     return None
 
 
@@ -446,6 +508,8 @@ def in_place(op: Op, self: Fields, other: Any) -> Any:
                 run_into(op.compute, a, value.data)
                 return self
         a = None
+        if update_lent(op, self, other):
+            return self
         return op.in_place(self, other)
     base = None
     region = None

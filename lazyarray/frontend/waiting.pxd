@@ -2,9 +2,9 @@
 cimport cython
 
 from lazyarray.frontend.pauses cimport is_paused
-from lazyarray.frontend.quick cimport REFLECTED, UNARY, Fields, Key, Known, Limits, Node, Op, find_key, in_range, known, limits, managed, new_node
+from lazyarray.frontend.quick cimport REFLECTED, UNARY, Fields, Key, Known, Limits, Node, Op, find_key, in_range, known, limits, managed, new_node, part_in, reordered
 from lazyarray.ir.node cimport Spec, Waiting, leaf_key, next_sequence, spec_of
-from lazyarray.native.primitives cimport count, create, is_of, part_of, present, referent, site_here, span_here, thread_here, token_of, weak, whole_of
+from lazyarray.native.primitives cimport count, create, is_of, present, referent, site_here, span_here, thread_here, weak, whole_of
 from lazyarray.runtime.along cimport is_pending
 from lazyarray.runtime.evaluate cimport Interpreted, evaluate
 from lazyarray.runtime.remote cimport stays_home
@@ -28,10 +28,9 @@ cdef Waiting _waiting
 cdef Last _last
 cdef object _state
 cdef Interpreted _interpreted
-cdef dict _parts, _pauses, _spans
+cdef dict _pauses, _spans
 cdef dict _counted, _seen_to_need
 cdef int _RUNS
-cdef object ALL, _NEW
 cdef int _ARRAY, _LAST, _MASK
 cdef Py_ssize_t _ALONE
 
@@ -54,10 +53,7 @@ cdef Py_ssize_t _place_of(Node node) except -2
 cdef Node _operand(Fields array, site)
 @cython.locals(node=Node)
 cdef Node lent(Spec spec, whole)
-@cython.locals(outer=Py_ssize_t, step=Py_ssize_t)
-cdef bint _reordered(Node node) except -1
 cdef bint _decides(Node node, shape) except -1
-cdef _key_of_part(Spec spec, part)
 @cython.locals(above=Node, below=Node, left=list, parts=int)
 cdef int _needed(Node node, int expected, int handed) except -1
 cdef int _handed(Node node) except -1

@@ -19,23 +19,22 @@ from lazyarray.frontend.pauses import PAUSES, pause
 from lazyarray.frontend.quick import tell
 from lazyarray.frontend.spans import ARRAY, LAST, MASK, SPANS, demand, learn, need
 from lazyarray.frontend.windows import window_of
-from lazyarray.ir.index_map import IndexMap, is_identity
 from lazyarray.ir.node import WAITING
-from lazyarray.native.primitives import is_of, part_of, present, referent, site_here, span_here  # cimport
+from lazyarray.native.primitives import is_of, present, referent, site_here, span_here  # cimport
 
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.frontend.pauses import is_paused  # cimport
 from lazyarray.frontend.quick import REFLECTED, UNARY, Fields, Op, find_key, in_range, known, limits  # cimport
 from lazyarray.ir.node import Key, Node, Spec, leaf_key, next_sequence, spec_of  # cimport
-from lazyarray.native.primitives import count, create, thread_here, token_of, weak, whole_of  # cimport
+from lazyarray.native.primitives import count, create, thread_here, weak, whole_of  # cimport
 from lazyarray.runtime.along import is_pending  # cimport
 from lazyarray.runtime.evaluate import INTERPRETED, JOINED
 from lazyarray.runtime.floating import LAST as LAST_STATE
 from lazyarray.runtime.floating import STATE, must_run_now
 
 # isort: split
-from lazyarray.frontend.quick import managed, new_node  # cimport
+from lazyarray.frontend.quick import managed, new_node, part_in, reordered  # cimport
 from lazyarray.runtime.evaluate import evaluate  # cimport
 from lazyarray.runtime.remote import stays_home  # cimport
 
@@ -50,9 +49,6 @@ _waiting: Final = WAITING
 _spans: Final = SPANS
 _pauses: Final = PAUSES
 _interpreted: Final = INTERPRETED  # in C
-ALL: Final = object()
-_NEW: Final = object()
-_parts: dict[Any, Any] = {}
 # By code and place of spans' last operators: how often they ran, and the least that they needed.
 _seen_to_need: dict[tuple[int, int], Any] = {}
 # By code: places of spans' last operators that are not to be counted again. Of codes that `SPANS` keeps.
@@ -201,9 +197,9 @@ def _record(op: Op, self: Fields, other: Any, form: int, site: Any, going: bool)
     if not key.spec.shape or op.reads_exponents:
         return None
     shape = key.spec.shape
-    if _reordered(own) and not _decides(right, shape):
+    if reordered(own) and not _decides(right, shape):
         return None
-    if right is not None and _reordered(right) and not _decides(own, shape):
+    if right is not None and reordered(right) and not _decides(own, shape):
         return None
     entries = _run.nodes
     mine = _place_of(own)
@@ -285,16 +281,7 @@ def _operand(array: Fields, site: Any) -> Node | None:
         _run.leaves.append(weak(leaf))
     if whole is data:
         return leaf
-    token = token_of(data, whole)
-    key = _parts.get(token, _NEW)
-    if key is _NEW:
-        key = _key_of_part(leaf.key.spec, part_of(data, whole))
-        if len(_parts) >= MEMO_LIMIT:
-            _parts.clear()
-        _parts[token] = key
-    if type(key) is Key:
-        return new_node(key, (leaf,), site)
-    return None if key is None else leaf
+    return part_in(leaf, data, site)
 
 
 def lent(spec: Spec, whole: Any) -> Node:
@@ -312,7 +299,7 @@ def lent(spec: Spec, whole: Any) -> Node:
 def _window_of(data: Any) -> Any:
     """The one window of this run over the memory that an array with gaps lies in; None where there is none.
 
-    `_key_of_part` says of each array whether it lies at whole elements of it.
+    `quick.part_in` says of each array whether it lies at whole elements of it.
     """
     token = (id(data.base), data.dtype.str)
     entry = _run.windows.get(token)
@@ -324,29 +311,6 @@ def _window_of(data: Any) -> Any:
                 _run.windows.clear()
             _run.windows[token] = weak(found)
     return found
-
-
-def _key_of_part(spec: Spec, part: Any) -> Any:
-    """The key of a view of memory; ALL if it is all of it, in its order, and None if it lies between elements."""
-    if part is None:
-        return None
-    view = IndexMap(*part)
-    return ALL if is_identity(view, spec.shape) else known.view_key(spec, view)
-
-
-def _reordered(node: Node) -> bool:
-    """Whether it views memory with axes in another order than C's, which NumPy's results take on."""
-    if node.key.kind != "view":
-        return False
-    attr: Any = node.key.attr
-    outer = 0
-    for step in attr[1]:
-        step = -step if step < 0 else step
-        if step:
-            if 0 < outer < step:
-                return True
-            outer = step
-    return False
 
 
 def _decides(node: Node | None, shape: Any) -> bool:

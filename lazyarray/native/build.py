@@ -29,6 +29,7 @@ MODULES: Final = (
     "lazyarray.ir.node",
     "lazyarray.runtime.root",
     "lazyarray.frontend.quick",
+    "lazyarray.frontend.lent",
     "lazyarray.frontend.usual",
     "lazyarray.frontend.lending",
     "lazyarray.frontend.stored",

@@ -367,6 +367,10 @@ cdef extern from *:
         return (((PyArrayObject_fields *)a)->flags & NPY_ARRAY_C_CONTIGUOUS) != 0;
     }
 
+    static int lazyarray_is_open(PyObject *a) {
+        return PyArray_CHKFLAGS((PyArrayObject *)a, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE);
+    }
+
     static Py_ssize_t lazyarray_length_of(PyObject *a) { return PyArray_DIM((PyArrayObject *)a, 0); }
 
     static PyObject *lazyarray_item_of(PyObject *a, PyObject *key, PyObject *missing) {
@@ -526,6 +530,7 @@ cdef extern from *:
     int type_of_memory "lazyarray_type_of_memory" (object a)
     int kind_of_memory "lazyarray_kind_of_memory" (object a)
     bint holds_in_c_order "lazyarray_holds_in_c_order" (object a)
+    bint is_open "lazyarray_is_open" (object a)
     object item_of "lazyarray_item_of" (object a, object key, object missing)
     object item_at "PySequence_GetItem" (object a, Py_ssize_t place)
     Py_ssize_t length_of "lazyarray_length_of" (object a)

@@ -128,6 +128,12 @@ def holds_in_c_order(a: Any) -> bool:
     return bool(a.flags.c_contiguous)
 
 
+def is_open(a: Any) -> bool:
+    """True when a NumPy array is C-contiguous, and reads and writes of its elements need no thought."""
+    flags = a.flags
+    return bool(flags.c_contiguous and flags.aligned and flags.writeable)
+
+
 def item_of(a: Any, key: Any, missing: Any) -> Any:
     """`a[key]`, or `missing` where that is an IndexError or ValueError."""
     try:

@@ -28,7 +28,7 @@ cdef evaluate_locked(nodes, reason, bint alone, bint stay)
 @cython.locals(node=Node, first=Node, known=Repeat, ways=list, nodes=list, made=list)
 cdef bint came_before(list targets, reason) except -1
 @cython.locals(known=Recalled, sources=list, before=cython.longlong, held=bint)
-cdef bint recall(list ways, list targets, reason) except -1
+cdef bint recall(list ways, list targets, reason, bint alone) except -1
 @cython.locals(direct=AnyDirect, outputs=list, values=list, made=tuple, node=Node, place=Py_ssize_t)
 cdef bint launch(Recalled known, list sources, list targets) except -1
 @cython.locals(closure=list, outside=list)

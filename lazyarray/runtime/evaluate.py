@@ -170,8 +170,11 @@ def without_parts(targets: list[Node], reason: str) -> list[Node]:
     return left
 
 
-def recall(ways: list[Recalled], targets: list[Node], reason: str) -> bool:
-    """True if one of these evaluations (`runtime/recalled.py`) is asked for, whose plan has now run again."""
+def recall(ways: list[Recalled], targets: list[Node], reason: str, alone: bool) -> bool:
+    """True if one of these evaluations (`runtime/recalled.py`) is asked for, whose plan has now run again.
+
+    `alone`: as in `evaluate`.
+    """
     before = _changes.count
     known: Recalled
     try:
@@ -181,8 +184,8 @@ def recall(ways: list[Recalled], targets: list[Node], reason: str) -> bool:
                 break
         else:
             return False
-        held = _changes.nbytes >= HELD_UNSEEN
-        if held or known.reduces or known.writes:
+        held = not alone and _changes.nbytes >= HELD_UNSEEN
+        if not alone and (held or known.reduces or known.writes):
             if not stands_apart(targets) and (held or not stands_alone(known, sources, targets)):
                 return False
             if held:
@@ -304,14 +307,14 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
             if not targets:
                 return
         noted: list[Any] | None = None
-        if not alone and settings.home and not (_seen.any or shadows or settings.exact):
+        if settings.home and not (_seen.any or shadows or settings.exact):
             first = targets[0]
             ways = _recalled.get(first.key)
             if ways is not None:
-                if recall(ways, targets, reason):
+                if recall(ways, targets, reason, alone):
                     return
                 # One that is not recalled because others may be computed along is known already.
-                noted = [] if _changes.nbytes < HELD_UNSEEN else None
+                noted = [] if alone or _changes.nbytes < HELD_UNSEEN else None
         try:
             outputs, uses, signature, sources, wanted = expression_for(targets, alone, reason == BUDGET, noted)
         except Exception:

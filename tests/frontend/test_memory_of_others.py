@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import lazyarray as la
+from lazyarray.runtime import recalled
 from lazyarray.runtime.evaluate import SHARED
 
 COUNT = 1 << 17
@@ -64,7 +65,30 @@ IN_NUMPY: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-ALL = OPERATIONS | MOVES | IN_NUMPY
+REDUCTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": lambda np, x: x.sum(),
+    "sum of rows": lambda np, x: np.sum(x.reshape(256, -1), axis=1, keepdims=True),
+    "sum of columns": lambda np, x: x.reshape(256, -1).T.sum(axis=1),
+    "add.reduce": lambda np, x: np.add.reduce(x),
+    "product": lambda np, x: np.prod(x[: COUNT // 2]),
+    "largest": lambda np, x: x.max(),
+    "mean": lambda np, x: np.mean(x.reshape(-1, 256), axis=0),
+    "standard deviation": lambda np, x: x.std(),
+    "variance of rows": lambda np, x: np.var(x.reshape(256, -1), axis=1, ddof=1),
+    "range": lambda np, x: np.ptp(x),
+    "count": lambda np, x: np.count_nonzero(x),
+    "where it is largest": lambda np, x: x.reshape(-1, 256).argmax(axis=0),
+    "without NaN": lambda np, x: np.nansum(x),
+    "length": lambda np, x: np.linalg.norm(x.reshape(256, -1), axis=1),
+    "running sum": lambda np, x: np.cumsum(x),
+    "running sum of columns": lambda np, x: np.cumsum(x.reshape(256, -1), axis=0),
+    "between": lambda np, x: np.clip(x, 0.75, 1.5),
+    "rounded": lambda np, x: np.round(x, 2),
+    "differences": lambda np, x: np.diff(x),
+}
+
+
+ALL = OPERATIONS | MOVES | IN_NUMPY | REDUCTIONS
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -76,6 +100,70 @@ def test_what_the_owner_writes_later_is_not_seen(name: str, others: Any) -> None
     for a, b in zip(want if type(want) is tuple else (want,), got if type(got) is tuple else (got,), strict=True):
         np.testing.assert_array_equal(np.asarray(b), a)
     assert float(ours[5]) == -1.0  # the same memory
+
+
+FORMS: dict[str, Callable[[Any], Any]] = {
+    "theirs": la.asarray,
+    "handed out": lambda others: ours_handed_out(others)[0],
+    "a view of what is handed out": lambda others: ours_handed_out(others)[0][:],
+}
+_handed_out: list[Any] = []
+
+
+def ours_handed_out(values: Any) -> tuple[Any, Any]:
+    """An array of our own with these values, and NumPy's view of its memory, which stays alive."""
+    ours = la.evaluate(la.array(values))
+    _handed_out[:] = [np.asarray(ours)]
+    return ours, _handed_out[0]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_what_is_reduced_is_read_once_by_kernels_whenever_it_is_asked_for(name: str, form: str, others: Any) -> None:
+    ours = FORMS[form](others)
+    want = REDUCTIONS[name](np, others)
+    for _ in range(4):  # a recipe is made of the second one
+        with la.record_runs() as runs:
+            got = REDUCTIONS[name](la, ours)
+            assert runs.kernels
+        assert not runs.fallbacks
+        assert not runs.materialisations
+        assert runs.bytes_allocated <= want.nbytes + 4096 * 8  # what threads hand each other
+        np.testing.assert_array_equal(np.asarray(got), want)
+    memory = _handed_out[0] if _handed_out else others
+    assert not np.shares_memory(np.asarray(got), memory)
+    _handed_out.clear()
+
+
+def test_rounding_integers_copies_them() -> None:
+    numbers = np.arange(COUNT)
+    ours = la.asarray(numbers)
+    for _ in range(3):
+        rounded = np.asarray(la.round(ours))
+        assert not np.shares_memory(rounded, numbers)
+        np.testing.assert_array_equal(rounded, numbers)
+
+
+@pytest.mark.parametrize("name", ["sum of rows", "a number", "reflected", "unary", "itself"])
+def test_what_lies_in_fortran_order_is_read_so(name: str) -> None:
+    others = np.asfortranarray(theirs().reshape(256, -1))
+    want = ALL[name](np, others)
+    for _ in range(3):
+        with la.record_runs() as runs:
+            got = ALL[name](la, la.asarray(others))
+            assert runs.evaluations == [SHARED]
+        assert not runs.materialisations
+        assert runs.bytes_allocated <= want.nbytes
+        np.testing.assert_array_equal(np.asarray(got), want)
+        assert np.asarray(got).strides == want.strides
+
+
+def test_an_operation_that_comes_again_is_evaluated_as_before(others: Any) -> None:
+    recalled.forget()
+    ours = la.asarray(others)
+    for turn in range(5):
+        np.testing.assert_array_equal(np.asarray(ours - turn), others - turn)
+        assert sum(len(ways) for ways in recalled.recalled.values()) == (0 if turn < 2 else 1)
 
 
 def test_one_operation_is_one_kernel_and_no_copy(others: Any) -> None:
