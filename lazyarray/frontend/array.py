@@ -244,12 +244,17 @@ def _adopt(array: ndarray, data: Array) -> Node | None:
     return _value_of_shared(array)
 
 
+def lies_apart(array: ndarray) -> bool:
+    """Whether an array that is not plain shows parts of complex numbers, with gaps between them."""
+    return array._node is None and array._part is not None
+
+
 def _snapshot(data: Array) -> Node:
     dtype = data.dtype
     if dtype not in COMPILED:
         raise TypeError(f"arrays of dtype {dtype} are not compiled")
     if not data.flags.writeable and data.base is None and data.flags.c_contiguous:
-        return leaf(data)
+        return leaf(data.view())  # whose shape nobody sets
     return leaf(np.array(data, dtype=spec_of(data.shape, dtype).dtype, order="C", copy=True, ndmin=0))
 
 
@@ -514,6 +519,7 @@ __all__ = [
     "indexing",
     "is_compiled",
     "is_plain",
+    "lies_apart",
     "map_of",
     "ndarray",
     "order_for",

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.array import map_of, ndarray, plain, view_of
+from lazyarray.frontend.array import lies_apart, map_of, ndarray, plain, view_of
 from lazyarray.frontend.callables import FEW_COUNTED, FEW_RANGED
 from lazyarray.frontend.exchange import adopt
 from lazyarray.frontend.loops import MEMO_LIMIT
@@ -216,6 +216,8 @@ def put(args: Any, kwargs: Any) -> Any:
 def ravel(args: Any, kwargs: Any) -> Any:
     """The same for the flat view of what lies in C order."""
     if len(args) != 1 or kwargs or type(args[0]) is not ndarray or args[0]._np is not None:
+        return REFUSED
+    if lies_apart(args[0]):
         return REFUSED
     view = map_of(args[0])
     found = _flat.get(view)

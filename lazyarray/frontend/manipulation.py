@@ -17,6 +17,7 @@ from lazyarray.frontend.array import (
     duplicate,
     from_node,
     from_node_as,
+    lies_apart,
     map_of,
     ndarray,
     order_of,
@@ -225,7 +226,7 @@ def _flat(x: ndarray, order: Any, copy: bool) -> Any:
         raise Uncompiled
     view = map_of(x)
     size = x.size
-    if not copy and (not size or is_contiguous(view)):
+    if not copy and (not size or (is_contiguous(view) and (size == 1 or not lies_apart(x)))):
         return view_of(x, IndexMap(view.offset, (size,), (1,)))
     if size < config.eager_below and x._np is None and stays_home():
         data = memory_at(x)

@@ -22,6 +22,7 @@ from lazyarray.frontend.array import (
     view_of,
     wrap,
 )
+from lazyarray.frontend.copies import duplicate
 from lazyarray.frontend.counting import count_true
 from lazyarray.frontend.dispatch import Uncompiled
 from lazyarray.frontend.elementwise import common_order
@@ -152,7 +153,8 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
             raise Uncompiled
         memory = to_numpy(index)
         index = wrap(memory % extent if mode == "wrap" else np.clip(memory, 0, extent - 1))
-    return x[index] if axis == 0 else x[(slice(None),) * axis + (index,)]
+    found = x[index] if axis == 0 else x[(slice(None),) * axis + (index,)]
+    return duplicate(found) if type(found) is ndarray and order_of(found) is not None else found
 
 
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:

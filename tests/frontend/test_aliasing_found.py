@@ -41,6 +41,17 @@ FOUND = {
     "what a read-only array is read for stays when it is writeable again": (
         "x = np.arange(30); x.flags.writeable = False; v = x[1:]; y = x | 1; x.flags.writeable = True; x *= x"
     ),
+    "what a read-only array of others is read for stays when its shape is set": (
+        "x = np.zeros((2, 3, 5)); n = numpy.ones((2, 3, 5)); n.flags.writeable = False; v = np.asarray(n); y = v != x; "
+        "v.shape = -1"
+    ),
+    "a part of complex numbers is copied when it is ravelled": (
+        "x = np.zeros(30, 'c16'); y = x.imag.ravel(); y[3] = 4.0; z = x[4:5].real.ravel(); z[0] = 2.0"
+    ),
+    "what is taken along an axis is in C order": (
+        "x = np.asfortranarray(np.arange(30.0).reshape(2, 3, 5)); y = np.take(x, [-2, -1, 1], axis=0); "
+        "z = x.take([0, 2, 1], axis=1)"
+    ),
     "an iterator over what became read-only writes nothing": (
         "x = np.ones((5, 6), order='F'); h = x.flat; x.setflags(write=False); h[0] = 2; "
         "i = x.flat; x.setflags(write=True); i[:] = 3"
