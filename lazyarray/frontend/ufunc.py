@@ -25,10 +25,10 @@ from lazyarray.frontend.overrides import (
 )
 from lazyarray.frontend.quick import BINARY, UNARY, Fields, limits, wrapped  # cimport
 from lazyarray.frontend.record import COMPILED, NUMBERS
+from lazyarray.frontend.recorded import write_into  # cimport
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import small_items  # cimport
 from lazyarray.frontend.subclass import Views
-from lazyarray.frontend.usual import write_into  # cimport
 from lazyarray.frontend.vectors import begin, of_ufuncs  # cimport
 from lazyarray.ir.index_map import MOST_AXES
 from lazyarray.ir.ops import OPS, SPLIT

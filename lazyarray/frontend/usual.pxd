@@ -1,9 +1,10 @@
 # C's side of `usual.py`.
 cimport cython
 
-from lazyarray.frontend.quick cimport BINARY, Fields, Known, Limits, Op, REFLECTED, UNARY, find_key, in_range, known, limits, managed, node_of
-from lazyarray.frontend.quick cimport operand_of, own_of, own_of_floats, record_node, turned_value, wrapped
-from lazyarray.frontend.lent cimport evaluate_lent, lent_operand, lent_turned, map_of_turned, update_lent
+from lazyarray.frontend.quick cimport BINARY, Fields, Known, Limits, Op, REFLECTED, UNARY, in_range, known, limits, node_of, operand_of
+from lazyarray.frontend.quick cimport own_of, own_of_floats, record_node, wrapped
+from lazyarray.frontend.lent cimport update_lent
+from lazyarray.frontend.recorded cimport record_binary, record_reflected, record_unary
 from lazyarray.frontend.small cimport listed
 from lazyarray.ir.node cimport Key, Node, Waiting, finish_waiting
 from lazyarray.native.loops cimport doubles_of, run_binary, run_into, run_numbers, run_unary
@@ -20,8 +21,6 @@ cdef Py_ssize_t _PER, _ROW_COST, _SHORT_ROW
 )
 cpdef Py_ssize_t broadcast_cost(tuple a, tuple b, bint joined=*)
 
-@cython.locals(own=Node, right=Node, second=Fields, node=Node, lent=bint)
-cdef _record_turned(Op op, Fields self, other, int form, site)
 cpdef of_float(Op op, number)
 cpdef of_floats(Op op, x, y)
 cpdef of_complex(Op op, x, y)
@@ -32,24 +31,16 @@ cdef _of_listed(Op op, a, other, bint reflected)
 cpdef bint lies_beside(a, Py_ssize_t n, other) except -1
 @cython.locals(n=Py_ssize_t)
 cpdef of_memory(Op op, a, b)
-@cython.locals(value=Node, key=Key, large=bint)
+@cython.locals(large=bint)
 cpdef unary(Op op, Fields self, int plain, int compiled)
-@cython.locals(value=Node, node=Node)
-cdef _unary_elsewhere(Op op, Fields self, site)
 @cython.locals(limit=Py_ssize_t, n=Py_ssize_t, m=Py_ssize_t, right=Fields, plainly=bint, gaps=bint)
 cpdef binary(Op op, Fields self, other, int plain, int compiled)
 @cython.locals(span=int)
 cpdef join(Op op, Fields self, other, int form, int plain, int compiled)
-@cython.locals(left=Node, right=Node, second=Fields, key=Key, node=Node, lent=bint)
-cdef _record_binary(Op op, Fields self, other, int plain, int compiled)
 @cython.locals(large=bint)
 cpdef reflected(Op op, Fields self, other)
 cpdef raised(Op op, base, exponent)
 cpdef of_left(Op op, number, Fields self)
 cpdef of_number(Op op, Fields self, number)
-@cython.locals(right=Node, key=Key, node=Node, lent=bint)
-cdef _record_reflected(Op op, Fields self, number)
 @cython.locals(limit=Py_ssize_t, left=Node, node=Node, second=Fields, value=Node)
 cpdef in_place(Op op, Fields self, other)
-@cython.locals(value=Node, left=Node, right=Node, node=Node)
-cpdef bint write_into(Op op, Fields out, Fields self, other, int form, int plain, int compiled) except -1

@@ -1,4 +1,4 @@
-"""Owns operators and ufuncs on usual operands: NumPy's own loop on small memory, else a node; an `Op` serves others.
+"""Owns operators and ufuncs on usual operands: NumPy's own loop on small memory, else `recorded.py`.
 
 One of the modules that may run compiled (see `lazyarray/native`).
 """
@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.frontend.loops import NUMBERS
-from lazyarray.frontend.quick import BINARY, REFLECTED, UNARY, Fields, Op, find_key, in_range, known, limits  # cimport
+from lazyarray.frontend.quick import BINARY, REFLECTED, UNARY, Fields, Op, in_range, known, limits  # cimport
 from lazyarray.frontend.spans import PER, SPANS, learn
 from lazyarray.ir import node as node_module
 from lazyarray.ir.installed import POWER_READS_SCALARS
@@ -21,13 +21,14 @@ from lazyarray.runtime import evaluate as boundary
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.frontend.quick import managed, node_of, operand_of, own_of, record_node, turned_value, wrapped  # cimport
+from lazyarray.frontend.quick import node_of, operand_of, own_of, record_node, wrapped  # cimport
 from lazyarray.frontend.small import listed  # cimport
 from lazyarray.native.primitives import site_here, size_of_memory, span_here  # cimport
 
 # isort: split
-from lazyarray.frontend.lent import evaluate_lent, lent_operand, lent_turned, map_of_turned, update_lent  # cimport
+from lazyarray.frontend.lent import update_lent  # cimport
 from lazyarray.frontend.quick import own_of_floats  # cimport
+from lazyarray.frontend.recorded import record_binary, record_reflected, record_unary  # cimport
 
 _nparray: Final = np.ndarray
 _NUMBERS: Final = NUMBERS
@@ -37,50 +38,6 @@ _SHORT_ROW: Final = 64  # `LAZYARRAY_SHORT` in `native/loops.pxd`
 _PER: Final = PER
 _waiting: Final = node_module.WAITING
 _spans: Final = SPANS
-
-
-def _record_turned(op: Op, self: Fields, other: Any, form: int, site: Any) -> Any:
-    """An operator on an array that is `turned`, whose result NumPy turns alike; None where that takes thought."""
-    if op.reads_exponents:
-        return None
-    own = turned_value(self, site)
-    lent = False
-    if own is None:
-        own = lent_turned(self, site)
-        if own is None:
-            return None
-        lent = True
-    view = map_of_turned(self, own)
-    kind = type(other)
-    args: Any = (own, other)
-    if form == UNARY:
-        found = find_key(op, own.key.spec, None)
-        args = (own,)
-    elif kind is known.array:
-        second: Fields = other
-        right = own if other is self else turned_value(second, site)
-        if right is None:
-            right = lent_turned(second, site)
-            if right is None:
-                return None
-            lent = True
-        if map_of_turned(second, right) != view or right.key.spec.shape != own.key.spec.shape:
-            return None
-        found = find_key(op, own.key.spec, right.key.spec)
-        args = (own, right)
-    elif kind is not float and not (kind is int and -128 <= other <= 127) and (kind is int or kind not in _NUMBERS):
-        return None
-    elif form == REFLECTED:
-        found = in_range(find_key(op, kind, own.key.spec), other)
-        args = (other, own)
-    else:
-        found = in_range(find_key(op, own.key.spec, kind), other)
-    if type(found) is not Key:
-        return None
-    node = record_node(found, args, site)
-    if lent:
-        evaluate_lent(node)
-    return known.turn(node, view)
 
 
 def broadcast_cost(a: Any, b: Any, joined: bool = False) -> int:
@@ -193,7 +150,7 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
         large = size_of_memory(a) >= limits.eager
         if large and (self._np is None or holds_in_c_order(a)):
             a = None
-            return _unary_elsewhere(op, self, site_here(plain + 1, compiled))
+            return record_unary(op, self, site_here(plain + 1, compiled))
         if size_of_memory(a) >= limits.middle and self._np is not None:
             a = None
             found = join(op, self, None, UNARY, plain + 1, compiled)
@@ -202,7 +159,7 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
             a = self._np
         if large:
             a = None
-            return _unary_elsewhere(op, self, site_here(plain + 1, compiled))
+            return record_unary(op, self, site_here(plain + 1, compiled))
         compute = op.compute
         if op.own is not None:
             compute = own_of(op, a, None)
@@ -213,31 +170,7 @@ def unary(op: Op, self: Fields, plain: int, compiled: int) -> Any:
         found = known.go_on(op, self, None, UNARY, plain + 1, compiled)
         if found is not None:
             return found
-    site = site_here(plain + 1, compiled)
-    value = node_of(self, site)
-    if value is None:
-        return _unary_elsewhere(op, self, site)
-    found = find_key(op, value.key.spec, None)
-    if type(found) is Key:
-        key: Key = found
-        if key.spec.shape:
-            return managed(record_node(key, (value,), site))
-    return op.slow(self)
-
-
-def _unary_elsewhere(op: Op, self: Fields, site: Any) -> Any:
-    """`op` over one array that is turned, or memory that others can write; `op.slow` serves all else."""
-    found = _record_turned(op, self, None, UNARY, site)
-    if found is not None:
-        return found
-    value = lent_operand(self, site)
-    if value is not None:
-        found = find_key(op, value.key.spec, None)
-        if type(found) is Key:
-            node = record_node(found, (value,), site)
-            evaluate_lent(node)
-            return managed(node)
-    return op.slow(self)
+    return record_unary(op, self, site_here(plain + 1, compiled))
 
 
 def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
@@ -246,7 +179,7 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
     if a is None and self._node is None:
         a = known.window(self)
     if a is None:
-        return _record_binary(op, self, other, plain + 1, compiled)
+        return record_binary(op, self, other, plain + 1, compiled)
     plainly = self._np is not None  # not by a window, which ends here
     kind = type(other)
     limit = limits.eager
@@ -259,7 +192,7 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
             b = known.window(other) if right._node is None else None
             if b is None:
                 a = None
-                return _record_binary(op, self, other, plain + 1, compiled)
+                return record_binary(op, self, other, plain + 1, compiled)
         m = size_of_memory(b)
         if n >= limit or m >= limit or _spreads(a, b, n, m):
             gaps = plainly and n >= limits.middle and not (holds_in_c_order(a) and holds_in_c_order(b))
@@ -268,7 +201,7 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
                 found = join(op, self, other, BINARY, plain + 1, compiled)
                 if found is not None:
                     return found
-            return _record_binary(op, self, other, plain + 1, compiled)
+            return record_binary(op, self, other, plain + 1, compiled)
     elif n < limit and (kind is float or kind is int or kind in _NUMBERS):
         b = other
     elif n < limit and kind is _nparray and lies_beside(a, n, other):
@@ -289,7 +222,7 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
             if found is not None:
                 return found
         if n >= limit:
-            return _record_binary(op, self, other, plain + 1, compiled)
+            return record_binary(op, self, other, plain + 1, compiled)
         return op.slow(self, other)
     if plainly and n >= limits.middle:
         a = b = None
@@ -325,62 +258,6 @@ def join(op: Op, self: Fields, other: Any, form: int, plain: int, compiled: int)
     return None
 
 
-def _record_binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
-    if _waiting.open:
-        found = known.go_on(op, self, other, BINARY, plain + 1, compiled)
-        if found is not None:
-            return found
-    left = None if self._np is not None else self._node
-    site = site_here(plain + 1, compiled)
-    lent = False
-    if left is None or left.data is not None:
-        left = operand_of(self, site)
-        if left is None:
-            found = _record_turned(op, self, other, BINARY, site)
-            if found is not None:
-                return found
-            left = lent_operand(self, site)
-            if left is None:
-                return op.slow(self, other)
-            lent = True
-    kind = type(other)
-    if kind is known.array:
-        second: Fields = other
-        right = None if second._np is not None else second._node
-        if right is None or right.data is not None:
-            right = left if other is self else operand_of(second, site)
-            if right is None:
-                right = lent_operand(second, site)
-                if right is None:
-                    return op.slow(self, other)
-                lent = True
-        found = find_key(op, left.key.spec, right.key.spec)
-        args: Any = (left, right)
-    elif kind is float:
-        found = in_range(find_key(op, left.key.spec, float), other)
-        args = (left, other)
-    elif kind is int and -128 <= other <= 127:
-        found = in_range(find_key(op, left.key.spec, int), other)
-        args = (left, other)
-    elif kind is known.scalar:
-        right = other._node
-        found = find_key(op, left.key.spec, right.key.spec)
-        args = (left, right)
-    elif kind is not int and kind in _NUMBERS:
-        found = in_range(find_key(op, left.key.spec, kind), other)
-        args = (left, other)
-    else:
-        return op.slow(self, other)
-    if type(found) is Key:
-        key: Key = found
-        if key.spec.shape and not (op.reads_exponents and left.key.spec.dtype.kind in "biu"):
-            node = record_node(key, args, site)
-            if lent:
-                evaluate_lent(node)
-            return managed(node)
-    return op.slow(self, other)
-
-
 def reflected(op: Op, self: Fields, other: Any) -> Any:
     """`op` over a number and an array."""
     a = self._np
@@ -405,13 +282,13 @@ def reflected(op: Op, self: Fields, other: Any) -> Any:
                 return wrapped(found) if type(found) is _nparray else found
         a = None
         if large and (kind is float or kind is complex or (kind is int and -128 <= other <= 127)):
-            found = _record_reflected(op, self, other)
+            found = record_reflected(op, self, other)
             if found is not None:
                 return found
     elif _waiting.open and (found := known.go_on(op, self, other, REFLECTED, 2, 0)) is not None:
         return found
     elif kind is float or kind is complex or (kind is int and -128 <= other <= 127):
-        found = _record_reflected(op, self, other)
+        found = record_reflected(op, self, other)
         if found is not None:
             return found
     return op.reflected(self, other)
@@ -451,31 +328,7 @@ def of_number(op: Op, self: Fields, number: Any) -> Any:
     a = None
     if _waiting.open and (found := known.go_on(op, self, number, REFLECTED, 2, 0)) is not None:
         return found
-    return _record_reflected(op, self, number)
-
-
-def _record_reflected(op: Op, self: Fields, number: Any) -> Any:
-    """Records `op` over a number and an array; None where that takes thought."""
-    site = site_here(3, 0)
-    lent = False
-    right = node_of(self, site) if self._np is None else None
-    if right is None:
-        found = _record_turned(op, self, number, REFLECTED, site)
-        if found is not None:
-            return found
-        right = lent_operand(self, site)
-        if right is None:
-            return None
-        lent = True
-    found = in_range(find_key(op, type(number), right.key.spec), number)
-    if type(found) is Key:
-        key: Key = found
-        if key.spec.shape:
-            node = record_node(key, (number, right), site)
-            if lent:
-                evaluate_lent(node)
-            return managed(node)
-    return None
+    return record_reflected(op, self, number)
 
 
 def in_place(op: Op, self: Fields, other: Any) -> Any:
@@ -549,45 +402,3 @@ def in_place(op: Op, self: Fields, other: Any) -> Any:
                     base.node = record_node(known.update_key(base.spec, region), (root, node), site)
                     return self
     return op.in_place(self, other)
-
-
-def write_into(op: Op, out: Fields, self: Fields, other: Any, form: int, plain: int, compiled: int) -> bool:
-    """`op` into all of a large array (`out=`), whose shape and dtype the result has; False where that takes thought."""
-    if out._np is not None or op.reads_exponents:
-        return False
-    finish_waiting()
-    base = None
-    value: Node | None = out._node
-    if value is None:
-        if out._map is not None or out._fixed or out._part is not None:
-            return False
-        base = out._base
-        value = base.node
-        if value is None:
-            return False
-    site = site_here(plain + 1, compiled)
-    left = operand_of(self, site)
-    if left is None:
-        return False
-    kind = type(other)
-    key: Any = None
-    args: Any = (left, other)
-    # `get`: as for `in_place`.
-    if form == UNARY:
-        key = op.known.get((left.key.spec,))
-        args = (left,)
-    elif kind is known.array:
-        right = operand_of(other, site)
-        if right is not None:
-            key = op.known.get((left.key.spec, right.key.spec))
-            args = (left, right)
-    elif kind is float or (kind is int and -128 <= other <= 127):
-        key = in_range(op.known.get((left.key.spec, kind)), other)
-    if type(key) is not Key or key.spec is not value.key.spec:
-        return False
-    node = record_node(key, args, site)
-    if base is None:
-        out._node = node
-    else:
-        base.node = node
-    return True

@@ -30,6 +30,7 @@ MODULES: Final = (
     "lazyarray.runtime.root",
     "lazyarray.frontend.quick",
     "lazyarray.frontend.lent",
+    "lazyarray.frontend.recorded",
     "lazyarray.frontend.usual",
     "lazyarray.frontend.lending",
     "lazyarray.frontend.stored",
