@@ -162,10 +162,14 @@ _REVERSED: dict[Any, Any] = {}
 
 
 def stand_in(array: Fields, site: Any) -> Any:
-    """An array that shows the same, for a call whose result is evaluated before anybody writes; None elsewhere."""
-    node = lent_operand(array, site)
-    if node is not None:
-        return managed(node)
+    """An array that shows the same, for a call whose result is evaluated before anybody writes; None elsewhere.
+
+    None also for plain memory with gaps: NumPy's sums walk it in another order than what has none.
+    """
+    if array._np is None or holds_in_c_order(array._np):
+        node = lent_operand(array, site)
+        if node is not None:
+            return managed(node)
     node = lent_turned(array, site)
     return None if node is None else known.turn(node, map_of_turned(array, node))
 

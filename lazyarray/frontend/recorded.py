@@ -90,6 +90,7 @@ def record_unary(op: Op, self: Fields, site: Any) -> Any:
 
 
 def record_binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
+    """`op` over an array and anything; `plain`, `compiled`: as of `usual.binary`, from here."""
     if _waiting.open:
         found = known.go_on(op, self, other, BINARY, plain + 1, compiled)
         if found is not None:

@@ -135,6 +135,15 @@ def test_what_is_reduced_is_read_once_by_kernels_whenever_it_is_asked_for(name: 
     _handed_out.clear()
 
 
+@pytest.mark.parametrize("rows", [slice(None, None, 2), (slice(None), slice(1, None))])
+def test_sums_over_gaps_are_numpys_to_the_bit(rows: Any) -> None:
+    others = np.random.default_rng(3).random((400, 500))
+    ours = la.asarray(others)
+    for _ in range(3):
+        assert float(ours[rows].sum()) == others[rows].sum()
+        assert float(la.mean(ours[rows])) == others[rows].mean()
+
+
 def test_rounding_integers_copies_them() -> None:
     numbers = np.arange(COUNT)
     ours = la.asarray(numbers)
