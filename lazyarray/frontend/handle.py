@@ -254,7 +254,6 @@ class Handle(Fields):
                 found = None
             if found is not None:
                 return found
-        data = None
         return keys.get(self, key)
 
     def __setitem__(self, key: Any, value: Any, /) -> None:

@@ -63,6 +63,8 @@ cpdef bint reordered(Node node) except -1
 cpdef Node turned(Fields array)
 @cython.locals(node=Node)
 cpdef Node turned_value(Fields array, site)
+@cython.locals(node=Node)
+cdef Node _value_under(Fields array)
 cpdef Node reshaped_to_turn(Fields array, Node node, site)
 cpdef way_turned(Fields array, spec)
 @cython.locals(key=Key)

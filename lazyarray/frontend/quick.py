@@ -310,22 +310,22 @@ _TURNED: dict[Any, Any] = {}
 
 def turned(array: Fields) -> Node | None:
     """What a large array shows all of with its axes in another order: `x` where the array is `x.T`; else None."""
-    if array._np is not None or array._node is not None or array._part is not None:
-        return None
-    node: Node | None = array._base.node
-    if node is None or array._map is None or node.key.spec.size < limits.eager:
-        return None
-    return node if way_turned(array, node.key.spec) is True else None
+    node = _value_under(array)
+    return node if node is not None and way_turned(array, node.key.spec) is True else None
 
 
 def turned_value(array: Fields, site: Any) -> Node | None:
     """`turned`, and where the array is `x.reshape(shape).T`, `x.reshape(shape)`."""
-    if array._np is not None or array._node is not None or array._part is not None:
+    node = _value_under(array)
+    return None if node is None else reshaped_to_turn(array, node, site)
+
+
+def _value_under(array: Fields) -> Node | None:
+    """The value of the large base that an array is a view of; None where it is none, or shows parts of it."""
+    if array._np is not None or array._node is not None or array._part is not None or array._map is None:
         return None
     node: Node | None = array._base.node
-    if node is None or array._map is None or node.key.spec.size < limits.eager:
-        return None
-    return reshaped_to_turn(array, node, site)
+    return None if node is None or node.key.spec.size < limits.eager else node
 
 
 def reshaped_to_turn(array: Fields, node: Node, site: Any) -> Node | None:

@@ -9,13 +9,15 @@ from lazyarray.native.primitives cimport site_here
 
 cdef Waiting _waiting
 
-@cython.locals(own=Node, right=Node, second=Fields, node=Node, lent=bint)
+cdef Node _node_of(Key key, tuple args, site, bint lent)
+
+@cython.locals(own=Node, right=Node, second=Fields, lent=bint)
 cdef record_turned(Op op, Fields self, other, int form, site)
-@cython.locals(value=Node, key=Key, node=Node, lent=bint)
+@cython.locals(value=Node, key=Key, lent=bint)
 cpdef record_unary(Op op, Fields self, site)
-@cython.locals(left=Node, right=Node, second=Fields, key=Key, node=Node, lent=bint)
+@cython.locals(left=Node, right=Node, second=Fields, key=Key, lent=bint)
 cpdef record_binary(Op op, Fields self, other, int plain, int compiled)
-@cython.locals(right=Node, key=Key, node=Node, lent=bint)
+@cython.locals(right=Node, key=Key, lent=bint)
 cpdef record_reflected(Op op, Fields self, number)
 @cython.locals(value=Node, left=Node, right=Node, node=Node)
 cpdef bint write_into(Op op, Fields out, Fields self, other, int form, int plain, int compiled) except -1

@@ -22,6 +22,14 @@ _NUMBERS: Final = NUMBERS
 _waiting: Final = node_module.WAITING
 
 
+def _node_of(key: Key, args: tuple[Any, ...], site: Any, lent: bool) -> Node:
+    """The operator recorded, and evaluated where one of its operands is `lent`."""
+    node = record_node(key, args, site)
+    if lent:
+        evaluate_lent(node)
+    return node
+
+
 def record_turned(op: Op, self: Fields, other: Any, form: int, site: Any) -> Any:
     """An operator on an array that is `turned`, whose result NumPy turns alike; None where that takes thought."""
     if op.reads_exponents:
@@ -60,10 +68,7 @@ def record_turned(op: Op, self: Fields, other: Any, form: int, site: Any) -> Any
         found = in_range(find_key(op, own.key.spec, kind), other)
     if type(found) is not Key:
         return None
-    node = record_node(found, args, site)
-    if lent:
-        evaluate_lent(node)
-    return known.turn(node, view)
+    return known.turn(_node_of(found, args, site, lent), view)
 
 
 def record_unary(op: Op, self: Fields, site: Any) -> Any:
@@ -82,10 +87,7 @@ def record_unary(op: Op, self: Fields, site: Any) -> Any:
     if type(found) is Key:
         key: Key = found
         if key.spec.shape:
-            node = record_node(key, (value,), site)
-            if lent:
-                evaluate_lent(node)
-            return managed(node)
+            return managed(_node_of(key, (value,), site, lent))
     return op.slow(self)
 
 
@@ -139,10 +141,7 @@ def record_binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -
     if type(found) is Key:
         key: Key = found
         if key.spec.shape and not (op.reads_exponents and left.key.spec.dtype.kind in "biu"):
-            node = record_node(key, args, site)
-            if lent:
-                evaluate_lent(node)
-            return managed(node)
+            return managed(_node_of(key, args, site, lent))
     return op.slow(self, other)
 
 
@@ -163,10 +162,7 @@ def record_reflected(op: Op, self: Fields, number: Any) -> Any:
     if type(found) is Key:
         key: Key = found
         if key.spec.shape:
-            node = record_node(key, (number, right), site)
-            if lent:
-                evaluate_lent(node)
-            return managed(node)
+            return managed(_node_of(key, (number, right), site, lent))
     return None
 
 

@@ -23,14 +23,13 @@ from lazyarray.frontend.array import (
 )
 from lazyarray.frontend.dispatch import Foreign, Uncompiled
 from lazyarray.frontend.layout import value_in_order
-from lazyarray.frontend.reading import as_it_lies, lent
+from lazyarray.frontend.reading import Reading, as_it_lies, lent
 from lazyarray.frontend.record import broadcast_, broadcast_shape, is_compiled, map_, reduce_, reshape_, scan_, view_
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import REFUSED  # cimport
 from lazyarray.ir.index_map import identity, transpose
 from lazyarray.ir.node import Node, Shape
 from lazyarray.records import NamedTuple
-from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.buffer import owns_alone
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.remote import stays_home  # cimport
@@ -98,7 +97,7 @@ def kept_shape(shape: Shape, axes: tuple[int, ...]) -> Shape:
 class Problem(NamedTuple):
     """A reduction in memory order: the operand's node, and its axes there; `perm` is None in C order.
 
-    `is_lent`: the node is memory that others can write, so that what is made of it is evaluated at once.
+    `reading`: makes what reads memory that others can write at once.
     """
 
     node: Node
@@ -106,13 +105,7 @@ class Problem(NamedTuple):
     perm: tuple[int, ...] | None
     shape: Shape  # of the operand as the program sees it
     given: tuple[int, ...]  # axes as the program counts them
-    is_lent: bool = False
-
-    def made(self, node: Node) -> Node:
-        """What is made of the operand, evaluated if it reads such memory."""
-        if self.is_lent:
-            boundary.evaluate([node], boundary.SHARED, alone=True, stay=True)
-        return node
+    reading: Reading
 
     def masked(self, mask: Node | None) -> Node | None:
         """A mask of the operand in the same order."""
@@ -133,23 +126,24 @@ def arrange(x: ndarray, axes: tuple[int, ...], ordered: bool = True) -> Problem:
         if not data.flags.c_contiguous:
             raise Uncompiled
         del data
-    lies = _lying(x, perm)
     if perm is None:
-        return Problem(lies or value(x), axes, None, x.shape, axes, lies is not None)
-    places = tuple(sorted(perm.index(a) for a in axes))
-    return Problem(lies or value_in_order(x, perm), places, perm, x.shape, axes, lies is not None)
+        return arrange_in_c_order(x, axes)
+    reading = Reading()
+    node = reading.kept(_lying(x, perm)) or value_in_order(x, perm)
+    return Problem(node, tuple(sorted(perm.index(a) for a in axes)), perm, x.shape, axes, reading)
 
 
 def arrange_in_c_order(x: ndarray, axes: tuple[int, ...]) -> Problem:
     """`arrange` where elements are counted in C order, whatever their order in memory."""
-    lies = _lying(x)
-    return Problem(lies or value(x), axes, None, x.shape, axes, lies is not None)
+    reading = Reading()
+    node = reading.kept(_lying(x)) or value(x)
+    return Problem(node, axes, None, x.shape, axes, reading)
 
 
 def finish(node: Node, problem: Problem, keepdims: Any) -> Any:
     """The reduction's node as the array or scalar that NumPy returns."""
     perm, axes = problem.perm, problem.given
-    problem.made(node)
+    problem.reading.made(node)
     if not problem.shape:
         return scalar_from_node(node)  # whatever `keepdims` says
     if keepdims is not NO_VALUE and operator.index(keepdims):
@@ -398,11 +392,11 @@ def _running(name: str) -> Callable[..., Any]:
             if axis is not None:
                 axes_of(operator.index(axis), 1)
             problem = arrange_in_c_order(x, ())
-            return from_node(problem.made(scan_(name, reshape_(problem.node, (x.size,)), 0, wanted)))
+            return from_node(problem.reading.made(scan_(name, reshape_(problem.node, (x.size,)), 0, wanted)))
         if isinstance(axis, tuple | bool):
             raise Uncompiled
         problem = arrange(x, axes_of(axis, x.ndim), ordered=False)
-        node = problem.made(scan_(name, problem.node, problem.axes[0], wanted))
+        node = problem.reading.made(scan_(name, problem.node, problem.axes[0], wanted))
         return from_node(node) if problem.perm is None else from_node_as(node, problem.perm)
 
     return call
