@@ -36,6 +36,26 @@ def test_extremes_beside_a_sum_are_chains_of_their_own() -> None:
     assert max(loaded_lanes(reduction_of("sum", "min", "max"))) == 32
 
 
+def test_reductions_of_one_walk_fit_into_sixteen_registers() -> None:
+    assert max(loaded_lanes(reduction_of("sum", "min"), NARROW)) == 32
+    assert max(loaded_lanes(reduction_of("sum", "min", "max"), NARROW)) == 16, "with 32, ten of 18 registers spill"
+    assert max(loaded_lanes(reduction_of("min", "max", "fmin", "fmax"), NARROW)) == 8
+
+
+def test_rows_end_with_vectors_of_the_least_width() -> None:
+    assert loaded_lanes(reduction_of("min", "max"), NARROW) == {16, 4}
+    assert loaded_lanes(reduction_of("sum", "min", "max"), NARROW) == {16, 8}, "sums are of eight lanes"
+
+
+def test_bits_go_from_block_to_block_as_bytes_where_masks_are_vectors() -> None:
+    stage = Stage("full", (I(0, "load", (), "b1", 0),), reductions=(Reduction(1, "any", 0, "b1"),))
+    accesses = (Access("b1", ("s", "1")), Access("b1", ("s", "0")))
+    kernel = Kernel(("p", "r"), accesses, (), (stage, Stage("row", (), stores=(Store(1, 1),))))
+    assert "phi <64 x i8>" in emit(kernel, NARROW, "whole")
+    assert not re.search(r"phi <\d+ x i1>", emit(kernel, NARROW, "whole"))
+    assert "phi <64 x i1>" in emit(kernel, WIDE, "whole") or "phi <128 x i1>" in emit(kernel, WIDE, "whole")
+
+
 def chain_of(*ops: str) -> Kernel:
     """x op y op y ..., float64."""
     body = [I(0, "load", (), "f8", 0), I(1, "load", (), "f8", 1)]

@@ -213,8 +213,11 @@ def reduced_loops(
 class Span:
     """How a range of the last axis is walked in vectors."""
 
-    def __init__(self, lanes: int, wide: int, *, single: bool, strict: bool, short: bool = False) -> None:
+    def __init__(
+        self, lanes: int, wide: int, *, single: bool, strict: bool, short: bool = False, narrow: int = 0
+    ) -> None:
         self.lanes = lanes
+        self.narrow = narrow or lanes  # those of whole vectors after the loop, and of the rest
         self.wide = wide  # lanes of the loop over whole vectors
         # Ranges may be as short as one vector: one that fits after the loop is a whole one, so it may be streamed.
         self.short = short and not single and not strict and wide == 2 * lanes
@@ -246,11 +249,20 @@ class Span:
             state = self._one_more(frame, stop, state, emit, reach)
         first = state[0]
         assert isinstance(first, Value)
+        if self.narrow < self.lanes:
+            limit = b.binary("sub nsw", stop, frame.number(self.narrow - (0 if self.strict else 1)), "limit")
+
+            def narrow(j: Value, inner: list[Register]) -> Sequence[Register]:
+                return emit(Point(frame, j, self.narrow, None, reach), inner)
+
+            state = frame.walk(first, limit, self.narrow, state[1:], narrow)
+            first = state[0]
+            assert isinstance(first, Value)
 
         def rest(j: Value, inner: list[Register]) -> Sequence[Register]:
             left = b.binary("sub nsw", stop, j, "left")
             active = frame.minimum(left, frame.number(self.lanes)) if self._repeats else left
-            return emit(Point(frame, j, self.lanes, active, reach, often_whole=self.single), inner)
+            return emit(Point(frame, j, self.narrow, active, reach, often_whole=self.single), inner)
 
         if self._repeats:
             return frame.loop(first, stop, self.lanes, state[1:], rest)[1:]
@@ -276,6 +288,6 @@ class Span:
 
     @property
     def _repeats(self) -> bool:
-        if self.short:
+        if self.short or self.narrow < self.lanes:
             return False
         return self.single or self.wide + (1 if self.strict else 0) > self.lanes

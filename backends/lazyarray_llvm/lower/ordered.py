@@ -102,6 +102,11 @@ def count_bits(frame: Frame, bits: Value) -> Value:
     return frame.b.intrinsic("ctpop", [bits])
 
 
+def first_bit(frame: Frame, bits: Value) -> Value:
+    """The number of the lowest bit that is set, 64 if none is."""
+    return frame.b.intrinsic("cttz", [bits], "i1 false")
+
+
 def added(frame: Frame, old: AnyValue, value: AnyValue) -> AnyValue:
     """What is there with a value added, in their dtype."""
     return elementwise.lower(frame.b, "add", [old, value], value.code)

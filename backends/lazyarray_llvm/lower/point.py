@@ -7,7 +7,7 @@ beyond the end repeat lane 0, so that no lane computes on data that is not there
 from __future__ import annotations
 
 from lazyarray_llvm.builder import Value, itemsize
-from lazyarray_llvm.lower.frame import Frame, Pointer
+from lazyarray_llvm.lower.frame import Frame, Pointer, Register
 
 
 class Reach:
@@ -47,7 +47,7 @@ class Point:
         self.index = index
         self.lanes = lanes
         self.active = active
-        self._masks: dict[str, Value] = {}
+        self._masks: dict[str, tuple[Value, Register]] = {}
         self._starts: dict[str, Pointer] = {}
 
     @property
@@ -61,8 +61,11 @@ class Point:
         key = "" if wide else code or f"i{max(1, min(8, self.frame.host.vector_bytes // self.lanes))}"
         found = self._masks.get(key)
         if found is None:
-            found = self._masks[key] = self._mask(self.active, key)
-        return found
+            made = self._mask(self.active, key)
+            found = self._masks[key] = made, self.frame.carry(made, f"i{itemsize(key)}" if key else "i1")
+        mask = self.frame.resume(*found)
+        assert isinstance(mask, Value)
+        return mask
 
     def _mask(self, active: Value, code: str) -> Value:
         b, lanes = self.frame.b, self.lanes

@@ -11,7 +11,7 @@ from functools import cache
 from lazyarray.schedule.kernel import Kernel, Reduction, Stage
 from lazyarray_llvm import elementwise
 from lazyarray_llvm import reduce_library as ops
-from lazyarray_llvm.builder import AnyValue, Value, is_complex
+from lazyarray_llvm.builder import AnyValue, Value, is_complex, itemsize
 from lazyarray_llvm.lower.ahead import ahead, prefetch
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.facts import Levels, carries, cost, group_reductions, widest
@@ -27,6 +27,8 @@ from lazyarray_llvm.lower.values import value_codes
 
 _SHORT_BODY = 14
 _SINGLE_BODY = 40
+_REGISTERS = {16: 16, 32: 16, 64: 32}  # by their bytes
+_AT_WORK = 4  # those of a step's own: an element, masks
 
 
 def row_span(frame: Frame, stage: Stage, levels: Levels, walk: Sequence[Reduction], codes: dict[int, str]) -> Span:
@@ -43,15 +45,37 @@ def row_span(frame: Frame, stage: Stage, levels: Levels, walk: Sequence[Reductio
     units = [ops.unit_elements(codes[r.value]) for r, kind in zip(walk, kinds, strict=True) if kind == "tree"]
     numbers = {i.attr for i in stage.body if i.op in ("load", "gather")} | {s.access for s in stage.stores}
     steps = [fixed_step(kernel.accesses[n]) for n in numbers if isinstance(n, int)]
-    lanes = max([lanes, *units])
+    least = lanes = max([lanes, *units])
     # More vectors at once shorten chains of dependent steps; those of the order of a sum stay as they are.
     chains = not units or "free" in kinds or "arg" in kinds
     if chains and stage.scan is None and "ordered" not in kinds and work < _SHORT_BODY and None not in steps:
         # Rows that carry on where the last one ended may be short, and are joined by no fold.
-        lanes = min(64, 2 * lanes) if stage.stores or carries(kernel) else min(64, 4 * lanes)
+        most = min(64, (2 if stage.stores or carries(kernel) else 4) * lanes)
+        while 2 * lanes <= most and registers_carried(walk, codes, 2 * lanes, width) + _AT_WORK <= _REGISTERS[width]:
+            lanes *= 2
     single = width == 64 and work >= _SINGLE_BODY and all(step in (0, 1) for step in steps)
     strict = any(step is not None and step > 1 for step in steps)
-    return Span(lanes, lanes, single=single, strict=strict)
+    if single or "arg" in kinds:
+        least = lanes
+    return Span(lanes, lanes, single=single, strict=strict, narrow=least)
+
+
+def registers_carried(walk: Sequence[Reduction], codes: dict[int, str], lanes: int, width: int) -> int:
+    """Vector registers (of `width` bytes) that the reductions of a walk fill from one step of `lanes` to the next."""
+    operands = [(r, ops.operand_code(r, codes[r.value])) for r in walk]
+    kinds = [ops.kind_of(r, code) for r, code in operands]
+    found = 0
+    for (r, code), kind in zip(operands, kinds, strict=True):
+        if kind == "tree":
+            carried = ops.unit_elements(code) * itemsize(ops.sum_code(code))
+        elif kind == "arg" and code == "b1":
+            carried = 0
+        elif kind == "arg":
+            carried = lanes * (itemsize(code) + 8) if "tree" in kinds else 3 * width
+        else:
+            carried = 0 if r.op == "count" else lanes * itemsize(code)
+        found += -(-carried // width)
+    return found
 
 
 class Rows:

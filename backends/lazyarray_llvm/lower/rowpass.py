@@ -14,7 +14,7 @@ from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Builder, Complex, Va
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.frame import Register
 from lazyarray_llvm.lower.nest import Span
-from lazyarray_llvm.lower.ordered import count_bits, mask_bits
+from lazyarray_llvm.lower.ordered import count_bits, first_bit, mask_bits
 from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.lower.tree import Cells, Tree
 
@@ -39,7 +39,12 @@ class Running:
     @property
     def is_single(self) -> bool:
         """Whether it carries one element, and not one for each lane."""
-        return self.kind == "ordered" or self.folded or self.op == "count"
+        return self.kind == "ordered" or self.folded or self.op == "count" or self.is_search
+
+    @property
+    def is_search(self) -> bool:
+        """Whether it looks for the first of a row's bits that is set, or is not."""
+        return self.kind == "arg" and self.code == "b1"
 
     def shape(self, lanes: int) -> list[tuple[str, int]]:
         """Codes and lanes of the registers that it carries."""
@@ -85,7 +90,8 @@ class Pass:
                 self.masked.append(r)
             else:
                 wide = ops.sum_code(code) if kind == "ordered" and r.op == "prod" else code
-                self.running.append(Running(r, kind, wide, kind == "arg" and "tree" not in kinds))
+                folded = kind == "arg" and wide != "b1" and "tree" not in kinds
+                self.running.append(Running(r, kind, wide, folded))
         if stage.scan is not None and effects is not None:
             self.running.append(Running(stage.scan, "ordered", stage.scan.code))
 
@@ -163,7 +169,7 @@ class Pass:
                     value = ops.choose(
                         self.frame.b, inside, value, ops.identity(self.frame.b, r.op, r.code, point.lanes)
                     )
-                following += ops.parts(ops.combine(self.frame.b, r.op, ops.whole(registers), value))
+                following += self._combined(r.op, registers, value, point.lanes)
         for reduction in self.masked:
             assert self.stretches is not None
             assert reduction.where is not None
@@ -176,6 +182,21 @@ class Pass:
             env = self.body.vectors(self.stage.after, point, env)
             self.effects(point, env)
         return following, env
+
+    def _combined(self, op: str, registers: list[Value], value: AnyValue, lanes: int) -> list[Register]:
+        """Registers with the values of a point of as many lanes or, in their first ones, of fewer."""
+        frame, b, width = self.frame, self.frame.b, registers[0].lanes
+        if lanes == width:
+            return list(ops.parts(ops.combine(b, op, ops.whole(registers), value)))
+        wide = [_value(frame.carry(r)) for r in registers]
+        first = [frame.resume(r, b.shuffle(w, None, range(lanes))) for r, w in zip(registers, wide, strict=True)]
+        found = ops.parts(ops.combine(b, op, ops.whole([_value(r) for r in first]), value))
+        after: list[Register] = []
+        for before, whole, part in zip(registers, wide, found, strict=True):
+            spread = b.shuffle(_value(frame.carry(part)), None, [k % lanes for k in range(width)])
+            joined = b.shuffle(spread, whole, [*range(lanes), *range(width + lanes, 2 * width)])
+            after.append(frame.resume(before, joined))
+        return after
 
     def _operand(self, r: Running, env: dict[int, AnyValue], point: Point) -> AnyValue:
         value = self.body.value(r.reduction.value, env, point.lanes)
@@ -300,6 +321,8 @@ class Pass:
     def _arg(self, r: Running, point: Point, value: AnyValue, registers: list[Value]) -> list[Register]:
         b = self.frame.b
         assert isinstance(value, Value)
+        if r.is_search:
+            return self._first_bit(r, point, value, registers)
         if r.folded:
             if self._width(r) < self.lanes:
                 return self._best_of_step(r, point, value, registers)
@@ -311,6 +334,18 @@ class Pass:
         if point.active is not None and point.lanes > 1:
             wins = b.and_(wins, point.mask(r.code))
         return [b.select(wins, value, registers[0]), b.select(wins, lanes, registers[1])]
+
+    def _first_bit(self, r: Running, point: Point, value: Value, registers: list[Value]) -> list[Register]:
+        """The place of the first true element (argmin: false one), where none was found before."""
+        b, (best, place) = self.frame.b, registers
+        wanted = value if r.op == "argmax" else b.not_(value)
+        if point.active is not None and point.lanes > 1:
+            wanted = b.and_(wanted, point.mask())
+        bits = mask_bits(self.frame, wanted)
+        here = b.add(self._flat_index(point, 0), first_bit(self.frame, bits))
+        wins = b.and_(b.compare("ne", bits, b.like(bits, 0)), b.not_(best) if r.op == "argmax" else best)
+        found = b.const("b1", r.op == "argmax", 1)
+        return [b.select(wins, found, best), b.select(wins, here, place)]
 
     def _width(self, r: Running) -> int:
         """Lanes of the registers of a `folded` one: those of one vector, if a step takes several."""
@@ -446,6 +481,11 @@ class Pass:
 
 _BLOCK = 1 << 30  # elements whose places are counted from the first one in 32 bits
 _FEW_LANES = 16  # with fewer, a block whose steps are counted in 8 bits ends too soon
+
+
+def _value(register: Register) -> Value:
+    assert isinstance(register, Value)
+    return register
 
 
 def _all(b: Builder, masks: Sequence[Value]) -> Value | None:

@@ -25,19 +25,21 @@ class Cells:
 
     def __init__(self, frame: Frame, shape: Sequence[tuple[str, int]]) -> None:
         self.frame = frame
-        self.shape = list(shape)
-        self.places = [frame.alloca(llvm_type(code, lanes), "cell", 64) for code, lanes in shape]
+        self.like = [Value("", code, lanes) for code, lanes in shape]
+        self.kept = [one._replace(code=frame.carried_code(one.code, one.lanes)) for one in self.like]
+        self.places = [frame.alloca(one.type, "cell", 64) for one in self.kept]
 
     def store(self, registers: Sequence[Register]) -> None:
-        for place, register in zip(self.places, registers, strict=True):
+        for place, register in zip(self.places, map(self.frame.carry, registers), strict=True):
             self.frame.b.line(f"store {register.type} {register.ref}, ptr {place.ref}")
 
     def load(self) -> list[Register]:
         b = self.frame.b
-        return [
-            b.emit(f"load {llvm_type(code, lanes)}, ptr {place.ref}", code, lanes, "state")
-            for (code, lanes), place in zip(self.shape, self.places, strict=True)
-        ]
+        found = []
+        for like, one, place in zip(self.like, self.kept, self.places, strict=True):
+            loaded = b.emit(f"load {one.type}, ptr {place.ref}", one.code, one.lanes, "state")
+            found.append(self.frame.resume(like, loaded))
+        return found
 
 
 class Walk(Protocol):
@@ -179,12 +181,19 @@ class Tree:
         running = self.cells.load()
         carried: list[Register] = [*running, *zeros]
         state: list[Register] = [start, *carried]
-        lanes = p.lanes
+        lanes = p.span.narrow
 
-        def inside(j: Value, inner: list[Register]) -> list[Register]:
-            after, env = p.step(Point(frame, j, lanes, None, self.reach), inner[: len(running)])
-            sums = self._add_groups(env, inner[len(running) :], None, lanes)
-            return [*after, *sums]
+        def walk(state: Sequence[Register], width: int) -> list[Register]:
+            """Whole vectors of so many lanes, as many as there are."""
+
+            def inside(j: Value, inner: list[Register]) -> list[Register]:
+                after, env = p.step(Point(frame, j, width, None, self.reach), inner[: len(running)])
+                return [*after, *self._add_groups(env, inner[len(running) :], None, width)]
+
+            first, *before = state
+            assert isinstance(first, Value)
+            limit = b.binary("sub nsw", whole_stop, frame.number(width - 1), "limit")
+            return frame.walk(first, limit, width, before, inside)
 
         def cut(j: Value, inner: list[Register]) -> list[Register]:
             left = b.binary("sub nsw", stop, j, "left")
@@ -198,8 +207,8 @@ class Tree:
         if p.span.single:
             state = frame.loop(start, stop, lanes, [*carried, *zeros], cut)
         else:
-            limit = b.binary("sub nsw", whole_stop, frame.number(lanes - 1), "limit")
-            state = frame.walk(start, limit, lanes, carried, inside)
+            for width in sorted({p.lanes, lanes}, reverse=True):
+                state = walk(state, width)
             first = state[0]
             assert isinstance(first, Value)
             last = [*state[1:], *zeros]
