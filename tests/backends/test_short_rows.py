@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -72,27 +72,46 @@ def test_the_first_true_of_a_long_line_is_found_by_many_tasks(form: str) -> None
             assert int(found) == int(wanted)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is protected by a call of Linux's C library")
-@pytest.mark.parametrize("code", ["u1", "i2", "b1", "f2", "f4"])
-def test_nothing_is_read_or_written_beyond_the_memory_that_there_is(code: str) -> None:
+@pytest.fixture
+def page() -> Iterator[Any]:
+    """The bytes of a page behind which nothing may be read."""
+    if sys.platform != "linux":
+        pytest.skip("memory is protected by a call of Linux's C library")
     pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)
     memory = np.frombuffer(pages, np.uint8)
-    libc = ctypes.CDLL(None, use_errno=True)
-    end = memory.ctypes.data + mmap.PAGESIZE
-    assert libc.mprotect(ctypes.c_void_p(end), ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
-    try:
-        for length in (1, 2, 3, 7, 13, 31, 33, 63, 65, 100):
-            values = rows_of(code, 5, length)
-            x = memory[mmap.PAGESIZE - values.nbytes : mmap.PAGESIZE].view(code).reshape(values.shape)
-            x[...] = values
-            with la.config.set(eager_below=0):
-                lazy = la.asarray(x)
-                check(REDUCED["truths"], values, lazy)
-                check(REDUCED["extremes"], values, lazy)
-                before = bytes(memory[: mmap.PAGESIZE - values.nbytes])
-                la.add(lazy, lazy, out=lazy)
-                la.evaluate(lazy)
-            np.testing.assert_array_equal(x, values + values)
-            assert bytes(memory[: mmap.PAGESIZE - values.nbytes]) == before
-    finally:
-        assert libc.mprotect(ctypes.c_void_p(end), ctypes.c_size_t(mmap.PAGESIZE), 3) == 0
+    libc, size = ctypes.CDLL(None), ctypes.c_size_t(mmap.PAGESIZE)
+    end = ctypes.c_void_p(memory.ctypes.data + mmap.PAGESIZE)
+    assert libc.mprotect(end, size, 0) == 0
+    yield memory[: mmap.PAGESIZE]
+    assert libc.mprotect(end, size, 3) == 0
+
+
+# An `eager_below` of 0 would have what others can write copied.
+@pytest.mark.parametrize("code", ["u1", "i2", "b1", "f2", "f4"])
+def test_nothing_is_read_or_written_beyond_the_memory_that_there_is(code: str, page: Any) -> None:
+    for length in (1, 2, 3, 7, 13, 31, 33, 63, 65, 100):
+        values = rows_of(code, 5, length)
+        x = page[-values.nbytes :].view(code).reshape(values.shape)
+        x[...] = values
+        before = bytes(page[: -values.nbytes])
+        with la.config.set(eager_below=1):
+            lazy = la.asarray(x)
+            check(REDUCED["truths"], values, lazy)
+            check(REDUCED["extremes"], values, lazy)
+            la.add(lazy, lazy, out=lazy)
+            la.evaluate(lazy)
+        np.testing.assert_array_equal(x, values + values)
+        assert bytes(page[: -values.nbytes]) == before
+
+
+@pytest.mark.parametrize("code", ["u1", "i2", "f4", "f8", "c8"])
+@pytest.mark.parametrize("step", [2, 3, 4])
+def test_elements_apart_are_read_up_to_the_last(code: str, step: int, page: Any) -> None:
+    for length in (8, 16, 64, 65, 128):
+        values = rows_of(code, 1, length)[0]
+        x = page[-((length - 1) * step + 1) * values.itemsize :].view(code)[::step]
+        x[...] = values
+        with la.config.set(eager_below=1), np.errstate(all="ignore"):
+            lazy = la.asarray(x)
+            for function in (lambda v: v + v, lambda v: v.max(), lambda v: v.std(), lambda v: v.sum()):
+                np.testing.assert_array_equal(np.asarray(function(lazy)), function(values))

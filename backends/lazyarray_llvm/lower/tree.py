@@ -77,6 +77,7 @@ class Tree:
             for _ in range(2 if is_complex(code) else 1)
         ]
         self.reach: Reach | None = None
+        self.readable = frame.number(0)
         # Per level: the size of the right half to come (0: it is under way), and the sums of the left half.
         self.pending = frame.alloca(f"[{_STACK} x i64]", "pending")
         self.lefts = [frame.alloca(f"[{_STACK} x {llvm_type(p, 1)}]", "left.sums") for p in self.parts]
@@ -93,7 +94,10 @@ class Tree:
         """The sums of [start, start + count): descends to a leaf, adds it, ascends while halves are finished."""
         frame, b = self.frame, self.frame.b
         names = {n: b.fresh(n) for n in ("descend", "split", "leaf", "ascend", "parent", "right", "join", "tree.done")}
-        self.reach = reach_of(frame, start, b.add(start, count))
+        end = b.add(start, count)
+        self.reach = reach_of(frame, start, end)
+        # Vectors of elements apart read up to where the one after their last would be.
+        self.readable = b.sub(end, frame.number(1)) if self.pass_.span.strict else end
         before = b.block
         b.jump(names["descend"])
         b.start(names["descend"])
@@ -104,7 +108,7 @@ class Tree:
         left, deeper = self._split(names, size, depth)
         b.start(names["leaf"])
         sums = self._leaf(position, size)
-        end, leaf_end = b.add(position, size), b.block
+        following, leaf_end = b.add(position, size), b.block
         b.jump(names["ascend"])
         b.start(names["ascend"])
         level = Value("%" + b.fresh("level"), "i8", 1)
@@ -119,7 +123,7 @@ class Tree:
             for register, values in (
                 (size, [count, left, waiting]),
                 (depth, [frame.number(0), deeper, level]),
-                (position, [start, position, end]),
+                (position, [start, position, following]),
             )
         )
         merged = zip([level, *finished], [depth, *sums], [above, *joined], strict=True)
@@ -192,8 +196,8 @@ class Tree:
 
             first, *before = state
             assert isinstance(first, Value)
-            limit = b.binary("sub nsw", whole_stop, frame.number(width - 1), "limit")
-            return frame.walk(first, limit, width, before, inside)
+            last = frame.minimum(whole_stop, self.readable) if p.span.strict else whole_stop
+            return frame.walk(first, b.binary("sub nsw", last, frame.number(width - 1), "limit"), width, before, inside)
 
         def cut(j: Value, inner: list[Register]) -> list[Register]:
             left = b.binary("sub nsw", stop, j, "left")
