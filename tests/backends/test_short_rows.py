@@ -24,6 +24,8 @@ REDUCED: dict[str, Results] = {
     "truths": lambda np, x: ((x > x[:1, :1]).any(axis=1), (x == x).all(axis=1), np.count_nonzero(x, axis=1)),
     "standard deviation": lambda np, x: (x.std(axis=1),),
     "kept, with extremes": lambda np, x: (x + x, x.max(axis=1)),
+    "backwards": lambda np, x: (x[:, ::-1] | x if x.dtype == bool else x[:, ::-1] + x, x[:, ::-1].max(axis=1)),
+    "turned": lambda np, x: (np.ascontiguousarray(x.T), x.T.max(axis=1)),
     "all of it": lambda np, x: (x.max(), (x > x[:1, :1]).any()),
 }
 
@@ -72,18 +74,28 @@ def test_the_first_true_of_a_long_line_is_found_by_many_tasks(form: str) -> None
             assert int(found) == int(wanted)
 
 
+def pages(guarded: int) -> Iterator[Any]:
+    """The bytes of one of two neighbouring pages; the other, `guarded`, may not be touched."""
+    if sys.platform != "linux":
+        pytest.skip("memory is protected by a call of Linux's C library")
+    memory = np.frombuffer(mmap.mmap(-1, 2 * mmap.PAGESIZE), np.uint8)
+    libc, size = ctypes.CDLL(None), ctypes.c_size_t(mmap.PAGESIZE)
+    guard = ctypes.c_void_p(memory.ctypes.data + guarded * mmap.PAGESIZE)
+    assert libc.mprotect(guard, size, 0) == 0
+    yield np.split(memory, 2)[1 - guarded]
+    assert libc.mprotect(guard, size, 3) == 0
+
+
 @pytest.fixture
 def page() -> Iterator[Any]:
     """The bytes of a page behind which nothing may be read."""
-    if sys.platform != "linux":
-        pytest.skip("memory is protected by a call of Linux's C library")
-    pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)
-    memory = np.frombuffer(pages, np.uint8)
-    libc, size = ctypes.CDLL(None), ctypes.c_size_t(mmap.PAGESIZE)
-    end = ctypes.c_void_p(memory.ctypes.data + mmap.PAGESIZE)
-    assert libc.mprotect(end, size, 0) == 0
-    yield memory[: mmap.PAGESIZE]
-    assert libc.mprotect(end, size, 3) == 0
+    yield from pages(1)
+
+
+@pytest.fixture
+def later_page() -> Iterator[Any]:
+    """The bytes of a page before which nothing may be read."""
+    yield from pages(0)
 
 
 # An `eager_below` of 0 would have what others can write copied.
@@ -102,6 +114,16 @@ def test_nothing_is_read_or_written_beyond_the_memory_that_there_is(code: str, p
             la.evaluate(lazy)
         np.testing.assert_array_equal(x, values + values)
         assert bytes(page[: -values.nbytes]) == before
+
+
+@pytest.mark.parametrize("code", ["u1", "i2", "f4", "f8", "c16"])
+def test_nothing_is_read_before_the_memory_that_there_is(code: str, later_page: Any) -> None:
+    for length in (1, 2, 3, 7, 13, 31, 33, 63, 65, 100):
+        values = rows_of(code, 2, length)
+        x = later_page[: values.nbytes].view(code).reshape(values.shape)
+        x[...] = values
+        with la.config.set(eager_below=1):
+            check(REDUCED["backwards"], values, la.asarray(x))
 
 
 @pytest.mark.parametrize("code", ["u1", "i2", "f4", "f8", "c8"])

@@ -22,6 +22,8 @@ from lazyarray_llvm.lower.streaming import LINE
 # Strided elements are moved one by one in inline code up to so many lanes, by a gather or a loop beyond: a 3000 x 3000
 # transposed read took 5 ms so and 8 ms with AVX-512 gathers in float32, and the same in float64.
 _INLINE_LANES = 16
+# What no instruction gathers is moved so up to more lanes, and by a loop beyond: 1e5 bytes turned, 66 us and 116.
+_MOST_INLINE_LANES = 64
 _PAGE = 4096  # bytes: the least that hosts protect at once
 
 _STRIDED_COPY = """define internal void @strided_copy.{size}({arguments}) nounwind noinline {{
@@ -145,10 +147,10 @@ def load(frame: Frame, number: int, base: Pointer, point: Point) -> AnyValue:
         return one if point.lanes == 1 else splat_here(frame, one, point.lanes)
     if step == 1 and (point.whole or masks_natively(frame, COMPLEX_PARTS.get(code, code), point.lanes)):
         return _load_row(frame, code, at, point, hint)
-    if step == 1 and code not in COMPLEX_PARTS:
-        return _load_cut(frame, code, at, point, hint)
     if step in (-1, 2, 3, 4) and point.whole:
         return _load_fixed(frame, code, at, step, point.lanes, hint)
+    if step in (1, -1) and code not in COMPLEX_PARTS:
+        return _load_cut(frame, code, at, step, point, hint)
     if gathers_natively(frame, code) and (not point.whole or point.lanes > _INLINE_LANES):
         return _gather(frame, code, at, _lane_offsets(frame, number, point), point.lanes, hint)
     return _load_strided(frame, code, at, step_bytes(frame, number), point, hint)
@@ -183,30 +185,39 @@ def _load_row(frame: Frame, code: str, at: Pointer, point: Point, hint: str) -> 
     return from_memory(frame, masked_load(frame, at, point.mask(inside), first_one, hint), code)
 
 
-def _load_cut(frame: Frame, code: str, at: Pointer, point: Point, hint: str) -> Value:
-    """A vector cut short of elements that no instruction masks: read whole if that stays in the first element's page.
+def _load_cut(frame: Frame, code: str, at: Pointer, step: int, point: Point, hint: str) -> Value:
+    """A vector cut short of neighbours, forwards or backwards, where no instruction masks them.
 
-    What lies there beyond the row can be read as the element can, and is not used. At a page's end elements are
-    copied one by one, which took 60 ns for the 16 bytes of a row where this takes 2.
+    It is read whole if that stays in the page of the first element: what lies there can be read as that can, and what
+    is beyond the row is not used. Else elements are copied one by one, which took 60 ns for the 16 bytes of a row.
     """
-    b, lanes = frame.b, point.lanes
-    inside = memory_code(code)
+    b, lanes, inside = frame.b, point.lanes, memory_code(code)
+    size = itemsize(inside)
+    mask = point.mask(inside)  # made here: what is made within one way is unknown after it
     address = b.emit(f"ptrtoint ptr {at.ref} to i64", "i8", 1, "address")
     within = b.and_(address, frame.number(_PAGE - 1))
-    crosses = b.compare("sgt", within, frame.number(_PAGE - lanes * itemsize(inside)))
+    beyond = (lanes - 1) * size  # bytes from the first lane to the last
+    if step == 1:
+        crosses = b.compare("sgt", within, frame.number(_PAGE - size - beyond))
+        low = at
+    else:
+        crosses = b.compare("slt", within, frame.number(beyond))
+        low = frame.offset(at, frame.number(-beyond), hint="low")
     buffer = frame.alloca(llvm_type(inside, lanes), "buffer", 64)
 
     def copied() -> list[Register]:
-        unit = frame.number(itemsize(inside))
-        call_copy(frame, itemsize(inside), buffer, unit, at, unit, point.count())
+        first = buffer if step == 1 else frame.offset(buffer, frame.number(beyond), hint="first")
+        unit = frame.number(step * size)
+        call_copy(frame, size, first, unit, at, unit, point.count())
         return [buffer]
 
-    mask = point.mask(inside)  # made here: what is made within one way is unknown after it
-    (source,) = frame.when(crosses, copied, [at])
+    (source,) = frame.when(crosses, copied, [low])
     assert isinstance(source, Pointer)
-    first = b.splat(_plain(frame, inside, at, 1, f"{hint}.first"), lanes)
     there = _plain(frame, inside, source, lanes, f"{hint}.there")
-    return from_memory(frame, b.emit(f"select {mask}, {there}, {first}", inside, lanes, hint), code)
+    if step == -1:
+        there = b.shuffle(there, None, range(lanes - 1, -1, -1))
+    first_one = b.splat(_plain(frame, inside, at, 1, f"{hint}.first"), lanes)
+    return from_memory(frame, b.emit(f"select {mask}, {there}, {first_one}", inside, lanes, hint), code)
 
 
 def masked_load(frame: Frame, at: Pointer, mask: Value, otherwise: Value, hint: str) -> Value:
@@ -352,7 +363,7 @@ def assemble(frame: Frame, code: str, ones: list[AnyValue]) -> AnyValue:
 def _load_strided(frame: Frame, code: str, at: Pointer, stride: Value, point: Point, hint: str) -> AnyValue:
     """Any step by scalar loads: inline when whole, through a buffer otherwise."""
     lanes = point.lanes
-    if point.whole and lanes <= _INLINE_LANES:
+    if point.whole and lanes <= _MOST_INLINE_LANES:
         ones, here = [], at
         for k in range(lanes):
             ones.append(load_scalar(frame, code, here, f"{hint}.lane"))
@@ -505,7 +516,7 @@ def _store_strided(
     mask: Value | None,
 ) -> None:
     b, lanes = frame.b, point.lanes
-    if point.whole and mask is None and lanes <= _INLINE_LANES:
+    if point.whole and mask is None and lanes <= _MOST_INLINE_LANES:
         for k in range(lanes):
             ones = [b.extract(p, k) for p in parts]
             store_scalar(frame, Complex(ones[0], ones[1]) if len(ones) == 2 else ones[0], at)
