@@ -20,6 +20,7 @@ REDUCED: dict[str, Results] = {
     "extremes": lambda np, x: (x.min(axis=1), x.max(axis=1)),
     "sum and extremes": lambda np, x: (x.sum(axis=1), x.min(axis=1), x.max(axis=1)),
     "places": lambda np, x: (x.argmin(axis=1), x.argmax(axis=1)),
+    "places of what is made": lambda np, x: ((x == x[:1, :1]).argmax(axis=1), (x != x[:1, :1]).argmin(axis=1)),
     "sum and place": lambda np, x: (x.sum(axis=1), x.argmax(axis=1)),
     "truths": lambda np, x: ((x > x[:1, :1]).any(axis=1), (x == x).all(axis=1), np.count_nonzero(x, axis=1)),
     "standard deviation": lambda np, x: (x.std(axis=1),),

@@ -55,9 +55,20 @@ def row_span(frame: Frame, stage: Stage, levels: Levels, walk: Sequence[Reductio
             lanes *= 2
     single = width == 64 and work >= _SINGLE_BODY and all(step in (0, 1) for step in steps)
     strict = any(step is not None and step > 1 for step in steps)
-    if single or "arg" in kinds:
-        least = lanes
-    return Span(lanes, lanes, single=single, strict=strict, narrow=least)
+    least = min(lanes, max([least, *(_least_lanes(r, codes, "tree" in kinds, width) for r in walk)]))
+    return Span(lanes, lanes, single=single, strict=strict, narrow=lanes if single else least)
+
+
+def _least_lanes(reduction: Reduction, codes: dict[int, str], beside_tree: bool, width: int) -> int:
+    """The fewest lanes that a reduction takes at once, whatever it carries.
+
+    The best of a step is found in one vector; places of narrow elements are counted in steps of one width, and those
+    beside sums carried in all lanes.
+    """
+    code = codes[reduction.value]
+    if reduction.op not in ("argmin", "argmax") or code == "b1":
+        return 1
+    return 64 if beside_tree or itemsize(code) < 4 else width // itemsize(code)
 
 
 def registers_carried(walk: Sequence[Reduction], codes: dict[int, str], lanes: int, width: int) -> int:

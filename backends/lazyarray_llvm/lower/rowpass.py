@@ -360,13 +360,14 @@ class Pass:
         """
         b, width = self.frame.b, self._width(r)
         if point.active is not None:
-            cut = ops.choose(b, point.mask(r.code), value, ops.identity(b, r.op, r.code, self.lanes))
+            cut = ops.choose(b, point.mask(r.code), value, ops.identity(b, r.op, r.code, point.lanes))
             assert isinstance(cut, Value)
             value = cut
         best, place, *noted = registers
-        vectors = [b.shuffle(value, None, range(k, k + width)) for k in range(0, self.lanes, width)]
+        vectors = [b.shuffle(value, None, range(k, k + width)) for k in range(0, point.lanes, width)]
         if noted:
-            found = [b.compare("uno", *pair) for pair in zip(vectors[::2], vectors[1::2], strict=True)]
+            pairs = zip(vectors[::2], vectors[1::2] or vectors, strict=True)
+            found = [b.compare("uno", *pair) for pair in pairs]
             noted = [b.or_(noted[0], b.convert("sext", functools.reduce(b.or_, found), noted[0].code))]
         level = [(one, b.const(place.code, k * width, width)) for k, one in enumerate(vectors)]
         while len(level) > 1:
@@ -387,7 +388,8 @@ class Pass:
     def _first_nan(self, r: Running, first: Value, end: Value) -> list[Register]:
         """NaN and the place of the first one in a block that has one."""
         b, code = self.frame.b, self._place_code(r)
-        none = b.const(code, 2 ** (8 * itemsize(code) - 1) - 1, self.lanes)
+        lanes, span = self.span.narrow, self.span
+        none = b.const(code, 2 ** (8 * itemsize(code) - 1) - 1, lanes)
 
         def step(point: Point, carried: list[Register]) -> list[Register]:
             before = carried[0]
@@ -401,7 +403,8 @@ class Pass:
             here = b.select(is_nan, place, none)
             return [b.select(b.compare("slt", here, before), here, before)]
 
-        (places,) = self.span.walk(self.frame, first, end, [none], step)
+        alone = Span(lanes, lanes, single=span.single, strict=span.strict)
+        (places,) = alone.walk(self.frame, first, end, [none], step)
         assert isinstance(places, Value)
         return [b.const(r.code, math.nan, 1), *ops.parts(ops.fold(b, "min", places))]
 
