@@ -34,6 +34,7 @@ from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.lower.reduce import Rows
 from lazyarray_llvm.lower.signature import Signature
 from lazyarray_llvm.lower.streaming import streamed
+from lazyarray_llvm.lower.tiles import Tiles, side_by_side, turned_accesses
 from lazyarray_llvm.lower.values import value_codes
 
 
@@ -219,13 +220,17 @@ def asks_ahead(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -> bool
 
 def emit_elementwise(frame: Frame) -> str:
     """The function of a kernel without reduction axes."""
-    kernel = frame.kernel
+    asks = asks_ahead(frame.kernel, merged(frame.kernel), Levels(frame.kernel), frame.host)
+    past = streamed(frame.kernel)
+    turned = turned_accesses(frame.kernel, merged(frame.kernel))
+    frame.kernel = kernel = side_by_side(frame.kernel, turned)
+    tiles = Tiles(frame, turned) if turned else None
     levels = Levels(kernel)
     stage = merged(kernel)
     body = Body(frame, levels)
     last = len(kernel.roles) - 1
     span = elementwise_span(kernel, stage, levels, frame.host)
-    used, past = range(len(kernel.accesses)), streamed(kernel)
+    used = range(len(kernel.accesses))
 
     def row(cell: Cell) -> None:
         body.compute(stage.body, 1)
@@ -242,12 +247,12 @@ def emit_elementwise(frame: Frame) -> str:
 
     body.rows = [frame.address(f"pointer{n}") for n in used]
     body.additions = additions = Additions(body, stage, span.lanes)
-    if asks_ahead(kernel, stage, levels, frame.host):
+    if asks:
         body.ahead = cache(lambda number: ahead(frame, number))
     body.compute(stage.body, 0)
     with frame.scope():
         body.settle()
-        for_each_row(body, list(range(last)), last, row, used)
+        for_each_row(body, list(range(last)), last, row, used, tiles=tiles)
     additions.finish()
     return frame.function("kernel")
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from lazyarray_llvm.builder import Value
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
 from lazyarray_llvm.lower.point import Point, Reach, reach_of
+from lazyarray_llvm.lower.tiles import COLUMNS, ROWS, Tiles
 
 if TYPE_CHECKING:
     from lazyarray_llvm.lower.body import Body
@@ -35,6 +36,7 @@ def for_each_row(
     *,
     segments: bool = False,
     single: bool = False,
+    tiles: Tiles | None = None,
     begin: Callable[[Value], None] | None = None,
     end: Callable[[Value], None] | None = None,
 ) -> None:
@@ -42,6 +44,7 @@ def for_each_row(
 
     `last` is cut into blocks, if given; with `segments` a cell has the number of its segment as start.  A
     task is `run` rows, or one row with `single`.  `begin` runs first in every task, `end` after its rows.
+    `tiles`: rows are walked by tiles, through which their accesses go.
     """
     frame = body.frame
     b = frame.b
@@ -68,7 +71,7 @@ def for_each_row(
         else:
             first = b.mul(group, frame.argument("run"))
             left = frame.minimum(frame.argument("run"), b.sub(frame.argument("rows"), first))
-        _rows(body, outer, first, left, Cell(zero, start, stop), emit, used)
+        _rows(body, outer, first, left, Cell(zero, start, stop), emit, used, tiles)
         if end is not None:
             end(t)
         return []
@@ -84,6 +87,7 @@ def _rows(
     cell: Cell,
     emit: Callable[[Cell], None],
     used: Sequence[int],
+    tiles: Tiles | None,
 ) -> None:
     """Rows `first` to `first + count`: the innermost outer axis is a loop of pointer steps, the others an odometer."""
     frame = body.frame
@@ -112,23 +116,57 @@ def _rows(
         indices = {axis: b.emit(f"load i64, ptr {counters[axis].ref}", "i8", 1, f"i{axis}") for axis in slow}
         indices[fast] = start
         run = frame.minimum(b.sub(count, done), b.sub(extent, start))
-        bases = [row_pointer(frame, n, indices) for n in used]
+        bases: list[Register] = [row_pointer(frame, n, indices) for n in used]
 
-        def row(r: Value, moving: list[Register]) -> list[Register]:
-            body.rows = [frame.address(f"pointer{n}") for n in range(len(frame.kernel.accesses))]
-            for n, pointer in zip(used, moving, strict=True):
-                assert isinstance(pointer, Pointer)
-                body.rows[n] = pointer
-            body.indices = {**indices, fast: b.add(start, r)}
-            emit(Cell(b.add(b.add(first, done), r), cell.start, cell.stop))
+        def rows(count: Value, past: Value | None, pointers: list[Register], inside: Cell) -> None:
+            """`count` rows, after those `past`."""
+
+            def row(r: Value, moving: list[Register]) -> list[Register]:
+                body.rows = [frame.address(f"pointer{n}") for n in range(len(frame.kernel.accesses))]
+                for n, pointer in zip(used, moving, strict=True):
+                    assert isinstance(pointer, Pointer)
+                    body.rows[n] = pointer
+                here = r if past is None else b.add(past, r)
+                body.indices = {**indices, fast: b.add(start, here)}
+                emit(Cell(b.add(b.add(first, done), here), inside.start, inside.stop))
+                return [following(n, p) for n, p in zip(used, moving, strict=True)]
+
+            frame.loop(frame.number(0), count, 1, pointers, row, "row")
+
+        def following(n: int, row: Register) -> Register:
+            if frame.kernel.accesses[n].steps[fast] == "0" or not isinstance(row, Pointer):
+                return row
+            if tiles is not None and n in tiles.memory:
+                return frame.offset(row, frame.number(tiles.row_bytes(n)), hint=f"row{n}.next")
+            return frame.offset(row, frame.argument(f"stride{n}.{fast}"), hint=f"row{n}.next")
+
+        def some_rows(past: Value, pointers: list[Register]) -> list[Register]:
+            count = frame.minimum(b.sub(run, past), frame.number(ROWS))
+
+            def tile(left: Value, _: list[Register]) -> list[Register]:
+                assert tiles is not None
+                inside = Cell(cell.row, left, frame.minimum(b.add(left, frame.number(COLUMNS)), cell.stop))
+                through: list[Register] = [
+                    tiles.fill(n, p, count, inside.start, inside.stop)
+                    if n in tiles.memory and isinstance(p, Pointer)
+                    else p
+                    for n, p in zip(used, pointers, strict=True)
+                ]
+                rows(count, past, through, inside)
+                return []
+
+            frame.loop(cell.start, cell.stop, COLUMNS, [], tile, "tile")
             return [
-                frame.offset(p, frame.argument(f"stride{n}.{fast}"), hint=f"row{n}.next")
+                frame.offset(p, b.mul(count, frame.argument(f"stride{n}.{fast}")), hint=f"row{n}.later")
                 if frame.kernel.accesses[n].steps[fast] != "0" and isinstance(p, Pointer)
                 else p
-                for n, p in zip(used, moving, strict=True)
+                for n, p in zip(used, pointers, strict=True)
             ]
 
-        frame.loop(frame.number(0), run, 1, bases, row, "row")
+        if tiles is None:
+            rows(run, None, bases, cell)
+        else:
+            frame.loop(frame.number(0), run, ROWS, bases, some_rows, "rows")
         _advance(frame, slow, counters)
         return [frame.number(0), b.add(done, run)]
 
