@@ -36,7 +36,8 @@ from lazyarray.runtime.remote import stays_home  # cimport
 
 DType = np.dtype[Any]
 _SEARCHED: Final = 8  # bytes for each element below which operands run at once: NumPy searches 50 in a nanosecond
-_ROWS_SEARCHED: Final = 1000
+_ROWS_SEARCHED: Final = 1000  # of 20 ns and more
+_TRUTHS_SEARCHED: Final = 32_000  # rows of 5 ns
 _SEARCHING: Final = frozenset({"axis", "keepdims"})
 NO_VALUE: Final[Any] = getattr(np, "_NoValue")  # noqa: B009  (NumPy's stubs have it in some releases)
 BOOL: Final = np.dtype(bool)
@@ -303,8 +304,7 @@ def _search(name: str) -> Callable[[Any, Any], Any]:
     """`argmin` or `argmax` by NumPy, where it is done before an evaluation would begin; `REFUSED` elsewhere.
 
     That is a search along rows that are in memory. Measured: 256 x 400 float32 take NumPy 8 us, and an evaluation
-    about 10 us besides its kernel. Many short rows are a kernel's: 8,333 x 12 take NumPy 384 us, 20 ns and more for
-    each row, and a kernel 82.
+    about 10 us besides its kernel. Many short rows are a kernel's: 8,333 x 12 float32 take NumPy 384 us, and one 82.
     """
     method = getattr(np.ndarray, name)
 
@@ -320,11 +320,12 @@ def _search(name: str) -> Callable[[Any, Any], Any]:
         if data is None or data.nbytes > _SEARCHED * config.eager_below or not stays_home():
             return REFUSED
         kind = data.dtype
-        if kind.kind not in "iuf" or not (axis is None or axis == -1 or axis == data.ndim - 1):
+        if kind.kind not in "iufb" or not (axis is None or axis == -1 or axis == data.ndim - 1):
             return REFUSED
-        if kind.itemsize < 4 and (kind.kind == "f" or (axis is not None and data.ndim > 1)):
+        by_rows, truths = axis is not None and data.ndim > 1, kind.kind == "b"
+        if kind.itemsize < 4 and not truths and (kind.kind == "f" or by_rows):
             return REFUSED  # NumPy takes narrow integers in long rows only, and half floats one by one
-        if axis is not None and data.ndim > 1 and data.size > _ROWS_SEARCHED * data.shape[-1]:
+        if by_rows and data.size > data.shape[-1] * (_TRUTHS_SEARCHED if truths else _ROWS_SEARCHED):
             return REFUSED
         found = method(data, *args[1:], **kwargs) if kwargs else method(data, axis)
         return wrap(found) if type(found) is np.ndarray else found

@@ -277,6 +277,7 @@ def test_narrow_integers_are_searched_at_once_in_long_rows_only() -> None:
             ((64, 64), "u1", 1, 1),
             ((64, 64), "i4", 1, 0),
             ((2048, 2), "i4", 1, 1),
+            ((2048, 2), "b1", 1, 0),
             ((4096,), "f2", None, 1),
         ):
             given = data.astype(dtype).reshape(shape)
