@@ -102,7 +102,7 @@ print(emit(space["program"].kernel, host, "whole"))
     ).stdout
     return {
         ("README.md", "kernel reduction 10000000 (7 ops): reads 160000000 bytes, writes 8 bytes"): told,
-        ("layout.md", "j.loop.2:"): code,
+        ("layout.md", "j.loop.3:"): code,
         ("layout.md", "%kept = getelementptr"): code,
         ("adding-an-op.md", "def heaviside("): inspect.getsource(comparison),
     }
