@@ -205,19 +205,27 @@ def fold_best(b: Builder, op: str, value: Value, index: Value) -> tuple[Value, V
     """The best lane; of equal ones that with the lowest index."""
     if value.lanes == 1:
         return value, index
+    best, same = best_lanes(b, op, value)
+    return best, least_of(b, same, index)
+
+
+def best_lanes(b: Builder, op: str, value: Value) -> tuple[Value, Value]:
+    """The best of all lanes, and which have it."""
     best = fold(b, "min" if op == "argmin" else "max", value)
     assert isinstance(best, Value)
     others = b.splat(best, value.lanes)
     if is_float(value.code):
         # The extreme is NaN where any lane is.
-        same = b.or_(b.compare("oeq", value, others), b.compare("uno", value, value))
-    else:
-        same = b.compare("eq", value, others)
-    bits = 8 * itemsize(index.code)
-    places = b.select(same, index, b.const(index.code, (1 << (bits - 1)) - 1, index.lanes))
-    first = fold(b, "min", places)
-    assert isinstance(first, Value)
-    return best, first
+        return best, b.or_(b.compare("oeq", value, others), b.compare("uno", value, value))
+    return best, b.compare("eq", value, others)
+
+
+def least_of(b: Builder, mask: Value, numbers: Value) -> Value:
+    """The least number in the lanes of a mask that has one."""
+    most = extreme(numbers.code, largest=True)
+    least = fold(b, "min", b.select(mask, numbers, b.const(numbers.code, most, numbers.lanes)))
+    assert isinstance(least, Value)
+    return least
 
 
 def best_of(b: Builder, op: str, a: tuple[Value, Value], c: tuple[Value, Value]) -> tuple[Value, Value]:

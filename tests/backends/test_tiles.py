@@ -74,6 +74,13 @@ def kernel_of(*accesses: Access) -> Kernel:
 FAR, NEAR, COLUMN, ROW = (Access("f8", steps) for steps in (("s", "s"), ("s", "1"), ("s", "0"), ("0", "s")))
 
 
+def test_numbers_of_other_things_are_not_those_of_accesses() -> None:
+    kernel = kernel_of(FAR, NEAR, NEAR)
+    (stage,) = kernel.stages
+    body = (*stage.body, I(3, "const", (), "f8", 0), I(4, "scalar", (), "f8", 0), I(5, "multiply", (3, 4), "f8"))
+    assert turned_accesses(kernel, stage._replace(body=body)) == [0]
+
+
 def turned_of(*accesses: Access) -> list[int]:
     kernel = kernel_of(*accesses)
     return turned_accesses(kernel, kernel.stages[0])

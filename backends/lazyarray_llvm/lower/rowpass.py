@@ -462,11 +462,15 @@ class Pass:
         """The best of the lanes, joined with the best of the blocks before."""
         frame, b, (best, place, *noted) = self.frame, self.frame.b, registers
         if itemsize(place.code) < 4:
-            steps = b.convert("zext", place, "i4")
-            place = b.mul(steps, b.const("i4", self.lanes, self.lanes))
-        if place.lanes > 1:
+            # The first step that has the best, and there the first lane.
+            best, same = ops.best_lanes(b, r.op, best)
+            step = ops.least_of(b, same, place)
+            here = b.and_(same, b.compare("eq", place, b.splat(step, place.lanes)))
+            lane = first_bit(frame, mask_bits(frame, here))
+            place = b.add(b.mul(b.convert("zext", step, "i8"), frame.number(self.lanes)), lane)
+        elif place.lanes > 1:
             place = b.add(place, b.vector(place.code, range(place.lanes)))
-        best, place = ops.fold_best(b, r.op, best, place)
+            best, place = ops.fold_best(b, r.op, best, place)
         if noted:
             (bits,) = ops.parts(ops.fold(b, "bor", noted[0]))
             any_nan = b.compare("ne", bits, b.const(bits.code, 0, 1))

@@ -136,7 +136,7 @@ def turned_accesses(kernel: Kernel, stage: Stage) -> list[int]:
     if len(kernel.roles) < 2 or kernel.packs or kernel.scatters:
         return []
     loaded = {i.attr for i in stage.body if i.op == "load"}
-    apart = {i.attr for i in stage.body if i.op != "load"} | {s.access for s in stage.stores}
+    apart = {i.attr for i in stage.body if i.op in ("gather", "expand")} | {s.access for s in stage.stores}
     found = []
     left = _MOST_BYTES
     for number, access in enumerate(kernel.accesses):
