@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from lazyarray.schedule.kernel import Instruction
 from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, is_complex
-from lazyarray_llvm.lower import memory, ordered, packing
+from lazyarray_llvm.lower import elements, memory, ordered, packing
 from lazyarray_llvm.lower.ahead import prefetch
 from lazyarray_llvm.lower.dividing import by_products
 from lazyarray_llvm.lower.facts import Levels
@@ -110,7 +110,7 @@ class Body:
         if op == "load":
             assert isinstance(attr, int)
             if point is None:
-                return memory.load_scalar(frame, frame.kernel.accesses[attr].code, self.rows[attr], f"in{attr}")
+                return elements.load_scalar(frame, frame.kernel.accesses[attr].code, self.rows[attr], f"in{attr}")
             later = self.ahead(attr)
             if later is not None:
                 prefetch(frame, attr, frame.offset(self.rows[attr], later, hint="later"), point)

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from lazyarray.schedule.kernel import Access
 from lazyarray_llvm.builder import (
     COMPLEX_PARTS,
-    REAL_TYPES,
     AnyValue,
     Complex,
     Value,
@@ -15,7 +14,21 @@ from lazyarray_llvm.builder import (
     llvm_type,
     memory_code,
 )
-from lazyarray_llvm.lower.frame import Frame, Pointer, Register
+from lazyarray_llvm.lower.elements import (
+    call_copy,
+    from_memory,
+    load_scalar,
+    mangled,
+    masked_load,
+    masked_store,
+    plain,
+    put,
+    store_scalar,
+    store_when,
+    to_memory,
+)
+from lazyarray_llvm.lower.ends import load_cut, store_pieces
+from lazyarray_llvm.lower.frame import Frame, Pointer
 from lazyarray_llvm.lower.point import Point, masks_natively
 from lazyarray_llvm.lower.streaming import LINE
 
@@ -24,87 +37,11 @@ from lazyarray_llvm.lower.streaming import LINE
 _INLINE_LANES = 16
 # What no instruction gathers is moved so up to more lanes, and by a loop beyond: 1e5 bytes turned, 66 us and 116.
 _MOST_INLINE_LANES = 64
-_PAGE = 4096  # bytes: the least that hosts protect at once
-
-_STRIDED_COPY = """define internal void @strided_copy.{size}({arguments}) nounwind noinline {{
-entry:
-  %some = icmp sgt i64 %count, 0
-  br i1 %some, label %loop, label %done
-loop:
-  %k = phi i64 [ 0, %entry ], [ %next, %{latch} ]
-  %to.at = mul i64 %k, %to.step
-  %from.at = mul i64 %k, %from.step
-  %from.p = getelementptr i8, ptr %from, i64 %from.at
-  %to.p = getelementptr i8, ptr %to, i64 %to.at
-{copy}
-  %next = add i64 %k, 1
-  %more = icmp slt i64 %next, %count
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}}"""
-_COPY = """  %v = load {type}, ptr %from.p, align {align}
-  store {type} %v, ptr %to.p, align {align}"""
-_MASKED_COPY = """  %mask.p = getelementptr i8, ptr %mask, i64 %k
-  %byte = load i8, ptr %mask.p
-  %wanted = icmp ne i8 %byte, 0
-  br i1 %wanted, label %copy, label %skip
-copy:
-{copy}
-  br label %skip
-skip:"""
 
 
 def _stores_masked(frame: Frame, code: str, lanes: int) -> bool:
     """Whether a whole vector is best stored through a mask; vectors below 16 bytes have wider masks in registers."""
     return masks_natively(frame, code, lanes) and lanes * itemsize(code) >= 16
-
-
-def from_memory(frame: Frame, value: Value, code: str) -> Value:
-    return frame.b.compare("ne", value, frame.b.like(value, 0)) if code == "b1" else value
-
-
-def to_memory(frame: Frame, value: Value) -> Value:
-    return frame.b.convert("zext", value, "u1") if value.code == "b1" else value
-
-
-def load_scalar(frame: Frame, code: str, at: Pointer, hint: str = "x") -> AnyValue:
-    """One element."""
-    b = frame.b
-    if code in COMPLEX_PARTS:
-        part = COMPLEX_PARTS[code]
-        size = itemsize(part)
-        im = frame.offset(at, frame.number(1), size, "im.at")
-        return Complex(_plain(frame, part, at, 1, f"{hint}.re"), _plain(frame, part, im, 1, f"{hint}.im"))
-    return from_memory(frame, _plain(frame, memory_code(code), at, 1, hint), code) if code else b.const("b1", 0, 1)
-
-
-def store_scalar(frame: Frame, value: AnyValue, at: Pointer) -> None:
-    """One element."""
-    if isinstance(value, Complex):
-        store_scalar(frame, value.re, at)
-        store_scalar(frame, value.im, frame.offset(at, frame.number(1), itemsize(value.re.code), "im.at"))
-        return
-    _put(frame, to_memory(frame, value), at)
-
-
-def store_when(frame: Frame, mask: Value, value: AnyValue, at: Pointer) -> None:
-    """One element, only if a scalar mask is set."""
-
-    def write() -> list[Register]:
-        store_scalar(frame, value, at)
-        return []
-
-    frame.when(mask, write)
-
-
-def _plain(frame: Frame, code: str, at: Pointer, lanes: int, hint: str) -> Value:
-    text = f"load {llvm_type(code, lanes)}, ptr {at.ref}, align {itemsize(code)}"
-    return frame.b.emit(text, code, lanes, hint)
-
-
-def _put(frame: Frame, value: Value, at: Pointer) -> None:
-    frame.b.line(f"store {value}, ptr {at.ref}, align {itemsize(value.code)}")
 
 
 def fixed_step(access: Access) -> int | None:
@@ -150,7 +87,7 @@ def load(frame: Frame, number: int, base: Pointer, point: Point) -> AnyValue:
     if step in (-1, 2, 3, 4) and point.whole:
         return _load_fixed(frame, code, at, step, point.lanes, hint)
     if step in (1, -1) and code not in COMPLEX_PARTS:
-        return _load_cut(frame, code, at, step, point, hint)
+        return load_cut(frame, code, at, step, point, hint)
     if gathers_natively(frame, code) and (not point.whole or point.lanes > _INLINE_LANES):
         return _gather(frame, code, at, _lane_offsets(frame, number, point), point.lanes, hint)
     return _load_strided(frame, code, at, step_bytes(frame, number), point, hint)
@@ -168,7 +105,7 @@ def _load_row(frame: Frame, code: str, at: Pointer, point: Point, hint: str) -> 
     if code in COMPLEX_PARTS:
         part = COMPLEX_PARTS[code]
         if point.whole:
-            pairs = _plain(frame, part, at, 2 * lanes, hint)
+            pairs = plain(frame, part, at, 2 * lanes, hint)
         else:
             pairs = _masked_pairs(frame, part, at, point, hint)
         parts = [b.shuffle(pairs, None, range(k, 2 * lanes, 2)) for k in (0, 1)]
@@ -180,75 +117,9 @@ def _load_row(frame: Frame, code: str, at: Pointer, point: Point, hint: str) -> 
         return Complex(parts[0], parts[1])
     inside = memory_code(code)
     if point.whole:
-        return from_memory(frame, _plain(frame, inside, at, lanes, hint), code)
-    first_one = b.splat(_plain(frame, inside, at, 1, f"{hint}.first"), lanes)
+        return from_memory(frame, plain(frame, inside, at, lanes, hint), code)
+    first_one = b.splat(plain(frame, inside, at, 1, f"{hint}.first"), lanes)
     return from_memory(frame, masked_load(frame, at, point.mask(inside), first_one, hint), code)
-
-
-def _load_cut(frame: Frame, code: str, at: Pointer, step: int, point: Point, hint: str) -> Value:
-    """A vector cut short of neighbours, forwards or backwards, where no instruction masks them.
-
-    It is read whole if that stays in the page of the first element: what lies there can be read as that can, and what
-    is beyond the row is not used. Else elements are copied one by one, which took 60 ns for the 16 bytes of a row.
-    """
-    b, lanes, inside = frame.b, point.lanes, memory_code(code)
-    size = itemsize(inside)
-    mask = point.mask(inside)  # made here: what is made within one way is unknown after it
-    address = b.emit(f"ptrtoint ptr {at.ref} to i64", "i8", 1, "address")
-    within = b.and_(address, frame.number(_PAGE - 1))
-    beyond = (lanes - 1) * size  # bytes from the first lane to the last
-    if step == 1:
-        crosses = b.compare("sgt", within, frame.number(_PAGE - size - beyond))
-        low = at
-    else:
-        crosses = b.compare("slt", within, frame.number(beyond))
-        low = frame.offset(at, frame.number(-beyond), hint="low")
-    buffer = frame.alloca(llvm_type(inside, lanes), "buffer", 64)
-
-    def copied() -> list[Register]:
-        first = buffer if step == 1 else frame.offset(buffer, frame.number(beyond), hint="first")
-        unit = frame.number(step * size)
-        call_copy(frame, size, first, unit, at, unit, point.count())
-        return [buffer]
-
-    (source,) = frame.when(crosses, copied, [low])
-    assert isinstance(source, Pointer)
-    there = _plain(frame, inside, source, lanes, f"{hint}.there")
-    if step == -1:
-        there = b.shuffle(there, None, range(lanes - 1, -1, -1))
-    first_one = b.splat(_plain(frame, inside, at, 1, f"{hint}.first"), lanes)
-    return from_memory(frame, b.emit(f"select {mask}, {there}, {first_one}", inside, lanes, hint), code)
-
-
-def masked_load(frame: Frame, at: Pointer, mask: Value, otherwise: Value, hint: str) -> Value:
-    b, code = frame.b, otherwise.code
-    name = f"llvm.masked.load.{_mangled(code, otherwise.lanes)}.p0"
-    align = itemsize(code)
-    # The alignment as an operand is the spelling up to LLVM 21; later parsers upgrade it.
-    b.module.declare(name, otherwise.type, ["ptr", "i32", mask.type, otherwise.type])
-    text = f"call {otherwise.type} @{name}(ptr {at.ref}, i32 {align}, {mask}, {otherwise})"
-    return b.emit(text, code, otherwise.lanes, hint)
-
-
-def masked_store(frame: Frame, value: Value, at: Pointer, mask: Value) -> None:
-    b, align = frame.b, itemsize(value.code)
-    name = f"llvm.masked.store.{_mangled(value.code, value.lanes)}.p0"
-    b.module.declare(name, "void", [value.type, "ptr", "i32", mask.type])
-    b.line(f"call void @{name}({value}, ptr {at.ref}, i32 {align}, {mask})")
-
-
-def expand_load(frame: Frame, code: str, at: Pointer, mask: Value, lanes: int) -> Value:
-    """Elements that lie one after another, spread over the lanes of a mask; other lanes are 0."""
-    b, type_ = frame.b, llvm_type(code, lanes)
-    name = f"llvm.masked.expandload.{_mangled(code, lanes)}"
-    b.module.declare(name, type_, [f"ptr align {itemsize(code)}", mask.type, type_])
-    none = b.const(code, 0, lanes)
-    return b.emit(f"call {type_} @{name}(ptr align {itemsize(code)} {at.ref}, {mask}, {none})", code, lanes, "spread")
-
-
-def _mangled(code: str, lanes: int) -> str:
-    spelled = {"half": "f16", "float": "f32", "double": "f64"}
-    return f"v{lanes}{spelled.get(REAL_TYPES[code], REAL_TYPES[code])}"
 
 
 def _masked_pairs(frame: Frame, part: str, at: Pointer, point: Point, hint: str) -> Value:
@@ -268,10 +139,10 @@ def _load_fixed(frame: Frame, code: str, at: Pointer, step: int, lanes: int, hin
     width = 2 if code in COMPLEX_PARTS else 1
     if step == -1:
         at = frame.offset(at, frame.number(1 - lanes), itemsize(code), "low")
-        wide = _plain(frame, part, at, lanes * width, hint)
+        wide = plain(frame, part, at, lanes * width, hint)
         picks = [[(lanes - 1 - k) * width + w for k in range(lanes)] for w in range(width)]
     else:
-        wide = _plain(frame, part, at, lanes * width * step, hint)
+        wide = plain(frame, part, at, lanes * width * step, hint)
         picks = [[k * width * step + w for k in range(lanes)] for w in range(width)]
     parts = [b.shuffle(wide, None, pick) for pick in picks]
     return Complex(parts[0], parts[1]) if width == 2 else from_memory(frame, parts[0], code)
@@ -308,7 +179,7 @@ def _gather(frame: Frame, code: str, at: Pointer, offsets: Value, lanes: int, hi
         return Complex(re, im)
     name = "%" + b.fresh("where")
     b.line(f"{name} = getelementptr i8, ptr {at.ref}, {offsets}")
-    full = f"llvm.masked.gather.{_mangled(code, lanes)}.v{lanes}p0"
+    full = f"llvm.masked.gather.{mangled(code, lanes)}.v{lanes}p0"
     type_, pointers = llvm_type(code, lanes), f"<{lanes} x ptr>"
     b.module.declare(full, type_, [pointers, "i32", f"<{lanes} x i1>", type_])
     every = b.const("b1", True, lanes)
@@ -378,10 +249,10 @@ def _load_strided(frame: Frame, code: str, at: Pointer, stride: Value, point: Po
         first = load_scalar(frame, code, at, f"{hint}.first")
         parts = [first.re, first.im] if isinstance(first, Complex) else [to_memory(frame, first)]
         pair = [frame.b.splat(p, lanes) for p in parts]
-        _put(frame, interleave(frame, pair), buffer)
+        put(frame, interleave(frame, pair), buffer)
     unit = frame.number(itemsize(code))
     call_copy(frame, itemsize(code), buffer, unit, at, stride, point.count())
-    wide = _plain(frame, part, buffer, lanes * width, hint)
+    wide = plain(frame, part, buffer, lanes * width, hint)
     if width == 1:
         return from_memory(frame, wide, code)
     parts = [frame.b.shuffle(wide, None, range(k, 2 * lanes, 2)) for k in (0, 1)]
@@ -398,36 +269,6 @@ def interleave(frame: Frame, parts: list[Value]) -> Value:
         return frame.b.insert(frame.b.insert(pair, parts[0], 0), parts[1], 1)
     order = [k // 2 + (k % 2) * lanes for k in range(2 * lanes)]
     return frame.b.shuffle(parts[0], parts[1], order)
-
-
-def call_copy(
-    frame: Frame,
-    size: int,
-    to: Pointer,
-    to_step: Value,
-    source: Pointer,
-    from_step: Value,
-    count: Value,
-    mask: Pointer | None = None,
-) -> None:
-    """Copies `count` elements of `size` bytes between two walks; only where the byte of `mask` is set, if given."""
-    type_, align = (f"i{8 * size}", size) if size <= 8 else ("<2 x i64>", 8)
-    copy = _COPY.format(type=type_, align=align)
-    name = f"strided_copy.{size}" if mask is None else f"strided_copy.masked{size}"
-    arguments = "ptr %to, i64 %to.step, ptr %from, i64 %from.step, i64 %count"
-    spelled = f"ptr {to.ref}, {to_step}, ptr {source.ref}, {from_step}, {count}"
-    if mask is not None:
-        copy = _MASKED_COPY.format(copy=copy)
-        arguments += ", ptr %mask"
-        spelled += f", ptr {mask.ref}"
-    text = _STRIDED_COPY.format(
-        size=name.removeprefix("strided_copy."),
-        arguments=arguments,
-        copy=copy,
-        latch="skip" if mask else "loop",
-    )
-    frame.b.module.define(name, text)
-    frame.b.line(f"call void @{name}({spelled})")
 
 
 # -- stores ------------------------------------------------------------------------------------------------
@@ -482,11 +323,11 @@ def store(frame: Frame, number: int, base: Pointer, point: Point, value: AnyValu
     parts = [value.re, value.im] if isinstance(value, Complex) else [to_memory(frame, value)]
     step, part = fixed_step(access), parts[0].code
     if step == 1 and point.whole and mask is None:
-        _put(frame, interleave(frame, parts), at)
+        put(frame, interleave(frame, parts), at)
     elif step == 1 and point.whole and mask is not None and not _stores_masked(frame, part, point.lanes):
         wide = interleave(frame, parts)
         mask = mask if len(parts) == 1 else twice(frame, mask)
-        _put(frame, frame.b.select(mask, wide, _plain(frame, part, at, wide.lanes, "old")), at)
+        put(frame, frame.b.select(mask, wide, plain(frame, part, at, wide.lanes, "old")), at)
     elif step == 1 and masks_natively(frame, part, point.lanes):
         if mask is None:
             mask = point.mask(part)
@@ -497,7 +338,7 @@ def store(frame: Frame, number: int, base: Pointer, point: Point, value: AnyValu
         masked_store(frame, interleave(frame, parts), at, mask)
     elif step == -1 and point.whole and mask is None:
         turned = [frame.b.shuffle(p, None, range(point.lanes - 1, -1, -1)) for p in parts]
-        _put(
+        put(
             frame,
             interleave(frame, turned),
             frame.offset(at, frame.number(1 - point.lanes), itemsize(code), "low"),
@@ -525,44 +366,13 @@ def _store_strided(
         return
     wide = interleave(frame, parts)
     if mask is None and len(parts) == 1 and stride.ref == str(itemsize(code)):
-        _store_pieces(frame, at, point.count(), wide)
+        store_pieces(frame, at, point.count(), wide)
         return
     buffer = frame.alloca(wide.type, "buffer", 64)
-    _put(frame, wide, buffer)
+    put(frame, wide, buffer)
     wanted = None
     if mask is not None:
         wanted = frame.alloca(f"<{lanes} x i8>", "wanted", 64)
-        _put(frame, b.convert("zext", mask, "u1"), wanted)
+        put(frame, b.convert("zext", mask, "u1"), wanted)
     unit = frame.number(itemsize(code))
     call_copy(frame, itemsize(code), at, stride, buffer, unit, point.count(), wanted)
-
-
-def put_inside(frame: Frame, at: Pointer, point: Point, value: Value) -> None:
-    """Stores the lanes of a real register that lie inside the row at `at`, side by side."""
-    value = to_memory(frame, value)
-    if masks_natively(frame, value.code, point.lanes):
-        masked_store(frame, value, at, point.mask(value.code))
-        return
-    _store_pieces(frame, at, point.count(), value)
-
-
-def _store_pieces(frame: Frame, at: Pointer, count: Value, value: Value) -> None:
-    """The first lanes of a register side by side, by the bits of their number: 13 are stored as 8, 4 and 1."""
-    b = frame.b
-    buffer = frame.alloca(value.type, "buffer", 64)
-    _put(frame, value, buffer)
-    places: list[Register] = [at, buffer]
-    size = 1 << value.lanes.bit_length() - 1
-
-    def move() -> list[Register]:
-        to, source = places
-        assert isinstance(to, Pointer)
-        assert isinstance(source, Pointer)
-        _put(frame, _plain(frame, value.code, source, size, "piece"), to)
-        number = frame.number(size)
-        return [frame.offset(p, number, itemsize(value.code), "piece.next") for p in (to, source)]
-
-    while size:
-        wanted = b.compare("ne", b.and_(count, frame.number(size)), frame.number(0))
-        places = frame.when(wanted, move, places)
-        size //= 2

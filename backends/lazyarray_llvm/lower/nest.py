@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from lazyarray.records import NamedTuple
 from lazyarray_llvm.builder import Value
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
 from lazyarray_llvm.lower.point import Point, Reach, reach_of
@@ -18,13 +19,12 @@ if TYPE_CHECKING:
     from lazyarray_llvm.lower.body import Body
 
 
-class Cell:
+class Cell(NamedTuple):
     """What the row loop gives to the code of one row."""
 
-    def __init__(self, row: Value, start: Value, stop: Value) -> None:
-        self.row = row  # flattened outer index
-        self.start = start  # range of the last axis
-        self.stop = stop
+    row: Value  # flattened outer index
+    start: Value  # range of the last axis
+    stop: Value
 
 
 def for_each_row(
@@ -94,21 +94,7 @@ def _rows(
     b = frame.b
     slow, fast = outer[:-1], outer[-1]
     extent = frame.argument(f"extent{fast}")
-    place, counters = first, {}
-    inner = first
-    if slow:
-        place = b.binary("udiv", first, extent, "outer")
-        inner = b.sub(first, b.mul(place, extent))
-        for axis in reversed(slow):
-            counters[axis] = frame.alloca("i64", f"i{axis}.cell")
-            if axis == slow[0]:
-                index = place
-            else:
-                size = frame.argument(f"extent{axis}")
-                above = b.binary("udiv", place, size, "outer")
-                index = b.sub(place, b.mul(above, size))
-                place = above
-            b.line(f"store {index}, ptr {counters[axis].ref}")
+    counters, inner = _odometer(frame, slow, extent, first)
 
     def segment(done: Value, carried: list[Register]) -> list[Register]:
         start = carried[0]
@@ -117,56 +103,9 @@ def _rows(
         indices[fast] = start
         run = frame.minimum(b.sub(count, done), b.sub(extent, start))
         bases: list[Register] = [row_pointer(frame, n, indices) for n in used]
-
-        def rows(count: Value, past: Value | None, pointers: list[Register], inside: Cell) -> None:
-            """`count` rows, after those `past`."""
-
-            def row(r: Value, moving: list[Register]) -> list[Register]:
-                body.rows = [frame.address(f"pointer{n}") for n in range(len(frame.kernel.accesses))]
-                for n, pointer in zip(used, moving, strict=True):
-                    assert isinstance(pointer, Pointer)
-                    body.rows[n] = pointer
-                here = r if past is None else b.add(past, r)
-                body.indices = {**indices, fast: b.add(start, here)}
-                emit(Cell(b.add(b.add(first, done), here), inside.start, inside.stop))
-                return [following(n, p) for n, p in zip(used, moving, strict=True)]
-
-            frame.loop(frame.number(0), count, 1, pointers, row, "row")
-
-        def following(n: int, row: Register) -> Register:
-            if frame.kernel.accesses[n].steps[fast] == "0" or not isinstance(row, Pointer):
-                return row
-            if tiles is not None and n in tiles.memory:
-                return frame.offset(row, frame.number(tiles.row_bytes(n)), hint=f"row{n}.next")
-            return frame.offset(row, frame.argument(f"stride{n}.{fast}"), hint=f"row{n}.next")
-
-        def some_rows(past: Value, pointers: list[Register]) -> list[Register]:
-            count = frame.minimum(b.sub(run, past), frame.number(ROWS))
-
-            def tile(left: Value, _: list[Register]) -> list[Register]:
-                assert tiles is not None
-                inside = Cell(cell.row, left, frame.minimum(b.add(left, frame.number(COLUMNS)), cell.stop))
-                through: list[Register] = [
-                    tiles.fill(n, p, count, inside.start, inside.stop)
-                    if n in tiles.memory and isinstance(p, Pointer)
-                    else p
-                    for n, p in zip(used, pointers, strict=True)
-                ]
-                rows(count, past, through, inside)
-                return []
-
-            frame.loop(cell.start, cell.stop, COLUMNS, [], tile, "tile")
-            return [
-                frame.offset(p, b.mul(count, frame.argument(f"stride{n}.{fast}")), hint=f"row{n}.later")
-                if frame.kernel.accesses[n].steps[fast] != "0" and isinstance(p, Pointer)
-                else p
-                for n, p in zip(used, pointers, strict=True)
-            ]
-
-        if tiles is None:
-            rows(run, None, bases, cell)
-        else:
-            frame.loop(frame.number(0), run, ROWS, bases, some_rows, "rows")
+        rows = _Rows(body, fast, indices, emit, used, tiles)
+        walk = rows.one_by_one if tiles is None else rows.by_tiles
+        walk(start, run, bases, cell._replace(row=b.add(first, done)))
         _advance(frame, slow, counters)
         return [frame.number(0), b.add(done, run)]
 
@@ -174,6 +113,90 @@ def _rows(
         segment(frame.number(0), [inner])
         return
     _while_below(frame, count, inner, segment)
+
+
+def _odometer(frame: Frame, slow: Sequence[int], extent: Value, row: Value) -> tuple[dict[int, Pointer], Value]:
+    """Where the indices of the slow axes are counted, set to those of a row; and its index along the fast axis."""
+    b = frame.b
+    counters: dict[int, Pointer] = {}
+    if not slow:
+        return counters, row
+    place = b.binary("udiv", row, extent, "outer")
+    inner = b.sub(row, b.mul(place, extent))
+    for axis in reversed(slow):
+        counters[axis] = frame.alloca("i64", f"i{axis}.cell")
+        if axis == slow[0]:
+            index = place
+        else:
+            size = frame.argument(f"extent{axis}")
+            above = b.binary("udiv", place, size, "outer")
+            index = b.sub(place, b.mul(above, size))
+            place = above
+        b.line(f"store {index}, ptr {counters[axis].ref}")
+    return counters, inner
+
+
+class _Rows:
+    """Rows whose indices differ in that of the fast axis alone."""
+
+    def __init__(
+        self,
+        body: Body,
+        fast: int,
+        indices: dict[int, Value],
+        emit: Callable[[Cell], None],
+        used: Sequence[int],
+        tiles: Tiles | None,
+    ) -> None:
+        self.body, self.frame, self.fast, self.indices = body, body.frame, fast, indices
+        self.emit, self.used, self.tiles = emit, used, tiles
+
+    def one_by_one(self, start: Value, count: Value, pointers: Sequence[Register], cell: Cell) -> None:
+        """`count` rows from index `start` on, whose pointers are given; `cell` is that of the first."""
+        body, frame, b = self.body, self.frame, self.frame.b
+
+        def row(r: Value, moving: list[Register]) -> list[Register]:
+            body.rows = [frame.address(f"pointer{n}") for n in range(len(frame.kernel.accesses))]
+            for n, pointer in zip(self.used, moving, strict=True):
+                assert isinstance(pointer, Pointer)
+                body.rows[n] = pointer
+            body.indices = {**self.indices, self.fast: b.add(start, r)}
+            self.emit(cell._replace(row=b.add(cell.row, r)))
+            return [self._moved(n, p, None) for n, p in zip(self.used, moving, strict=True)]
+
+        frame.loop(frame.number(0), count, 1, pointers, row, "row")
+
+    def by_tiles(self, start: Value, count: Value, pointers: Sequence[Register], cell: Cell) -> None:
+        """The same, a tile's columns of a tile's rows after the other."""
+        frame, b, tiles = self.frame, self.frame.b, self.tiles
+        assert tiles is not None
+
+        def some_rows(past: Value, here: list[Register]) -> list[Register]:
+            number = frame.minimum(b.sub(count, past), frame.number(ROWS))
+
+            def tile(left: Value, _: list[Register]) -> list[Register]:
+                right = frame.minimum(b.add(left, frame.number(COLUMNS)), cell.stop)
+                through = [
+                    tiles.fill(n, p, number, left, right) if n in tiles.memory and isinstance(p, Pointer) else p
+                    for n, p in zip(self.used, here, strict=True)
+                ]
+                self.one_by_one(b.add(start, past), number, through, Cell(b.add(cell.row, past), left, right))
+                return []
+
+            frame.loop(cell.start, cell.stop, COLUMNS, [], tile, "tile")
+            return [self._moved(n, p, number) for n, p in zip(self.used, here, strict=True)]
+
+        frame.loop(frame.number(0), count, ROWS, pointers, some_rows, "rows")
+
+    def _moved(self, number: int, row: Register, rows: Value | None) -> Register:
+        """The pointer so many rows later in memory; one row, in its tile if it has one, if `rows` is None."""
+        frame = self.frame
+        if frame.kernel.accesses[number].steps[self.fast] == "0" or not isinstance(row, Pointer):
+            return row
+        if rows is None and self.tiles is not None and number in self.tiles.memory:
+            return frame.offset(row, frame.number(self.tiles.row_bytes(number)), hint=f"row{number}.next")
+        stride = frame.argument(f"stride{number}.{self.fast}")
+        return frame.offset(row, stride if rows is None else frame.b.mul(rows, stride), hint=f"row{number}.next")
 
 
 def _while_below(

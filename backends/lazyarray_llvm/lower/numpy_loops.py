@@ -18,7 +18,7 @@ from lazyarray.schedule.kernel import Instruction, Kernel
 from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, is_complex, itemsize, llvm_type
 from lazyarray_llvm.elementwise.comparison import choose
-from lazyarray_llvm.lower import memory
+from lazyarray_llvm.lower import elements, memory
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
 from lazyarray_llvm.lower.nest import Span
 from lazyarray_llvm.lower.point import Point
@@ -345,7 +345,7 @@ class NumpyLoops:
         if letters[-1] in "sn":
             size = itemsize(loop.code)
             step = frame.number(_step(loop.code, letters[-1]))
-            memory.call_copy(frame, size, result, frame.number(size), places[-1], step, count)
+            elements.call_copy(frame, size, result, frame.number(size), places[-1], step, count)
 
     def _spaced(self, place: Pointer, code: str, letter: str, count: Value, capacity: int, *, copies: bool) -> Pointer:
         """An operand in steps that are not from one element to the next, in memory of its own."""
@@ -356,7 +356,7 @@ class NumpyLoops:
         if letter == "n":
             made = frame.offset(made, b.sub(count, frame.number(1)), size, "last")
         if copies:
-            memory.call_copy(frame, size, made, frame.number(_step(code, letter)), place, frame.number(size), count)
+            elements.call_copy(frame, size, made, frame.number(_step(code, letter)), place, frame.number(size), count)
         return made
 
     def _emit(

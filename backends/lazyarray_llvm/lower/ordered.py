@@ -10,9 +10,10 @@ from lazyarray.schedule.kernel import Instruction, Kernel, Stage, Store
 from lazyarray_llvm import elementwise
 from lazyarray_llvm.builder import AnyValue, Complex, Value, itemsize, llvm_type
 from lazyarray_llvm.elementwise.casts import cast_real
+from lazyarray_llvm.lower.elements import load_scalar, store_scalar
 from lazyarray_llvm.lower.facts import Levels, counted_masks
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
-from lazyarray_llvm.lower.memory import along_lanes, fixed_step, load_scalar, store_scalar
+from lazyarray_llvm.lower.memory import along_lanes, fixed_step
 from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.lower.watch import sheltered
 

@@ -7,18 +7,17 @@ from typing import Final, Literal
 
 from lazyarray.schedule.kernel import Store
 from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Complex, Value, itemsize, llvm_type, memory_code
-from lazyarray_llvm.lower.frame import Frame, Pointer, Register
-from lazyarray_llvm.lower.memory import (
+from lazyarray_llvm.lower.elements import (
     call_copy,
     expand_load,
-    interleave,
     load_scalar,
     masked_load,
     masked_store,
     store_scalar,
     to_memory,
-    twice,
 )
+from lazyarray_llvm.lower.frame import Frame, Pointer, Register
+from lazyarray_llvm.lower.memory import interleave, twice
 from lazyarray_llvm.lower.ordered import Counters, count_bits, inside_mask, lane_of, mask_bits
 from lazyarray_llvm.lower.point import Point, masks_natively, prefix_mask
 

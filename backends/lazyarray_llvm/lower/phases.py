@@ -13,6 +13,7 @@ from lazyarray.schedule.kernel import Reduction, Stage
 from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import AnyValue, Value
 from lazyarray_llvm.lower.ahead import along_row
+from lazyarray_llvm.lower.elements import load_scalar, store_scalar
 from lazyarray_llvm.lower.facts import (
     PARTIAL_BYTES,
     VALUE_BYTES,
@@ -24,7 +25,6 @@ from lazyarray_llvm.lower.facts import (
     tree_class,
 )
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
-from lazyarray_llvm.lower.memory import load_scalar, store_scalar
 from lazyarray_llvm.lower.nest import Cell, for_each_row
 from lazyarray_llvm.lower.reduce import Rows
 from lazyarray_llvm.lower.rowpass import Pass

@@ -14,9 +14,10 @@ from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import AnyValue, Value, is_complex, itemsize
 from lazyarray_llvm.lower.ahead import ahead, prefetch
 from lazyarray_llvm.lower.body import Body
+from lazyarray_llvm.lower.elements import store_scalar, store_when
 from lazyarray_llvm.lower.facts import Levels, carries, cost, group_reductions, widest
 from lazyarray_llvm.lower.frame import Frame, Register
-from lazyarray_llvm.lower.memory import fixed_step, store_or_stream, store_scalar, store_when
+from lazyarray_llvm.lower.memory import fixed_step, store_or_stream
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops
 from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.lower.rowpass import Pass

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from lazyarray_llvm import reduce_library as ops
 from lazyarray_llvm.builder import AnyValue, Value, itemsize, llvm_type
+from lazyarray_llvm.lower.ends import put_inside
 from lazyarray_llvm.lower.frame import Frame, Pointer
 from lazyarray_llvm.lower.layout import Key, layout
-from lazyarray_llvm.lower.memory import put_inside
 from lazyarray_llvm.lower.point import Point
 
 
