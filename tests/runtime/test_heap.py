@@ -62,8 +62,7 @@ def test_memory_that_numpy_cuts_is_given_back() -> None:
         assert np.fromiter(range(3000), float).size == 3000
         assert np.fromiter((k for k in range(300)), float, count=300).size == 300
         assert np.loadtxt([text]).size == 5000
-        array = np.arange(4096)
-        array.shape = (64, 64)
+        array = np.arange(4096).reshape(64, 64)
         assert array.view(np.uint8).size == 8 * 4096
         assert np.nonzero(array)[0].size == 4095
 
