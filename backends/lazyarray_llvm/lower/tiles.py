@@ -148,6 +148,7 @@ def turned_accesses(kernel: Kernel, stage: Stage) -> list[int]:
 
 
 def tile_bytes(access: Access) -> int:
+    """Of the tile of one access, with what vectors cut short may touch behind it."""
     return (ROWS * COLUMNS + _SLACK) * itemsize(access.code)
 
 
