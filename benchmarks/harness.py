@@ -200,6 +200,11 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(map(format_row, [header, rule, *rows]))
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of code that a benchmark lists, apart by `|` or line ends."""
+    return [line.strip() for line in text.replace("\n", "|").split("|") if line.strip()]
+
+
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """What the figures depend on, and the table of them."""
     print(", ".join(f"{key} {value}" for key, value in describe_machine().items()))

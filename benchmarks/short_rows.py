@@ -28,10 +28,6 @@ np.ascontiguousarray(x.T) | np.ascontiguousarray(x.reshape(-1, 10, 20).transpose
 """
 
 
-def lines_of(text: str) -> list[str]:
-    return [line.strip() for line in text.replace("\n", "|").split("|") if line.strip()]
-
-
 def least(turns: int, steps: Sequence[Callable[[], object]]) -> list[float]:
     """Microseconds of each step, by turns."""
     times: list[list[float]] = [[] for _ in steps]
@@ -47,7 +43,7 @@ def least(turns: int, steps: Sequence[Callable[[], object]]) -> list[float]:
 def compare(line: str, dtype: str, shape: tuple[int, int], turns: int) -> tuple[float, float]:
     """NumPy's time of a line and ours."""
     rng = numpy.random.default_rng(1)
-    x = (rng.random(shape) * (2 if dtype == "bool" else 100)).astype(dtype)
+    x = rng.random(shape) < 0.5 if dtype == "bool" else (rng.random(shape) * 100).astype(dtype)
     y = x[::-1].copy()
     ours = {"np": lazyarray, "x": lazyarray.array(x), "y": lazyarray.array(y)}
     call = eval(f"lambda: ({line},)", {"np": numpy, "x": x, "y": y})
@@ -76,7 +72,7 @@ def main() -> int:
         short = {f"rows of {n}": (ELEMENTS // n, n) for n in LENGTHS}
         square = {"300 x 300": (300, 300), "1000 x 1000": (1000, 1000), "100 x 9000": (100, 9000)}
         for lines, shapes in ((ROWS, short), (WHOLE, square)):
-            ratios = table(lines_of(lines), shapes, turns)
+            ratios = table(harness.lines_of(lines), shapes, turns)
             behind = sum(ratio < 0.95 for ratio in ratios)
             print(f"geometric mean {harness.find_mean(ratios):.2f}x, {behind} of {len(ratios)} below 0.95x\n")
     return 0

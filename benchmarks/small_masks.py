@@ -81,8 +81,7 @@ def table_of_lines(turns: int) -> list[float]:
     """Prints the lines, and returns their ratios."""
     rng = numpy.random.default_rng(2)
     rows, ratios = [], []
-    lines = [line.strip() for line in LINES.replace("\n", "|").split("|") if line.strip()]
-    for line in lines:
+    for line in harness.lines_of(LINES):
         cells = []
         for size in SIZES:
             x, y, k = rng.random(size), rng.random(size), rng.integers(0, 100, size, dtype="u1")

@@ -12,7 +12,7 @@ from lazyarray_llvm.engine import Host
 from lazyarray_llvm.lower.ahead import ahead
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.columns import Columns
-from lazyarray_llvm.lower.facts import LONG, Levels, cost, merged, stage_instructions, widest
+from lazyarray_llvm.lower.facts import LONG, Levels, cost, merged, stage_instructions, vector_registers, widest
 from lazyarray_llvm.lower.frame import Frame, Register
 from lazyarray_llvm.lower.kernel import Form
 from lazyarray_llvm.lower.memory import along_lanes, fixed_step, load, store, store_or_stream
@@ -111,11 +111,10 @@ _PLACED = 3  # instructions that add one lane at its place
 _ROUNDED = 3  # instructions that a result of float16 takes beside the first, in halves of float32
 _LATENCY = 4  # cycles until the result of an instruction can be used
 _PER_CYCLE = 2  # vector instructions that start in a cycle
-# Instructions that a core looks ahead, the next vectors of short bodies among them, and its registers, both for vectors
-# of 64 bytes; half of both for narrower ones. A chain of 41 operations on 1e5 float64 with AVX2 on a Zen 4: 212 us with
-# one vector at once, 142 with a window of 256 there (two vectors), 115 with 128 and 111 with 64 (four).
+# Instructions that a core looks ahead, the next vectors of short bodies among them, for vectors of 64 bytes; half of
+# them for narrower ones. A chain of 41 operations on 1e5 float64 with AVX2 on a Zen 4: 212 us with one vector at once,
+# 142 with a window of 256 there (two vectors), 115 with 128 and 111 with 64 (four).
 _WINDOW = 256
-_REGISTERS = 32
 # Instructions that take tens of cycles and are not pipelined. Functions of many instructions fill the registers and the
 # waiting time with their own: two vectors of Black-Scholes took between 0.9 and 1.9 times as long as one after another.
 _WAITING = frozenset(("divide", "sqrt", "reciprocal"))
@@ -143,7 +142,8 @@ def vectors_at_once(stage: Stage, levels: Levels, work: int, host: Host) -> int:
             ready[instruction.target] = _LATENCY + max((ready.get(a, 0) for a in instruction.args), default=0)
     share = 1 if host.vector_bytes == 64 else 2
     gaps = max(ready.values(), default=0) * _PER_CYCLE / (work * max(1.0, _WINDOW / share / work))
-    most = min(_MOST_AT_ONCE, _MOST_EMITTED // work, _REGISTERS // share // max(1, most_alive(stage, levels)))
+    registers = vector_registers(host.vector_bytes)
+    most = min(_MOST_AT_ONCE, _MOST_EMITTED // work, registers // max(1, most_alive(stage, levels)))
     count = 1
     while 2 * count <= most and count < gaps:
         count *= 2
@@ -220,13 +220,13 @@ def asks_ahead(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -> bool
 
 def emit_elementwise(frame: Frame) -> str:
     """The function of a kernel without reduction axes."""
-    asks = asks_ahead(frame.kernel, merged(frame.kernel), Levels(frame.kernel), frame.host)
-    past = streamed(frame.kernel)
-    turned = turned_accesses(frame.kernel, merged(frame.kernel))
-    frame.kernel = kernel = side_by_side(frame.kernel, turned)
-    tiles = Tiles(frame, turned) if turned else None
+    kernel = frame.kernel
     levels = Levels(kernel)
     stage = merged(kernel)
+    asks, past = asks_ahead(kernel, stage, levels, frame.host), streamed(kernel)
+    turned = turned_accesses(kernel, stage)
+    frame.kernel = kernel = side_by_side(kernel, turned)
+    tiles = Tiles(frame, turned) if turned else None
     body = Body(frame, levels)
     last = len(kernel.roles) - 1
     span = elementwise_span(kernel, stage, levels, frame.host)

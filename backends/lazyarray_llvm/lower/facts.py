@@ -84,6 +84,11 @@ def merged(kernel: Kernel) -> Stage:
     )
 
 
+def vector_registers(width: int) -> int:
+    """How many registers a core has for vectors of `width` bytes."""
+    return 32 if width == 64 else 16
+
+
 def widest(kernel: Kernel, stages: Sequence[Stage], levels: Levels) -> int:
     """Bytes of the widest lane among the vector values of some stages."""
     sizes = [1]

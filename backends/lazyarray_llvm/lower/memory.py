@@ -336,6 +336,8 @@ def store(frame: Frame, number: int, base: Pointer, point: Point, value: AnyValu
         if len(parts) == 2:
             mask = twice(frame, mask)
         masked_store(frame, interleave(frame, parts), at, mask)
+    elif step == 1 and mask is None and len(parts) == 1:
+        store_pieces(frame, at, point.count(), parts[0])
     elif step == -1 and point.whole and mask is None:
         turned = [frame.b.shuffle(p, None, range(point.lanes - 1, -1, -1)) for p in parts]
         put(
@@ -365,9 +367,6 @@ def _store_strided(
                 at = frame.offset(at, stride, hint="next")
         return
     wide = interleave(frame, parts)
-    if mask is None and len(parts) == 1 and stride.ref == str(itemsize(code)):
-        store_pieces(frame, at, point.count(), wide)
-        return
     buffer = frame.alloca(wide.type, "buffer", 64)
     put(frame, wide, buffer)
     wanted = None

@@ -297,28 +297,25 @@ class Span:
         b = frame.b
         reach = reach_of(frame, start, stop)
         state: list[Register] = [start, *carried]
+
+        def whole(state: list[Register], lanes: int) -> list[Register]:
+            first, *before = state
+            assert isinstance(first, Value)
+            limit = b.binary("sub nsw", stop, frame.number(lanes - (0 if self.strict else 1)), "limit")
+            return frame.walk(
+                first, limit, lanes, before, lambda j, inner: emit(Point(frame, j, lanes, None, reach), inner)
+            )
+
         if not self.single:
-            limit = b.binary("sub nsw", stop, frame.number(self.wide - (0 if self.strict else 1)), "limit")
-
-            def whole(j: Value, inner: list[Register]) -> Sequence[Register]:
-                return emit(Point(frame, j, self.wide, None, reach), inner)
-
-            state = frame.walk(start, limit, self.wide, carried, whole)
+            state = whole(state, self.wide)
             if self.lanes == 1 and self.wide == 1:
                 return state[1:]
         if self.short:
             state = self._one_more(frame, stop, state, emit, reach)
+        if self.narrow < self.lanes:
+            state = whole(state, self.narrow)
         first = state[0]
         assert isinstance(first, Value)
-        if self.narrow < self.lanes:
-            limit = b.binary("sub nsw", stop, frame.number(self.narrow - (0 if self.strict else 1)), "limit")
-
-            def narrow(j: Value, inner: list[Register]) -> Sequence[Register]:
-                return emit(Point(frame, j, self.narrow, None, reach), inner)
-
-            state = frame.walk(first, limit, self.narrow, state[1:], narrow)
-            first = state[0]
-            assert isinstance(first, Value)
 
         def rest(j: Value, inner: list[Register]) -> Sequence[Register]:
             left = b.binary("sub nsw", stop, j, "left")

@@ -15,7 +15,7 @@ from lazyarray_llvm.builder import AnyValue, Value, is_complex, itemsize
 from lazyarray_llvm.lower.ahead import ahead, prefetch
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.elements import store_scalar, store_when
-from lazyarray_llvm.lower.facts import Levels, carries, cost, group_reductions, widest
+from lazyarray_llvm.lower.facts import Levels, carries, cost, group_reductions, vector_registers, widest
 from lazyarray_llvm.lower.frame import Frame, Register
 from lazyarray_llvm.lower.memory import fixed_step, store_or_stream
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row, reduced_loops
@@ -28,14 +28,14 @@ from lazyarray_llvm.lower.values import value_codes
 
 _SHORT_BODY = 14
 _SINGLE_BODY = 40
-_REGISTERS = {16: 16, 32: 16, 64: 32}  # by their bytes
-_AT_WORK = 4  # those of a step's own: an element, masks
+_AT_WORK = 4  # registers of a step's own: an element, masks
 
 
 def row_span(frame: Frame, stage: Stage, levels: Levels, walk: Sequence[Reduction], codes: dict[int, str]) -> Span:
     """Lanes and loops for one walk of a full stage."""
     kernel, width = frame.kernel, frame.host.vector_bytes
-    kinds = [ops.kind_of(r, ops.operand_code(r, codes[r.value])) for r in walk]
+    operands = [ops.operand_code(r, codes[r.value]) for r in walk]
+    kinds = [ops.kind_of(r, code) for r, code in zip(walk, operands, strict=True)]
     narrow = stage
     if "tree" not in kinds:
         # Places are counted in lanes as wide as the values.
@@ -52,7 +52,8 @@ def row_span(frame: Frame, stage: Stage, levels: Levels, walk: Sequence[Reductio
     if chains and stage.scan is None and "ordered" not in kinds and work < _SHORT_BODY and None not in steps:
         # Rows that carry on where the last one ended may be short, and are joined by no fold.
         most = min(64, (2 if stage.stores or carries(kernel) else 4) * lanes)
-        while 2 * lanes <= most and registers_carried(walk, codes, 2 * lanes, width) + _AT_WORK <= _REGISTERS[width]:
+        free = vector_registers(width) - _AT_WORK
+        while 2 * lanes <= most and registers_carried(walk, operands, kinds, 2 * lanes, width) <= free:
             lanes *= 2
     single = width == 64 and work >= _SINGLE_BODY and all(step in (0, 1) for step in steps)
     strict = any(step is not None and step > 1 for step in steps)
@@ -72,12 +73,12 @@ def _least_lanes(reduction: Reduction, codes: dict[int, str], beside_tree: bool,
     return 64 if beside_tree or itemsize(code) < 4 else width // itemsize(code)
 
 
-def registers_carried(walk: Sequence[Reduction], codes: dict[int, str], lanes: int, width: int) -> int:
+def registers_carried(
+    walk: Sequence[Reduction], operands: Sequence[str], kinds: Sequence[ops.Kind], lanes: int, width: int
+) -> int:
     """Vector registers (of `width` bytes) that the reductions of a walk fill from one step of `lanes` to the next."""
-    operands = [(r, ops.operand_code(r, codes[r.value])) for r in walk]
-    kinds = [ops.kind_of(r, code) for r, code in operands]
     found = 0
-    for (r, code), kind in zip(operands, kinds, strict=True):
+    for r, code, kind in zip(walk, operands, kinds, strict=True):
         if kind == "tree":
             carried = ops.unit_elements(code) * itemsize(ops.sum_code(code))
         elif kind == "arg" and code == "b1":
