@@ -46,8 +46,8 @@ SLICE_WORK: Final = 1 << 28  # elements times work of a launch's first slice: so
 def form_of(geometry: Geometry, watched: bool = False) -> Form:
     """The form of a kernel that a launch of this geometry runs."""
     if watched:
-        return "split watched" if geometry.split else "whole watched"
-    return "split" if geometry.split else "whole"
+        return "split watched" if geometry.split else "lines watched" if geometry.lined else "whole watched"
+    return "split" if geometry.split else "lines" if geometry.lined else "whole"
 
 
 class Step:

@@ -10,7 +10,8 @@ from lazyarray.digests import name_of
 from lazyarray.runtime.dump import show
 from lazyarray.runtime.ledger import ledger
 from lazyarray.schedule.kernel import Binding, Kernel
-from lazyarray_llvm import engine, threads
+from lazyarray_llvm import engine, row_moves, threads
+from lazyarray_llvm.builder import itemsize
 from lazyarray_llvm.launch import IDLE_BYTES, IDLE_EXTENTS, Launch, Launcher, form_of, keep, numpy_bits, work_of
 from lazyarray_llvm.lower.facts import watchable
 from lazyarray_llvm.lower.geometry import Geometry, point_bytes
@@ -68,6 +69,9 @@ class Program:
     def _key(self, form: Form) -> str:
         found = self._keys.get(form)
         if found is None:
+            if form.startswith("lines"):
+                for size in {itemsize(a.code) for a in self.kernel.accesses}:
+                    row_moves.provide(size)
             found = self._keys[form] = name_of(f"{emitter_version()}|{form}|{self.kernel!r}")
         return found
 

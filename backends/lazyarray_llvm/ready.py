@@ -1,15 +1,16 @@
-"""Owns the inner loops that are compiled when the package is installed, for the CPU it is on.
+"""Owns what is compiled when the package is installed, for the CPU it is on: inner loops, and what moves short rows.
 
-Those of transcendental functions: a program of small arrays that calls `exp` would else load LLVM in its first run, and
-compile, a tenth of a second. And those of ops whose loops in NumPy take several times as long (`ir/ops.py: QUICKER`,
-`QUICKER_SMALL`). They are used on a CPU that describes itself as the one they were made on, with these very sources;
-else `eager.py` compiles the former, and NumPy's own run for the latter. Like the other modules' compiled form
-(`lazyarray/native`) they are left out with `LAZYARRAY_NATIVE=0`.
+Loops are those of transcendental functions: a program of small arrays that calls `exp` would else load LLVM in its
+first run, and compile, a tenth of a second. And those of ops whose loops in NumPy take several times as long
+(`ir/ops.py: QUICKER`, `QUICKER_SMALL`). They are used on a CPU that describes itself as the one they were made on, with
+these very sources; else `eager.py` compiles the former, and NumPy's own run for the latter. Like the other modules'
+compiled form (`lazyarray/native`) they are left out with `LAZYARRAY_NATIVE=0`.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from importlib.util import source_hash
 from typing import Any, Final
 
@@ -26,24 +27,30 @@ _kept: Final[list[Any]] = image.outlive([])
 
 def load(op: str, code: str, symbol: str, folder: str = FOLDER, number: bool = False) -> int:
     """The address of an op's loop for a dtype, or of that over a number; 0 where none is ready for this CPU."""
+    found = find(_name(op, code, number), folder)
+    return 0 if found is None else found.get_function_address(symbol)
+
+
+def find(name: str, folder: str = FOLDER) -> image.Loaded | None:
+    """What was compiled under a name, for as long as the process lives; None where nothing is ready for this CPU."""
     if not _fit(folder):
-        return 0
+        return None
     try:
-        packed = _read(os.path.join(folder, _name(op, code, number)))
+        packed = _read(os.path.join(folder, name + _FILE))
     except OSError:
-        return 0
+        return None
     from lazyarray_llvm.engine import find_symbol
 
     found = image.unpack(packed)
     if not all(map(find_symbol, found.externals)):
-        return 0
+        return None
     loaded = image.Loaded(found, find_symbol)
     _kept.append(loaded)
-    return loaded.get_function_address(symbol)
+    return loaded
 
 
 def _name(op: str, code: str, number: bool) -> str:
-    return f"{op}.{code}{'.number' * number}{_FILE}"
+    return f"{op}.{code}{'.number' * number}"
 
 
 def _fit(folder: str) -> bool:
@@ -86,29 +93,38 @@ def wanted() -> list[tuple[str, str, bool]]:
     return loops
 
 
+def _texts() -> Iterator[tuple[str, str]]:
+    """Name and text of all that is made."""
+    from lazyarray.ir.ops import OPS
+    from lazyarray_llvm import engine, row_moves
+    from lazyarray_llvm.inner_loops import inner_loop
+
+    for op, code, number in wanted():
+        yield _name(op, code, number), inner_loop(op, [code] * OPS[op].nin, code, number)
+    for size in row_moves.SIZES:
+        yield row_moves.module_name(size), row_moves.text(size, engine.host().vector_bytes)
+
+
 def build(folder: str = FOLDER) -> int:
     """Compiles all loops for this machine's CPU into a folder; how many, 0 where objects have no images."""
     import shutil
 
-    from lazyarray.ir.ops import OPS
     from lazyarray_llvm import engine
-    from lazyarray_llvm.inner_loops import inner_loop
 
     shutil.rmtree(folder, ignore_errors=True)
     made_for = _made_for()
     if not made_for:
         return 0
     made = {}
-    for op, code, number in wanted():
-        text = inner_loop(op, [code] * OPS[op].nin, code, number)
+    for name, text in _texts():
         generator = engine.engine().generator
-        laid = image.lay_out(generator.generate(generator.parse(text, f"loops.{op}")).code)
+        laid = image.lay_out(generator.generate(generator.parse(text, name)).code)
         if laid is None:
             return 0
-        made[_name(op, code, number)] = laid.pack()
+        made[name] = laid.pack()
     os.makedirs(folder)
     for name, packed in made.items():
-        with open(os.path.join(folder, name), "wb") as file:
+        with open(os.path.join(folder, name + _FILE), "wb") as file:
             file.write(packed)
     with open(os.path.join(folder, _INDEX), "w", encoding="utf-8") as index:
         index.write(made_for)

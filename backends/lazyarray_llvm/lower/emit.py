@@ -15,6 +15,7 @@ from lazyarray_llvm.lower.columns import Columns
 from lazyarray_llvm.lower.facts import LONG, Levels, cost, merged, stage_instructions, vector_registers, widest
 from lazyarray_llvm.lower.frame import Frame, Register
 from lazyarray_llvm.lower.kernel import Form
+from lazyarray_llvm.lower.lines import Lines, in_lines
 from lazyarray_llvm.lower.memory import along_lanes, fixed_step, load, store, store_or_stream
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row
 from lazyarray_llvm.lower.ordered import (
@@ -90,7 +91,7 @@ def emit(kernel: Kernel, host: Host, form: Form = "whole") -> str:
         module.define("kernel", emit_packing(frame()))
         module.define("count", emit_counting(frame()))
     elif not kernel.reduces:
-        module.define("kernel", emit_elementwise(frame()))
+        module.define("kernel", emit_elementwise(frame(), lined=form.startswith("lines")))
     elif kernel.vector_reduced:
         module.define("kernel", Rows(frame()).whole("kernel"))
     else:
@@ -166,8 +167,8 @@ def most_alive(stage: Stage, levels: Levels) -> int:
     return most
 
 
-def elementwise_span(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -> Span:
-    """Lanes and loops for a stage without reductions."""
+def elementwise_span(kernel: Kernel, stage: Stage, levels: Levels, host: Host, *, short: bool = False) -> Span:
+    """Lanes and loops for a stage without reductions; `short`: rows may be as short as one vector."""
     lanes = vector_lanes(kernel, stage, levels, host)
     work = cost([stage], levels)
     numbers = {i.attr for i in stage.body if i.op in ("load", "gather")} | {s.access for s in stage.stores}
@@ -191,7 +192,7 @@ def elementwise_span(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -
         lanes *= at_once
     wide = lanes if single or None in steps else lanes * at_once
     strict = any(step is not None and step > 1 for step in steps)
-    return Span(lanes, wide, single=single, strict=strict, short=len(kernel.roles) > 1)
+    return Span(lanes, wide, single=single, strict=strict, short=short)
 
 
 def asks_ahead(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -> bool:
@@ -218,18 +219,19 @@ def asks_ahead(kernel: Kernel, stage: Stage, levels: Levels, host: Host) -> bool
     return work * max(1.0, host.vector_bytes / fastest) >= _SHORT_BODY
 
 
-def emit_elementwise(frame: Frame) -> str:
-    """The function of a kernel without reduction axes."""
+def emit_elementwise(frame: Frame, *, lined: bool = False) -> str:
+    """The function of a kernel without reduction axes; `lined`: of its form that walks lines."""
     kernel = frame.kernel
-    levels = Levels(kernel)
     stage = merged(kernel)
-    asks, past = asks_ahead(kernel, stage, levels, frame.host), streamed(kernel)
-    turned = turned_accesses(kernel, stage)
-    frame.kernel = kernel = side_by_side(kernel, turned)
+    asks, past = asks_ahead(kernel, stage, Levels(kernel), frame.host), () if lined else streamed(kernel)
+    lines = Lines(frame, kernel) if lined else None
+    turned = [] if lined else turned_accesses(kernel, stage)
     tiles = Tiles(frame, turned) if turned else None
+    frame.kernel = kernel = in_lines(kernel) if lined else side_by_side(kernel, turned)
+    levels = Levels(kernel)
     body = Body(frame, levels)
     last = len(kernel.roles) - 1
-    span = elementwise_span(kernel, stage, levels, frame.host)
+    span = elementwise_span(kernel, stage, levels, frame.host, short=last > 0 and not lined)
     used = range(len(kernel.accesses))
 
     def row(cell: Cell) -> None:
@@ -248,11 +250,11 @@ def emit_elementwise(frame: Frame) -> str:
     body.rows = [frame.address(f"pointer{n}") for n in used]
     body.additions = additions = Additions(body, stage, span.lanes)
     if asks:
-        body.ahead = cache(lambda number: ahead(frame, number))
+        body.ahead = cache(lambda number: ahead(frame, number) if lines is None else lines.ahead(number))
     body.compute(stage.body, 0)
     with frame.scope():
         body.settle()
-        for_each_row(body, list(range(last)), last, row, used, tiles=tiles)
+        for_each_row(body, list(range(last)), last, row, used, tiles=tiles, lines=lines)
     additions.finish()
     return frame.function("kernel")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias
 
 from lazyarray.schedule.kernel import Access, Kernel, Stage, Store
-from lazyarray_llvm.lower.facts import Levels, can_split, cost, counted_masks, merged, phase_names
+from lazyarray_llvm.lower.facts import Levels, can_split, cost, counted_masks, line_elements, merged, phase_names
 from lazyarray_llvm.lower.geometry import (
     Geometry,
     cost_of_point,
@@ -19,9 +19,10 @@ from lazyarray_llvm.lower.geometry import (
     splits,
 )
 
-# A kernel is compiled whole, or split into phases for launches of few long rows (see `phases`).  The watched forms do
+# A kernel is compiled whole, or split into phases for launches of few long rows (see `phases`), or in lines, for
+# short rows (see `lines`).  The watched forms do
 # the same and tell which values raised floating-point errors (see `watch`).
-Form: TypeAlias = Literal["whole", "split", "whole watched", "split watched"]
+Form: TypeAlias = Literal["whole", "split", "lines", "whole watched", "split watched", "lines watched"]
 
 
 def normalise(kernel: Kernel) -> Kernel:
@@ -85,7 +86,8 @@ def cutter(kernel: Kernel) -> Callable[[tuple[int, ...]], Geometry]:
         columns = not kernel.packs and all(walks_rows(kernel, t, levels) for t in stores)
         return lambda extents: cut_ordered(kernel, extents, each, masks, columns)
     if not kernel.reduces:
-        return lambda extents: cut_elementwise(kernel, extents, each)
+        lines = line_elements(kernel) > 0
+        return lambda extents: cut_elementwise(kernel, extents, each, lines)
     if not kernel.vector_reduced:
         return lambda extents: cut_columns(kernel, extents, each)
     splittable = can_split(kernel)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from lazyarray.records import NamedTuple
 from lazyarray_llvm.builder import Value
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
+from lazyarray_llvm.lower.lines import Lines
 from lazyarray_llvm.lower.point import Point, Reach, reach_of
 from lazyarray_llvm.lower.tiles import COLUMNS, ROWS, Tiles
 
@@ -37,6 +38,7 @@ def for_each_row(
     segments: bool = False,
     single: bool = False,
     tiles: Tiles | None = None,
+    lines: Lines | None = None,
     begin: Callable[[Value], None] | None = None,
     end: Callable[[Value], None] | None = None,
 ) -> None:
@@ -44,7 +46,7 @@ def for_each_row(
 
     `last` is cut into blocks, if given; with `segments` a cell has the number of its segment as start.  A
     task is `run` rows, or one row with `single`.  `begin` runs first in every task, `end` after its rows.
-    `tiles`: rows are walked by tiles, through which their accesses go.
+    `tiles`: rows are walked by tiles, through which their accesses go.  `lines`: many rows are walked as one cell.
     """
     frame = body.frame
     b = frame.b
@@ -71,7 +73,7 @@ def for_each_row(
         else:
             first = b.mul(group, frame.argument("run"))
             left = frame.minimum(frame.argument("run"), b.sub(frame.argument("rows"), first))
-        _rows(body, outer, first, left, Cell(zero, start, stop), emit, used, tiles)
+        _rows(body, outer, first, left, Cell(zero, start, stop), emit, used, tiles, lines)
         if end is not None:
             end(t)
         return []
@@ -88,6 +90,7 @@ def _rows(
     emit: Callable[[Cell], None],
     used: Sequence[int],
     tiles: Tiles | None,
+    lines: Lines | None,
 ) -> None:
     """Rows `first` to `first + count`: the innermost outer axis is a loop of pointer steps, the others an odometer."""
     frame = body.frame
@@ -103,9 +106,12 @@ def _rows(
         indices[fast] = start
         run = frame.minimum(b.sub(count, done), b.sub(extent, start))
         bases: list[Register] = [row_pointer(frame, n, indices) for n in used]
+        here = cell._replace(row=b.add(first, done))
         rows = _Rows(body, fast, indices, emit, used, tiles)
-        walk = rows.one_by_one if tiles is None else rows.by_tiles
-        walk(start, run, bases, cell._replace(row=b.add(first, done)))
+        if lines is not None:
+            rows.in_lines(lines, run, bases, here)
+        else:
+            (rows.one_by_one if tiles is None else rows.by_tiles)(start, run, bases, here)
         _advance(frame, slow, counters)
         return [frame.number(0), b.add(done, run)]
 
@@ -187,6 +193,15 @@ class _Rows:
             return [self._moved(n, p, number) for n, p in zip(self.used, here, strict=True)]
 
         frame.loop(frame.number(0), count, ROWS, pointers, some_rows, "rows")
+
+    def in_lines(self, lines: Lines, count: Value, pointers: Sequence[Register], cell: Cell) -> None:
+        """The same, as many rows as fit into a line at once."""
+
+        def line(rows: list[Pointer], past: Value, elements: Value) -> None:
+            self.body.rows, self.body.indices = rows, self.indices
+            self.emit(Cell(self.frame.b.add(cell.row, past), self.frame.number(0), elements))
+
+        lines.walk(count, pointers, line)
 
     def _moved(self, number: int, row: Register, rows: Value | None) -> Register:
         """The pointer so many rows later in memory; one row, in its tile if it has one, if `rows` is None."""
