@@ -10,8 +10,7 @@ from lazyarray.digests import name_of
 from lazyarray.runtime.dump import show
 from lazyarray.runtime.ledger import ledger
 from lazyarray.schedule.kernel import Binding, Kernel
-from lazyarray_llvm import engine, row_moves, threads
-from lazyarray_llvm.builder import itemsize
+from lazyarray_llvm import engine, moves, threads
 from lazyarray_llvm.launch import IDLE_BYTES, IDLE_EXTENTS, Launch, Launcher, form_of, keep, numpy_bits, work_of
 from lazyarray_llvm.lower.facts import watchable
 from lazyarray_llvm.lower.geometry import Geometry, point_bytes
@@ -19,6 +18,7 @@ from lazyarray_llvm.lower.kernel import Form, cutter, functions_of, normalise
 from lazyarray_llvm.lower.signature import Signature
 from lazyarray_llvm.lower.status import status_of
 from lazyarray_llvm.lower.streaming import host_streams, streams_here
+from lazyarray_llvm.lower.tiling import moved_sizes
 from lazyarray_llvm.numpy_calls import provide_all
 from lazyarray_llvm.version import emitter_version
 
@@ -69,9 +69,8 @@ class Program:
     def _key(self, form: Form) -> str:
         found = self._keys.get(form)
         if found is None:
-            if form.startswith("lines"):
-                for size in {itemsize(a.code) for a in self.kernel.accesses}:
-                    row_moves.provide(size)
+            for size in moved_sizes(self.kernel, form.startswith("lines")):
+                moves.provide(size)
             found = self._keys[form] = name_of(f"{emitter_version()}|{form}|{self.kernel!r}")
         return found
 

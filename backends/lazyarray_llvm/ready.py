@@ -1,4 +1,4 @@
-"""Owns what is compiled when the package is installed, for the CPU it is on: inner loops, and what moves short rows.
+"""Owns what is compiled when the package is installed, for the CPU it is on: inner loops, and what moves elements.
 
 Loops are those of transcendental functions: a program of small arrays that calls `exp` would else load LLVM in its
 first run, and compile, a tenth of a second. And those of ops whose loops in NumPy take several times as long
@@ -96,13 +96,14 @@ def wanted() -> list[tuple[str, str, bool]]:
 def _texts() -> Iterator[tuple[str, str]]:
     """Name and text of all that is made."""
     from lazyarray.ir.ops import OPS
-    from lazyarray_llvm import engine, row_moves
+    from lazyarray_llvm import engine, moves
     from lazyarray_llvm.inner_loops import inner_loop
+    from lazyarray_llvm.moves.names import SIZES, module_name
 
     for op, code, number in wanted():
         yield _name(op, code, number), inner_loop(op, [code] * OPS[op].nin, code, number)
-    for size in row_moves.SIZES:
-        yield row_moves.module_name(size), row_moves.text(size, engine.host().vector_bytes)
+    for size in SIZES:
+        yield module_name(size), moves.text(size, engine.host().vector_bytes)
 
 
 def build(folder: str = FOLDER) -> int:

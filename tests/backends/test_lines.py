@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 from collections.abc import Callable
 from typing import Any
@@ -12,14 +11,13 @@ import pytest
 
 import lazyarray as la
 from lazyarray.schedule.kernel import Access, Instruction, Kernel, Stage, Store
-from lazyarray_llvm import engine, row_moves
-from lazyarray_llvm.engine import Engine, narrow
+from lazyarray_llvm import engine
 from lazyarray_llvm.launch import form_of
 from lazyarray_llvm.lower.emit import emit
-from lazyarray_llvm.lower.facts import line_elements
 from lazyarray_llvm.lower.kernel import cutter
+from lazyarray_llvm.lower.tiling import line_elements
+from lazyarray_llvm.moves.names import symbol
 from tests.backends.test_short_rows import pages, rows_of
-from tests.backends.widths import WIDTHS
 
 I = Instruction  # noqa: E741
 DTYPES = ("f8", "f4", "f2", "i8", "i4", "i2", "u1", "b1", "c8", "c16")
@@ -126,45 +124,6 @@ def test_nothing_is_read_or_written_where_rows_do_not_lie(code: str, guarded: in
                 np.testing.assert_array_equal(x, before)
 
 
-def moved_by(way: row_moves.Way, size: int, width: int) -> Any:
-    """The function that moves rows of elements of a size, compiled for vectors of a width."""
-    at = Engine(narrow(engine.host(), width))
-    address = at.compile_ir(row_moves.text(size, width), "rows").address(row_moves.symbol(way, size))
-    kinds = {"spread": "pqqpqqqq"}.get(way, "pqpqq")
-    types = [ctypes.c_void_p if kind == "p" else ctypes.c_int64 for kind in kinds]
-    function = ctypes.CFUNCTYPE(None, *types)(address)
-    function.module = at  # type: ignore[attr-defined]
-    return function
-
-
-@pytest.mark.parametrize("size", row_moves.SIZES)
-@pytest.mark.parametrize("width", WIDTHS)
-def test_what_moves_rows_fills_a_line_at_every_width_of_vectors(width: int, size: int) -> None:
-    copy, repeat, spread = (moved_by(way, size, width) for way in ("copy", "repeat", "spread"))
-    kind = f"V{size}"
-    values = np.arange(8000 * size, dtype=np.uint32).astype(np.uint8).view(kind)
-    for columns in (1, 2, 3, 4, 5, 16, 31):
-        for rows in (0, 1, 2, 7, 64, 83):
-            for apart in (columns, columns + 1, columns + 40, 1, -columns):
-                start = 0 if apart > 0 else columns * rows
-                walk = np.lib.stride_tricks.as_strided(values[start:], (rows, columns), (apart * size, size))
-                wanted = np.zeros(rows * columns + 64, kind)
-                line = wanted.copy()
-                wanted[: rows * columns] = walk.reshape(-1)
-                row, source = columns * size, values.ctypes.data + start * size
-                copy(line.ctypes.data, row, source, apart * size, rows)
-                assert line[: rows * columns].tobytes() == wanted[: rows * columns].tobytes()
-                assert not any(line.tobytes()[row * rows + 64 :])
-                line[...] = np.zeros((), kind)
-                spread(line.ctypes.data, row, size, source, apart * size, size, rows, columns)
-                assert line.tobytes() == wanted.tobytes()
-                line[...] = np.zeros((), kind)
-                repeat(line.ctypes.data, row, source, apart * size, rows)
-                wanted[: rows * columns] = walk[:, :1].repeat(columns, axis=1).reshape(-1)
-                assert line[: rows * columns].tobytes() == wanted[: rows * columns].tobytes()
-                assert not any(line.tobytes()[row * rows + 64 :])
-
-
 def kernel_of(*accesses: Access) -> Kernel:
     """The sum of all but the last, which it is written to."""
     body = [I(n, "load", (), "f8", n) for n in range(len(accesses) - 1)]
@@ -206,6 +165,6 @@ def test_lines_are_for_many_short_rows(extents: tuple[int, ...], form: str) -> N
 def test_a_line_is_walked_in_whole_vectors_of_what_lies_side_by_side() -> None:
     text = emit(kernel_of(NEAR, COLUMN, ROW, NEAR), engine.host()._replace(vector_bytes=64), "lines")
     main = text[text.index("define void @kernel") :]
-    assert main.count(f"call void @{row_moves.symbol('repeat', 8)}(") == 1  # the column
-    assert main.count(f"call void @{row_moves.symbol('copy', 8)}(") == 1  # rows, should they lie apart
+    assert main.count(f"call void @{symbol('repeat', 8)}(") == 1  # the column
+    assert main.count(f"call void @{symbol('copy', 8)}(") == 1  # rows, should they lie apart
     assert len(re.findall("load <16 x double>", main)) == 3

@@ -11,8 +11,9 @@ import numpy
 import pytest
 
 from lazyarray.ir.ops import OPS
-from lazyarray_llvm import hosts, ready, row_moves
+from lazyarray_llvm import hosts, ready
 from lazyarray_llvm.eager import eager_ufunc, symbol_of
+from lazyarray_llvm.moves.names import SIZES, module_name, symbol
 
 HERE = sys.platform.startswith("linux") and platform.machine() == "x86_64"
 pytestmark = pytest.mark.skipif(not HERE, reason="images are of ELF for x86-64")
@@ -23,7 +24,7 @@ LOOPS = [(op, code) for op, code, _ in ready.wanted() if OPS[op].transcendental]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     made = str(tmp_path_factory.mktemp("ready") / "loops")
-    assert ready.build(made) == len(ready.wanted()) + len(row_moves.SIZES)
+    assert ready.build(made) == len(ready.wanted()) + len(SIZES)
     return made
 
 
@@ -56,13 +57,13 @@ def test_a_ready_loop_gives_the_bits_of_the_compiled_one(op: str, code: str, fol
     assert found.tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("size", row_moves.SIZES)
+@pytest.mark.parametrize("size", SIZES)
 def test_what_moves_short_rows_is_ready_too(size: int, folder: str) -> None:
-    found = ready.find(row_moves.module_name(size), folder)
+    found = ready.find(module_name(size), folder)
     assert found is not None
     copy = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p, ctypes.c_int64] * 2, ctypes.c_int64)
     wide, line = numpy.arange(9 * 5 * size, dtype="u1").reshape(9, 5 * size), numpy.zeros((9 * 3 + 64) * size, "u1")
-    address = found.get_function_address(row_moves.symbol("copy", size))
+    address = found.get_function_address(symbol("copy", size))
     copy(address)(line.ctypes.data, 3 * size, wide.ctypes.data, 5 * size, 9)
     numpy.testing.assert_array_equal(line[: 27 * size].reshape(9, -1), wide[:, : 3 * size])
 

@@ -12,7 +12,9 @@ import lazyarray as la
 from lazyarray.schedule.kernel import Access, Instruction, Kernel, Stage, Store
 from lazyarray_llvm import engine
 from lazyarray_llvm.lower.emit import emit
-from lazyarray_llvm.lower.tiles import COLUMNS, ROWS, _rounds, tile_bytes, turned_accesses
+from lazyarray_llvm.lower.tiling import COLUMNS, ROWS, copied_accesses, tile_bytes, turned_accesses
+from lazyarray_llvm.moves.names import symbol
+from lazyarray_llvm.moves.squares import _rounds
 
 I = Instruction  # noqa: E741
 DTYPES = ("u1", "b1", "i2", "f2", "f4", "i8", "f8", "c8", "c16")
@@ -96,10 +98,24 @@ def test_tiles_are_for_what_lies_far_apart_in_both_directions_and_is_only_read()
     assert sum(tile_bytes(FAR) for _ in many) <= 64 << 10
 
 
+def test_what_is_only_copied_goes_where_it_belongs_at_once() -> None:
+    kernel = kernel_of(FAR, NEAR)
+    assert copied_accesses(kernel, kernel.stages[0]) == (0, 1)
+    main = emit(kernel, engine.host(), "whole").partition("define void @kernel")[2]
+    assert main.count(f"call void @{symbol('turn', 8)}(") == 1
+    assert not re.search(r"load <\d+ x double>", main)
+    masked = kernel.stages[0]._replace(
+        body=(*kernel.stages[0].body, I(1, "equal", (0, 0), "b1")), stores=(Store(1, 0, mask=1),)
+    )
+    assert copied_accesses(kernel, masked) is None
+    added = kernel_of(FAR, NEAR, NEAR)
+    assert copied_accesses(added, added.stages[0]) is None
+
+
 def test_a_tile_is_filled_once_and_read_in_whole_vectors() -> None:
     text = emit(kernel_of(FAR, NEAR, NEAR), engine.host()._replace(vector_bytes=32), "whole")
     main = text[text.index("define void @kernel") :]
-    assert main.count("call void @turn.8(") == 1
+    assert main.count(f"call void @{symbol('turn', 8)}(") == 1
     assert f"alloca [{tile_bytes(FAR)} x i8]" in main
     assert re.search(r"%in0\S* = load <8 x double>", main)
     assert "insertelement <8 x double>" not in main
@@ -109,6 +125,6 @@ def test_a_tile_is_filled_once_and_read_in_whole_vectors() -> None:
 @pytest.mark.parametrize(("side", "wide"), [(2, False), (4, False), (8, False), (16, False), (4, True), (8, True)])
 def test_rounds_of_exchanges_transpose_a_square(side: int, wide: bool) -> None:
     vectors = [[(row, lane) for lane in range(side)] for row in range(side)]
-    for pairs in _rounds(side, wide):
+    for pairs in _rounds(side, side, wide):
         vectors = [[(vectors[a] + vectors[b])[pick] for pick in picks] for a, b, picks in pairs]
     assert vectors == [[(row, lane) for row in range(side)] for lane in range(side)]

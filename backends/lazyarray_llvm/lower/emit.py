@@ -15,7 +15,7 @@ from lazyarray_llvm.lower.columns import Columns
 from lazyarray_llvm.lower.facts import LONG, Levels, cost, merged, stage_instructions, vector_registers, widest
 from lazyarray_llvm.lower.frame import Frame, Register
 from lazyarray_llvm.lower.kernel import Form
-from lazyarray_llvm.lower.lines import Lines, in_lines
+from lazyarray_llvm.lower.lines import Lines
 from lazyarray_llvm.lower.memory import along_lanes, fixed_step, load, store, store_or_stream
 from lazyarray_llvm.lower.nest import Cell, Span, for_each_row
 from lazyarray_llvm.lower.ordered import (
@@ -35,7 +35,8 @@ from lazyarray_llvm.lower.point import Point
 from lazyarray_llvm.lower.reduce import Rows
 from lazyarray_llvm.lower.signature import Signature
 from lazyarray_llvm.lower.streaming import streamed
-from lazyarray_llvm.lower.tiles import Tiles, side_by_side, turned_accesses
+from lazyarray_llvm.lower.tiles import Tiles
+from lazyarray_llvm.lower.tiling import copied_accesses, in_lines, side_by_side, turned_accesses
 from lazyarray_llvm.lower.values import value_codes
 
 
@@ -226,7 +227,7 @@ def emit_elementwise(frame: Frame, *, lined: bool = False) -> str:
     asks, past = asks_ahead(kernel, stage, Levels(kernel), frame.host), () if lined else streamed(kernel)
     lines = Lines(frame, kernel) if lined else None
     turned = [] if lined else turned_accesses(kernel, stage)
-    tiles = Tiles(frame, turned) if turned else None
+    tiles = Tiles(frame, turned, copied_accesses(kernel, stage)) if turned else None
     frame.kernel = kernel = in_lines(kernel) if lined else side_by_side(kernel, turned)
     levels = Levels(kernel)
     body = Body(frame, levels)

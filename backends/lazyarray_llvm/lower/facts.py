@@ -84,33 +84,6 @@ def merged(kernel: Kernel) -> Stage:
     )
 
 
-_LINE_ELEMENTS, _LEAST_ELEMENTS = 1024, 128  # of a line: in a core's nearest cache, and worth making it
-_LINE_BYTES = 64 << 10  # of all lines of a kernel, on the stack
-
-
-def line_elements(kernel: Kernel) -> int:
-    """How many elements, at most, a line of short rows of a kernel has (see `lines`); 0: it has none."""
-    if len(kernel.roles) < 2 or kernel.reduces or kernel.packs or kernel.scatters:
-        return 0
-    stage = merged(kernel)
-    if any(i.op == "gather" or (i.op == "index" and i.attr in _inner(kernel)) for i in stage.body):
-        return 0
-    if any(
-        kernel.accesses[t.access].steps[-1] != "1" or kernel.accesses[t.access].steps[-2] == "0" for t in stage.stores
-    ):
-        return 0
-    moved = sum(itemsize(a.code) for a in kernel.accesses if a.steps[-2:] != ("0", "0"))
-    elements = _LINE_ELEMENTS
-    while elements * moved > _LINE_BYTES:
-        elements //= 2
-    return elements if elements >= _LEAST_ELEMENTS else 0
-
-
-def _inner(kernel: Kernel) -> tuple[int, int]:
-    """The two last axes."""
-    return len(kernel.roles) - 2, len(kernel.roles) - 1
-
-
 def vector_registers(width: int) -> int:
     """How many registers a core has for vectors of `width` bytes."""
     return 32 if width == 64 else 16

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias
 
 from lazyarray.schedule.kernel import Access, Kernel, Stage, Store
-from lazyarray_llvm.lower.facts import Levels, can_split, cost, counted_masks, line_elements, merged, phase_names
+from lazyarray_llvm.lower.facts import Levels, can_split, cost, counted_masks, merged, phase_names
 from lazyarray_llvm.lower.geometry import (
     Geometry,
     cost_of_point,
@@ -18,6 +18,7 @@ from lazyarray_llvm.lower.geometry import (
     cut_split,
     splits,
 )
+from lazyarray_llvm.lower.tiling import line_elements
 
 # A kernel is compiled whole, or split into phases for launches of few long rows (see `phases`), or in lines, for
 # short rows (see `lines`).  The watched forms do

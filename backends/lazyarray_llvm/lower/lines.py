@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from lazyarray.schedule.kernel import Access, Kernel
+from lazyarray.schedule.kernel import Kernel
 from lazyarray_llvm.builder import Value, itemsize
 from lazyarray_llvm.lower.ahead import AHEAD_BYTES
 from lazyarray_llvm.lower.elements import plain, put
-from lazyarray_llvm.lower.facts import line_elements, merged
+from lazyarray_llvm.lower.facts import merged
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
-from lazyarray_llvm.row_moves import Way, symbol
+from lazyarray_llvm.lower.tiling import goes_along, line_elements
+from lazyarray_llvm.moves.names import Way, symbol
 
 _SLACK = 64  # elements behind a tile that vectors may touch
 _DISTANCE = 512  # bytes at least from where a repeated row is read to where it is written: stores take time to be seen
@@ -24,16 +25,6 @@ _DISTANCE = 512  # bytes at least from where a repeated row is read to where it 
 _VECTOR = 64  # bytes that a repeated row is copied by
 _BY_ROWS = ("ptr", "i64", "ptr", "i64", "i64")
 _Walk: TypeAlias = tuple[Pointer, Value, Value]  # an address, bytes from row to row and from column to column
-
-
-def in_lines(kernel: Kernel) -> Kernel:
-    """The kernel as it reads and writes lines: what moves along rows or from row to row has neighbours."""
-    accesses = tuple(a._replace(steps=(*a.steps[:-1], "1")) if _moves(a) else a for a in kernel.accesses)
-    return kernel._replace(accesses=accesses)
-
-
-def _moves(access: Access) -> bool:
-    return access.steps[-2:] != ("0", "0")
 
 
 class Lines:
@@ -55,7 +46,7 @@ class Lines:
         self.tiles = {
             n: frame.alloca(f"[{itemsize(a.code) * (elements + _SLACK)} x i8]", f"tile{n}", 64)
             for n, a in enumerate(kernel.accesses)
-            if _moves(a)
+            if goes_along(a)
         }
 
     def _aligned(self, rows: Value) -> Value:

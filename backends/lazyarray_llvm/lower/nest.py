@@ -14,7 +14,8 @@ from lazyarray_llvm.builder import Value
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
 from lazyarray_llvm.lower.lines import Lines
 from lazyarray_llvm.lower.point import Point, Reach, reach_of
-from lazyarray_llvm.lower.tiles import COLUMNS, ROWS, Tiles
+from lazyarray_llvm.lower.tiles import Tiles
+from lazyarray_llvm.lower.tiling import COLUMNS, ROWS
 
 if TYPE_CHECKING:
     from lazyarray_llvm.lower.body import Body
@@ -182,6 +183,9 @@ class _Rows:
 
             def tile(left: Value, _: list[Register]) -> list[Register]:
                 right = frame.minimum(b.add(left, frame.number(COLUMNS)), cell.stop)
+                if tiles.copied is not None:
+                    tiles.copy(here, number, left, right)
+                    return []
                 through = [
                     tiles.fill(n, p, number, left, right) if n in tiles.memory and isinstance(p, Pointer) else p
                     for n, p in zip(self.used, here, strict=True)

@@ -1,21 +1,8 @@
-"""Owns the functions that move short rows between memory and lines (`lower/lines.py`): their text and their symbols.
-
-They depend on the size of elements alone, so that kernels share them: a module for each size, compiled with the package
-or when a kernel first asks for it.
-"""
+"""Owns the functions that move short rows between memory and lines: their text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-from typing import Literal, TypeAlias, get_args
-
-from lazyarray.digests import name_of
-from lazyarray_llvm import engine, ready
-from lazyarray_llvm.version import emitter_version
-
-Way: TypeAlias = Literal["spread", "copy", "repeat"]
-SIZES = (1, 2, 4, 8, 16)  # bytes of an element
+from lazyarray_llvm.moves.names import symbol
 
 # Columns are few and rows many: the inner loops go along a column, by some rows and by one.
 _SPREAD = """define void @{name}(ptr %to, i64 %to.row, i64 %to.column, ptr %from, i64 %from.row, \
@@ -221,41 +208,8 @@ def _copy_text(size: int, width: int) -> str:
     return f"{vectors}\n{copy}"
 
 
-def symbol(way: Way, size: int) -> str:
-    """The name of a function.
-
-    spread(to, to.row, to.column, from, from.row, from.column, rows, columns): elements at any distances, in bytes.
-    copy, repeat(to, to.row, from, from.row, rows): rows of `to.row` bytes that follow each other in a line, of elements
-    side by side or of one again and again; they may write up to 64 bytes behind it.
-    """
-    return f"lazyarray.rows.{way}.{size}"
-
-
-def text(size: int, width: int) -> str:
-    """The module of one size for vectors of `width` bytes."""
+def rows_text(size: int, width: int) -> str:
+    """The functions for elements of a size, of vectors of `width` bytes."""
     narrow = min(32, width, 16 * size)  # rows are short, and vectors across lines of memory cost double
-    smax = "declare i64 @llvm.smax.i64(i64, i64)"
     repeats = [_repeat_one_text(size, narrow), _repeat_text(size, width)]
-    return "\n".join([smax, _spread_text(size), _copy_text(size, narrow), *repeats])
-
-
-def module_name(size: int) -> str:
-    """What the module of a size is called."""
-    return f"rows.{size}"
-
-
-@cache
-def provide(size: int) -> None:
-    """Makes the functions of a size known to the engine from now on."""
-    find: Callable[[str], int]
-    found = ready.find(module_name(size))
-    if found is None:
-        key = name_of(f"{emitter_version()}|{module_name(size)}")
-        module = engine.load(key, module_name(size))
-        if module is None:
-            module = engine.compile_ir(text(size, engine.host().vector_bytes), module_name(size), key=key)
-        find = module.address
-    else:
-        find = found.get_function_address
-    for way in get_args(Way):
-        engine.add_symbol(symbol(way, size), find(symbol(way, size)))
+    return "\n".join([_spread_text(size), _copy_text(size, narrow), *repeats])
