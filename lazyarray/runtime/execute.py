@@ -24,6 +24,7 @@ from lazyarray.runtime.recovery import uninterrupted
 from lazyarray.runtime.resting import rest_for
 from lazyarray.runtime.run import AnyLauncher, AnyRun, numbers_of  # cimport
 from lazyarray.runtime.warned import at
+from lazyarray.schedule.columns import by_columns
 from lazyarray.schedule.heirs import heirs_of
 from lazyarray.schedule.kernel import Binding
 from lazyarray.schedule.plan import CallStep, ClaimStep, EmptyStep, KernelStep, Plan
@@ -109,7 +110,8 @@ class Layout:
     )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
-        self.steps, self.frees, self.origins, self.outputs = plan.steps, plan.frees, plan.origins, plan.outputs
+        self.steps = tuple([by_columns(step) if type(step) is KernelStep else step for step in plan.steps])
+        self.frees, self.origins, self.outputs = plan.frees, plan.origins, plan.outputs
         self.shapes = plan.shapes
         self.kin: Layout | None = None if plan.kin is None else plan.kin.layout
         self.dtypes = tuple([dtype_of(code) for code in plan.codes]) if self.kin is None else self.kin.dtypes
