@@ -190,6 +190,8 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
         raise Uncompiled
     if not np.can_cast(new.dtype, a.dtype, "safe"):
         raise Uncompiled
+    if a._np is not None and not a._np.flags.writeable:
+        raise Uncompiled  # NumPy refuses it, and `copyto` does not if it is copied to itself
     assign(a, new, _as_mask(chosen), "unsafe")
 
 

@@ -290,3 +290,16 @@ CHANGES: dict[str, Any] = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_writes_agree_with_numpy(name: str, eager_below: int) -> None:
     agree(mutation(CHANGES[name]), eager_below)
+
+
+@MODES
+@pytest.mark.parametrize("function", ["copyto", "putmask"])
+def test_what_is_read_only_is_refused_by_putmask_even_if_it_stays_as_it_is(function: str, eager_below: int) -> None:
+    def program(np: Any) -> Any:
+        fixed = M[:, 1:] > 4
+        fixed.flags.writeable = False
+        a = np.asarray(fixed)
+        np.copyto(a, a, where=a) if function == "copyto" else np.putmask(a, a, a)
+        return a
+
+    agree(program, eager_below)
