@@ -61,7 +61,7 @@ def _longest_row(reduction: Reduction) -> int:
     """
     code = reduction.code
     if reduction.op not in ("sum", "buffered_sum", "prod") or code[0] not in "fc":
-        return _LONGEST_OF.get(reduction.op, _LONGEST)
+        return _LONGEST if code == "b1" else _LONGEST_OF.get(reduction.op, _LONGEST)
     if reduction.where is not None or reduction.start is not None:
         return 0
     if code == "f2" or (reduction.op, code[0]) == _UNLIKE:
