@@ -21,9 +21,9 @@ from lazyarray_llvm.moves.names import Way, symbol
 
 _SLACK = 64  # elements behind a tile that vectors may touch
 _DISTANCE = 512  # bytes at least from where a repeated row is read to where it is written: stores take time to be seen
-
 _VECTOR = 64  # bytes that a repeated row is copied by
 _BY_ROWS = ("ptr", "i64", "ptr", "i64", "i64")
+_BY_ELEMENTS = ("ptr", "i64", "i64", "ptr", "i64", "i64", "i64", "i64")
 _Walk: TypeAlias = tuple[Pointer, Value, Value]  # an address, bytes from row to row and from column to column
 
 
@@ -60,10 +60,7 @@ class Lines:
     def walk(
         self, count: Value, pointers: Sequence[Register], emit: Callable[[list[Pointer], Value, Value], None]
     ) -> None:
-        """`count` rows of which the first are given; `emit` is told for each line where it begins, and its elements.
-
-        Between them, how many rows were before it.
-        """
+        """`count` rows from given ones on; `emit` is told of each line: where it begins, rows before it, its elements."""
         frame, b = self.frame, self.frame.b
         most = frame.minimum(self.rows, count)
         for number, pointer in enumerate(pointers):
@@ -133,7 +130,7 @@ class Lines:
         """
         frame, b = self.frame, self.frame.b
         assert isinstance(at, Pointer)
-        row, unit = self._row_bytes(number), _VECTOR // itemsize(self.accesses[number].code)
+        row, unit = self._row_bytes(number), _VECTOR // self._size(number)
         units = b.binary("udiv", frame.number(_DISTANCE // unit), row, "distant")
         some = frame.minimum(b.mul(b.add(units, frame.number(1)), frame.number(unit)), rows)
         self._spread(number, at, some)
@@ -167,8 +164,7 @@ class Lines:
 
     def _call(self, number: int, way: Way, arguments: str) -> None:
         name = symbol(way, self._size(number))
-        kinds = ["ptr", "i64", "i64", "ptr", "i64", "i64", "i64", "i64"] if way == "spread" else _BY_ROWS
-        self.frame.b.module.declare(name, "void", kinds)
+        self.frame.b.module.declare(name, "void", _BY_ELEMENTS if way == "spread" else _BY_ROWS)
         self.frame.b.line(f"call void @{name}({arguments})")
 
     def _size(self, number: int) -> int:
@@ -185,11 +181,11 @@ class Lines:
         step = self.accesses[number].steps[-1]
         if step == "s":
             return self.frame.argument(f"stride{number}.{self.last}")
-        return self.frame.number(int(step) * itemsize(self.accesses[number].code))
+        return self.frame.number(int(step) * self._size(number))
 
     def _row_bytes(self, number: int) -> Value:
         """From a row of a line to the next."""
-        size = itemsize(self.accesses[number].code)
+        size = self._size(number)
         found = self._bytes.get(size)
         if found is None:
             with self.frame.hoisted(self.frame.entry):

@@ -111,8 +111,10 @@ def _rows(
         rows = _Rows(body, fast, indices, emit, used, tiles)
         if lines is not None:
             rows.in_lines(lines, run, bases, here)
+        elif tiles is not None:
+            rows.by_tiles(start, run, bases, here)
         else:
-            (rows.one_by_one if tiles is None else rows.by_tiles)(start, run, bases, here)
+            rows.one_by_one(start, run, bases, here)
         _advance(frame, slow, counters)
         return [frame.number(0), b.add(done, run)]
 

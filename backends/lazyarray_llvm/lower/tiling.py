@@ -69,7 +69,8 @@ def copied_accesses(kernel: Kernel, stage: Stage) -> tuple[int, int] | None:
     """From and to where a kernel copies one turned access, if that is all it does."""
     (first, *others), (store, *more) = stage.body, stage.stores
     plain = store.mask is None and store.value == first.target and first.op == "load"
-    if others or more or not plain or kernel.accesses[store.access].steps[-1] != "1":
+    along, across = kernel.accesses[store.access].steps[-1], kernel.accesses[store.access].steps[-2]
+    if others or more or not plain or along != "1" or across == "0":
         return None
     assert isinstance(first.attr, int)
     return first.attr, store.access
