@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lazyarray as la
-from lazyarray.schedule.kernel import Access, Instruction, Kernel, Stage, Store
+from lazyarray.schedule.kernel import Access, Instruction
 from lazyarray_llvm import engine
 from lazyarray_llvm.launch import form_of
 from lazyarray_llvm.lower.emit import emit
@@ -18,6 +18,7 @@ from lazyarray_llvm.lower.kernel import cutter
 from lazyarray_llvm.lower.tiling import line_elements
 from lazyarray_llvm.moves.names import symbol
 from tests.backends.test_short_rows import pages, rows_of
+from tests.backends.test_tiles import COLUMN, FAR, NEAR, kernel_of
 
 I = Instruction  # noqa: E741
 DTYPES = ("f8", "f4", "f2", "i8", "i4", "i2", "u1", "b1", "c8", "c16")
@@ -124,16 +125,7 @@ def test_nothing_is_read_or_written_where_rows_do_not_lie(code: str, guarded: in
                 np.testing.assert_array_equal(x, before)
 
 
-def kernel_of(*accesses: Access) -> Kernel:
-    """The sum of all but the last, which it is written to."""
-    body = [I(n, "load", (), "f8", n) for n in range(len(accesses) - 1)]
-    for n in range(1, len(accesses) - 1):
-        body.append(I(len(body), "add", (len(body) - 1 if n > 1 else 0, n), "f8"))
-    stage = Stage("full", tuple(body), stores=(Store(len(accesses) - 1, len(body) - 1),))
-    return Kernel(("p", "p"), accesses, (), (stage,))
-
-
-FAR, NEAR, COLUMN, ROW = (Access("f8", steps) for steps in (("s", "s"), ("s", "1"), ("s", "0"), ("0", "1")))
+ROW = Access("f8", ("0", "1"))
 
 
 def test_lines_are_for_results_whose_elements_lie_side_by_side() -> None:

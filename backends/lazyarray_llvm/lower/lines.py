@@ -60,7 +60,7 @@ class Lines:
     def walk(
         self, count: Value, pointers: Sequence[Register], emit: Callable[[list[Pointer], Value, Value], None]
     ) -> None:
-        """`count` rows from given ones on; `emit` is told of each line: where it begins, rows before it, its elements."""
+        """`count` rows from given ones on; `emit` is told of each line where it begins, rows before, and elements."""
         frame, b = self.frame, self.frame.b
         most = frame.minimum(self.rows, count)
         for number, pointer in enumerate(pointers):
