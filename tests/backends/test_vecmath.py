@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import platform
 import re
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
@@ -349,3 +351,31 @@ def test_hot_path_calls_nothing() -> None:
         called = {c for c in re.findall(r"call [^@]*@([\w.]+)", "\n".join(b.lines)) if not c.startswith("llvm.")}
         rare = {name: name for name in ("sin", "cos", "tan", "log", "log2", "log10")} | {"power": "pow"}
         assert called == ({f"vecmath.{rare[name]}.f8x8"} if name in rare else set())
+
+
+VANISHING = [
+    ("exp", "f8", (-746.0,)), ("exp", "f8", (-np.inf,)), ("exp", "f4", (-1000.0,)), ("exp", "f4", (-np.inf,)),
+    ("exp2", "f8", (-1080.0,)), ("exp2", "f4", (-160.0,)), ("power", "f8", (0.0, 20.0)), ("power", "f8", (1e-200, 3.0)),
+    ("logaddexp", "f8", (3.0, -1000.0)), ("logaddexp2", "f8", (3.0, -2000.0)), ("sinh", "f8", (700.0,)),
+    ("cosh", "f8", (-700.0,)),
+]  # fmt: skip
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or sys.platform != "linux", reason="flags as C's library has them")
+@pytest.mark.parametrize("host", ["", "avx2", "baseline"])
+@pytest.mark.parametrize(("name", "code", "arguments"), VANISHING)
+def test_what_vanishes_is_not_computed_to_numbers_that_are_not_normal(
+    name: str, code: str, arguments: tuple[float, ...], host: str
+) -> None:
+    """Such results raise the underflow flag, and take a core a hundred cycles or more."""
+    lanes = {"": 64, "avx2": 32, "baseline": 16}[host] // itemsize(code)
+    run = compiled(name, code, lanes, host)
+    arrays = [np.full(lanes, argument, DTYPES[code]) for argument in arguments]
+    libc, underflow = ctypes.CDLL("libm.so.6"), 0x10
+    run(*arrays)
+    libc.feclearexcept(underflow)
+    found = run(*arrays)
+    raised = libc.fetestexcept(underflow)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(found, getattr(np, name)(*arrays), rtol=1e-6)
+    assert not raised or (code == "f4" and host == "baseline")  # there in float64, and narrowed

@@ -33,6 +33,8 @@ class Format:
     ]  # how much less than 1 may be added for a sum that is positive, and below what it is
     exp_range: tuple[float, float]  # beyond, the result is the same as there
     exp2_range: tuple[float, float]
+    exp_zero: float  # below, the result is 0
+    exp2_zero: float
     sinh_limit: float
     small_divisor: tuple[float, float]  # below the first, the second scales quotients up
     large_divisor: tuple[float, float]  # above the first, the second scales them down
@@ -115,6 +117,8 @@ DOUBLE = Format(
     log1p_range=(1.0 - 2.0**-40, 2.0**900),
     exp_range=(-746.0, 710.0),
     exp2_range=(-1080.0, 1024.0),
+    exp_zero=-745.14,
+    exp2_zero=-1075.0,
     sinh_limit=710.5,
     small_divisor=(2.0**-500, 2.0**500),
     large_divisor=(2.0**900, 2.0**-600),
@@ -176,6 +180,8 @@ FLOAT = Format(
     log1p_range=(1.0 - 2.0**-16, 2.0**100),
     exp_range=(-104.0, 89.0),
     exp2_range=(-151.0, 128.0),
+    exp_zero=-103.98,
+    exp2_zero=-150.0,
     sinh_limit=89.5,
     small_divisor=(2.0**-60, 2.0**88),
     large_divisor=(2.0**100, 2.0**-40),

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from lazyarray_llvm.vecmath.exponential import exp_short, expm1_short, reduce_rounded, reduce_step, step_power
+from lazyarray_llvm.vecmath.exponential import (
+    exp_short,
+    expm1_short,
+    reduce_rounded,
+    reduce_step,
+    step_power,
+    vanishing,
+)
 from lazyarray_llvm.vecmath.logarithm import halves, inverse_by_bits, log1p_short, log_above_one, log_of_sum
 from lazyarray_llvm.vecmath.real import (
     INF,
@@ -26,6 +33,7 @@ def _powers(shifted: Real) -> tuple[tuple[Real, Real], tuple[Real, Real]]:
     form = format_of(shifted)
     opposite = 2.0 * form.magic_step - shifted
     (up, up_rest), (down, down_rest) = step_power(shifted), step_power(opposite)
+    down = vanishing(opposite, form.magic_step - form.bias // 2, down)  # nothing beside the other, and maybe no number
     return (scaled(up, shifted, form.scaled_by), up_rest), (scaled(down, opposite, form.scaled_by), down_rest)
 
 

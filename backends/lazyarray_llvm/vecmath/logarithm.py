@@ -18,8 +18,9 @@ from lazyarray_llvm.vecmath.exponential import (
     exp_fine,
     reduce,
     scale,
+    vanishing,
 )
-from lazyarray_llvm.vecmath.formats import Format
+from lazyarray_llvm.vecmath.formats import DOUBLE, Format
 from lazyarray_llvm.vecmath.real import (
     INF,
     MAGIC,
@@ -282,13 +283,19 @@ def _order(x: Real, y: Real, floor: float) -> tuple[Real, Real, Real]:
     return large, bounded, bounded.equals(d).pick(low, 0.0)
 
 
+def _small_exponential(d: Real, zero: float, head: Real, tail: Real, shifted: Real) -> tuple[Real, Real]:
+    """(head + tail) * 2**n, as the exponential of d is: 0 below `zero`."""
+    negative = d < 0.0
+    first, second = vanishing(d, zero, head), vanishing(d, zero, tail)
+    return scale(first, shifted, negative), scale(second, shifted, negative)
+
+
 def logaddexp(x: Real, y: Real) -> Real:
     """max + log1p(exp(min - max)), with every part to more than a double's precision."""
     large, d, d_low = _order(x, y, -746.0)
     shifted, r, rest = reduce(d)
     head, tail = exp_fine(*fast_two_sum(r, rest + d_low))
-    negative = d < 0.0
-    z, z_low = scale(head, shifted, negative), scale(tail, shifted, negative)
+    z, z_low = _small_exponential(d, DOUBLE.exp_zero, head, tail, shifted)
     head, tail = log1p_pair(z, z_low)
     total, low = two_sum(large, head)
     return _add_specials(x, y, large, total + (low + tail))
@@ -301,8 +308,7 @@ def logaddexp2(x: Real, y: Real) -> Real:
     r, rest = two_product(part, LN2)
     rest = d_low.fma(LN2, part.fma(LN2_REST, rest))
     head, tail = exp_fine(*fast_two_sum(r, rest))
-    negative = d < 0.0
-    z, z_low = scale(head, shifted, negative), scale(tail, shifted, negative)
+    z, z_low = _small_exponential(d, DOUBLE.exp2_zero, head, tail, shifted)
     head, tail = fast_two_sum(*log1p_pair(z, z_low))
     product, more = two_product(head, LOG2E)
     tail = tail.fma(LOG2E, head.fma(LOG2E_REST, more))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lazyarray_llvm.vecmath import polynomial as poly
-from lazyarray_llvm.vecmath.exponential import exp2_step_short, reduce_step, step_power
+from lazyarray_llvm.vecmath.exponential import exp2_step_short, reduce_step, step_power, vanishing
 from lazyarray_llvm.vecmath.formats import DOUBLE
 from lazyarray_llvm.vecmath.logarithm import log_terms, split_step
 from lazyarray_llvm.vecmath.real import (
@@ -49,7 +49,7 @@ def power(x: Real, y: Real) -> Real:
     r = r + (rest + tail)
     step, step_rest = step_power(shifted)
     grown = (r * r).fma(polynomial(r, poly.EXP_STEP), r + step_rest)
-    result = scaled(step.fma(grown, step), shifted)
+    result = scaled(vanishing(head, DOUBLE.exp_zero, step.fma(grown, step)), shifted)
 
     def mend(kept: Real) -> Real:
         subnormal = (a < 2.0**-1022) & (a > 0.0)
