@@ -36,6 +36,7 @@ IDLE_EXTENTS: Final = 64
 CACHED_BYTES: Final = 8 << 20
 _call: Final = threads.call
 _chosen: Final = chosen  # in C
+_WATCHED: Final[dict[Form, Form]] = {"whole": "whole watched", "split": "split watched", "lines": "lines watched"}
 # Launches of so much wake workers at once. Where caches hold what is moved, half of it lies in another core's: a launch
 # of 1.6 MB after a pause took 85 us on two threads, of which one had slept, and 120 to 130 begun alone.
 LONG_BYTES: Final = 3 << 18
@@ -45,9 +46,7 @@ SLICE_WORK: Final = 1 << 28  # elements times work of a launch's first slice: so
 
 def form_of(geometry: Geometry, watched: bool = False) -> Form:
     """The form of a kernel that a launch of this geometry runs."""
-    if watched:
-        return "split watched" if geometry.split else "lines watched" if geometry.lined else "whole watched"
-    return "split" if geometry.split else "lines" if geometry.lined else "whole"
+    return _WATCHED[geometry.form] if watched else geometry.form
 
 
 class Step:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from lazyarray.schedule.kernel import Access, Instruction, Kernel, Reduction, Stage, Step
-from lazyarray.schedule.nest import SMALL_STEPS
+from lazyarray.schedule.kernel import Access, Instruction, Kernel, Reduction, Stage
+from lazyarray.schedule.nest import kernel_steps
 from lazyarray.schedule.plan import KernelStep, Walk
 
 # NumPy's pairwise sum adds fewer than eight numbers one after another, two of which are a complex one
@@ -35,12 +35,13 @@ def by_columns(step: KernelStep) -> KernelStep:
     longest = min(map(_longest, kernel.stages))
     if not 1 < extents[-1] <= longest or extents[-2] < _FEWEST:
         return step
-    walks = tuple(Walk(walk.slot, walk.offset, _exchanged(walk.strides)) for walk in step.walks)
-    accesses = tuple(_turned(access, walk) for access, walk in zip(kernel.accesses, walks, strict=True))
+    extents = _exchanged(extents)
+    walks = tuple(walk._replace(strides=_exchanged(walk.strides)) for walk in step.walks)
+    accesses = tuple(_turned(access, walk, extents) for access, walk in zip(kernel.accesses, walks, strict=True))
     stages = tuple(_renumbered(stage, len(extents)) for stage in kernel.stages)
     return step._replace(
         kernel=Kernel((*kernel.roles[:-2], "r", "p"), accesses, kernel.scalars, stages),
-        extents=_exchanged(extents),
+        extents=extents,
         walks=walks,
         strides=tuple(walk.strides for walk in walks),
     )
@@ -74,13 +75,10 @@ def _exchanged(items: tuple[int, ...]) -> tuple[int, ...]:
     return (*items[:-2], items[-1], items[-2])
 
 
-def _turned(access: Access, walk: Walk) -> Access:
+def _turned(access: Access, walk: Walk, extents: tuple[int, ...]) -> Access:
     """The access as its walk is now."""
     size = int(access.code[1:])
-    steps: list[Step] = ["s" if stride else "0" for stride in walk.strides]
-    count, over = divmod(walk.strides[-1], size)
-    steps[-1] = "s" if over else SMALL_STEPS.get(count, "s")
-    return Access(access.code, tuple(steps))
+    return access._replace(steps=kernel_steps(tuple(stride // size for stride in walk.strides), extents))
 
 
 def _renumbered(stage: Stage, axes: int) -> Stage:

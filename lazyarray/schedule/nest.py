@@ -69,6 +69,14 @@ def choose_axes(group: Group, walks: list[tuple[int, ...]]) -> Axes:
     return Axes(tuple(a for a, _ in ordered), tuple(n for _, n in ordered), tuple(roles))
 
 
+def kernel_steps(strides: tuple[int, ...], extents: tuple[int, ...]) -> tuple[Step, ...]:
+    """The steps of an access whose strides, in elements, along axes of these extents are given."""
+    steps: list[Step] = ["0" if s == 0 or n == 1 else "s" for s, n in zip(strides, extents, strict=True)]
+    if extents[-1] != 1:
+        steps[-1] = SMALL_STEPS.get(strides[-1], "s")
+    return tuple(steps)
+
+
 @dataclass
 class Builder:
     """Collects the parts of one kernel."""
@@ -98,10 +106,7 @@ class Builder:
         walk = Walk(slot, flat[0] * itemsize, tuple(s * itemsize for s in strides))
         if walk in self.walks:
             return self.walks.index(walk)
-        steps: list[Step] = ["0" if s == 0 or n == 1 else "s" for s, n in zip(strides, self.axes.extents, strict=True)]
-        if self.axes.extents[-1] != 1:
-            steps[-1] = SMALL_STEPS.get(strides[-1], "s")
-        self.accesses.append(Access(code, tuple(steps)))
+        self.accesses.append(Access(code, kernel_steps(strides, self.axes.extents)))
         self.walks.append(walk)
         return len(self.walks) - 1
 

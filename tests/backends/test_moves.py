@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
 from lazyarray_llvm import engine, moves
-from lazyarray_llvm.engine import Engine, narrow
+from lazyarray_llvm.engine import Engine, JitModule, narrow
 from lazyarray_llvm.moves.names import SIZES, Way, symbol
 from tests.backends.widths import WIDTHS
 
 
+@cache
+def module_of(size: int, width: int) -> JitModule:
+    """The functions for elements of a size, compiled for vectors of a width; they stay in memory."""
+    return Engine(narrow(engine.host(), width)).compile_ir(moves.text(size, width), f"moves.{size}x{width}")
+
+
 def moved_by(way: Way, size: int, width: int) -> Any:
-    """The function that moves rows of elements of a size, compiled for vectors of a width."""
-    at = Engine(narrow(engine.host(), width))
-    address = at.compile_ir(moves.text(size, width), "rows").address(symbol(way, size))
+    """The function that moves elements of a size in a way, compiled for vectors of a width."""
     kinds = {"spread": "pqqpqqqq", "turn": "pqpqqqq"}.get(way, "pqpqq")
     types = [ctypes.c_void_p if kind == "p" else ctypes.c_int64 for kind in kinds]
-    function = ctypes.CFUNCTYPE(None, *types)(address)
-    function.module = at  # type: ignore[attr-defined]
-    return function
+    return ctypes.CFUNCTYPE(None, *types)(module_of(size, width).address(symbol(way, size)))
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -224,7 +224,8 @@ def emit_elementwise(frame: Frame, *, lined: bool = False) -> str:
     """The function of a kernel without reduction axes; `lined`: of its form that walks lines."""
     kernel = frame.kernel
     stage = merged(kernel)
-    asks, past = asks_ahead(kernel, stage, Levels(kernel), frame.host), () if lined else streamed(kernel)
+    asks = asks_ahead(kernel, stage, Levels(kernel), frame.host)
+    past = () if lined else streamed(kernel)
     lines = Lines(frame, kernel) if lined else None
     turned = [] if lined else turned_accesses(kernel, stage)
     tiles = Tiles(frame, turned, copied_accesses(kernel, stage)) if turned else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Literal
 
 from lazyarray.records import NamedTuple
 from lazyarray.schedule.kernel import Kernel
@@ -51,8 +52,7 @@ class Geometry(NamedTuple):
     depth: int = 0
     partials: int = 0  # bytes
     values: int = 0  # bytes
-    split: bool = False  # phases are those of the split form of the kernel
-    lined: bool = False  # phases are those of the form that walks lines
+    form: Literal["whole", "split", "lines"] = "whole"  # of the kernel, whose functions the phases call
     shared: bool = False  # scratch is one for all workers
 
 
@@ -119,7 +119,8 @@ def cut_elementwise(kernel: Kernel, extents: tuple[int, ...], cost: Cost, lines:
         run = size_of_task(rows, max(1, most // max(1, length)), _ALIGNED if lined else 1)
     blocks = -(-length // block) if block else 0
     tasks = -(-rows // run) * blocks if run else 0
-    return Geometry(rows, run, blocks, block, (Phase(0, tasks, not serial),) if total else (), lined=lined)
+    phases = (Phase(0, tasks, not serial),) if total else ()
+    return Geometry(rows, run, blocks, block, phases, form="lines" if lined else "whole")
 
 
 _MOST_ORDERED_TASKS = 1024  # every task of such a kernel adds up the counts of those before it
@@ -231,7 +232,7 @@ def cut_split(kernel: Kernel, extents: tuple[int, ...], cost: Cost) -> Geometry:
     return Geometry(
         units, run, segments, 1, tuple(phases), scratch=scratch, plane=plane, strip=strip, depth=depth,
         partials=slots * most * PARTIAL_BYTES, values=rows * len(crossing(kernel)) * VALUE_BYTES,
-        split=True, shared=True,
+        form="split", shared=True,
     )  # fmt: skip
 
 

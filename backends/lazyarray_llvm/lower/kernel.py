@@ -20,9 +20,8 @@ from lazyarray_llvm.lower.geometry import (
 )
 from lazyarray_llvm.lower.tiling import line_elements
 
-# A kernel is compiled whole, or split into phases for launches of few long rows (see `phases`), or in lines, for
-# short rows (see `lines`).  The watched forms do
-# the same and tell which values raised floating-point errors (see `watch`).
+# A kernel is compiled whole, or split into phases for launches of few long rows (see `phases`), or in lines, for short
+# rows (see `lines`).  The watched forms do the same and tell which values raised floating-point errors (see `watch`).
 Form: TypeAlias = Literal["whole", "split", "lines", "whole watched", "split watched", "lines watched"]
 
 

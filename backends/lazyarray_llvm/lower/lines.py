@@ -16,10 +16,9 @@ from lazyarray_llvm.lower.ahead import AHEAD_BYTES
 from lazyarray_llvm.lower.elements import plain, put
 from lazyarray_llvm.lower.facts import merged
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
-from lazyarray_llvm.lower.tiling import goes_along, line_elements
+from lazyarray_llvm.lower.tiling import goes_along, line_elements, tile_bytes
 from lazyarray_llvm.moves.names import Way, symbol
 
-_SLACK = 64  # elements behind a tile that vectors may touch
 _DISTANCE = 512  # bytes at least from where a repeated row is read to where it is written: stores take time to be seen
 _VECTOR = 64  # bytes that a repeated row is copied by
 _BY_ROWS = ("ptr", "i64", "ptr", "i64", "i64")
@@ -44,7 +43,7 @@ class Lines:
         with frame.hoisted(frame.entry):
             self.rows = self._aligned(frame.b.binary("udiv", frame.number(elements), self.columns, "fit"))
         self.tiles = {
-            n: frame.alloca(f"[{itemsize(a.code) * (elements + _SLACK)} x i8]", f"tile{n}", 64)
+            n: frame.alloca(f"[{tile_bytes(a, elements)} x i8]", f"tile{n}", 64)
             for n, a in enumerate(kernel.accesses)
             if goes_along(a)
         }
@@ -145,18 +144,22 @@ class Lines:
 
     def _spread(self, number: int, at: Pointer, rows: Value) -> None:
         """Copies rows into a tile by elements."""
-        near = (self.tiles[number], self._row_bytes(number), self.frame.number(self._size(number)))
-        self._move(number, near, (at, self._apart(number), self._along(number)), rows)
+        self._move(number, self._in_tile(number), self._in_memory(number, at), rows)
 
     def _put_back(self, number: int, at: Pointer, rows: Value) -> None:
         """Copies a tile to where its rows lie, if they lie apart."""
-        near = (self.tiles[number], self._row_bytes(number), self._along(number))
 
         def move() -> list[Register]:
-            self._move(number, (at, self._apart(number), self._along(number)), near, rows)
+            self._move(number, self._in_memory(number, at), self._in_tile(number), rows)
             return []
 
         self.frame.when(self._lie_apart(number), move)
+
+    def _in_tile(self, number: int) -> _Walk:
+        return self.tiles[number], self._row_bytes(number), self.frame.number(self._size(number))
+
+    def _in_memory(self, number: int, at: Pointer) -> _Walk:
+        return at, self._apart(number), self._along(number)
 
     def _move(self, number: int, to: _Walk, source: _Walk, rows: Value) -> None:
         spelled = ", ".join(f"ptr {at.ref}, {row}, {column}" for at, row, column in (to, source))

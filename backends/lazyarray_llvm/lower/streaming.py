@@ -74,7 +74,7 @@ def streams_here(
     kernel: Kernel, geometry: Geometry, extents: Sequence[int], strides: Sequence[Sequence[int]]
 ) -> tuple[int, ...]:
     """The accesses whose addresses decide whether a launch writes past the caches; none where it does not."""
-    chosen = streamed(kernel) if not geometry.split and not geometry.lined else ()
+    chosen = streamed(kernel) if geometry.form == "whole" else ()
     written = 0
     for number in chosen:
         access = kernel.accesses[number]

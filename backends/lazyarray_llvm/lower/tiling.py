@@ -8,10 +8,10 @@ from __future__ import annotations
 from lazyarray.schedule.kernel import Access, Kernel, Stage
 from lazyarray_llvm.builder import itemsize
 from lazyarray_llvm.lower.facts import merged
+from lazyarray_llvm.lower.layout import SLACK
 
 ROWS, COLUMNS = 64, 32  # of a tile, at most
 _MOST_BYTES = 64 << 10  # of all tiles, or all lines, of a kernel
-_SLACK = 64  # elements behind a tile that vectors cut short may touch
 _LINE_ELEMENTS, _LEAST_ELEMENTS = 1024, 128  # of a line: in a core's nearest cache, and worth making it
 
 
@@ -60,9 +60,9 @@ def turned_accesses(kernel: Kernel, stage: Stage) -> list[int]:
     return found
 
 
-def tile_bytes(access: Access) -> int:
-    """Of the tile of one access, with what vectors cut short may touch behind it."""
-    return (ROWS * COLUMNS + _SLACK) * itemsize(access.code)
+def tile_bytes(access: Access, elements: int = ROWS * COLUMNS) -> int:
+    """Of so many elements of one access, with what vectors cut short may touch behind them."""
+    return (elements + SLACK) * itemsize(access.code)
 
 
 def copied_accesses(kernel: Kernel, stage: Stage) -> tuple[int, int] | None:
