@@ -41,7 +41,7 @@ from lazyarray.frontend.overrides import (
 )
 from lazyarray.frontend.rebase import Warnings
 from lazyarray.frontend.recipes import ANY as ANY_OPERAND
-from lazyarray.frontend.recipes import LENT, PRODUCTS, PURE, Recipes
+from lazyarray.frontend.recipes import COPYING, LENT, PRODUCTS, PURE, Recipes
 from lazyarray.frontend.regions import short_product, window
 from lazyarray.frontend.small import REFUSED, large_call, small_call  # cimport
 from lazyarray.frontend.vectors import begin, serving  # cimport
@@ -318,12 +318,15 @@ def compiled_method(
 
 def quick_method(source: Function, general: Function, guard: int = ANY) -> Function:
     """A method of arrays that NumPy's `source` serves where they are small, and `general` elsewhere."""
+    again = Recipes(general, 1, lent=True) if source.__name__ in COPYING else None
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if self._np is not None and guard == ANY:
             found = small_call(source, (self, *args), kwargs)
             if found is not REFUSED:
                 return found
+        if again is not None:
+            return again.call((self, *args), kwargs)
         return general(self, *args, **kwargs)
 
     return describe(serving(call, source, guard), source, f"ndarray.{source.__name__}")

@@ -25,6 +25,7 @@ from lazyarray.runtime.evaluate import evaluate
 _nparray: Final = np.ndarray
 _INT: Final = np.dtype(np.int64)
 _BOOL: Final = np.dtype(bool)
+CHECKED: Final = "indices are checked against the extents of what they index"
 AS_INDEX: Final = "it says which elements are meant"
 _ELLIPSIS: Final = type(Ellipsis)
 
@@ -50,6 +51,8 @@ class Located(NamedTuple):
 
 def locate(own: IndexMap, key: Any) -> Located | None:
     """Where a basic key lies in the array's root; None for an advanced key."""
+    if type(key) is ndarray and key.shape:
+        return None
     items = key if type(key) is tuple else (key,)
     offset, shape, steps = own
     rank = len(shape)
@@ -238,6 +241,10 @@ MOST_ITEMS: Final = 32  # items of a key from which on the limits of NumPy's ite
 def parse_advanced(array: ndarray, key: Any) -> Advanced | None:
     """The parts of an advanced key; None for the rare ones that NumPy is asked to do (masks without axes, very
     many items)."""
+    if type(key) is ndarray:
+        alone = _parse_alone(array, key)
+        if alone is not None:
+            return alone
     shape = array.shape
     items: list[Any] = list(key) if type(key) is tuple else [key]
     if len(items) > MOST_ITEMS:
@@ -271,6 +278,20 @@ def parse_advanced(array: ndarray, key: Any) -> Advanced | None:
     else:
         items += [slice(None)] * (len(shape) - consumed)
     return _place(array, shape, items, dots, len(shape) - consumed)
+
+
+def _parse_alone(array: ndarray, key: ndarray) -> Advanced | None:
+    """`parse_advanced` of one array of integers, or of a mask of the array's own shape; None of all else."""
+    own, shape = array.shape, key.shape
+    kind = key.dtype.kind
+    if not own or not shape:
+        return None
+    if kind in "iu":
+        return Advanced(map_of(array), (0,), (key,), None, 0, (0,))
+    if kind == "b" and shape == own:
+        axes = tuple(range(len(own)))
+        return Advanced(map_of(array), axes, (), key, 0, axes)
+    return None
 
 
 def _place(array: ndarray, shape: Shape, items: list[Any], dots: int, dotted: int) -> Advanced:
@@ -337,9 +358,9 @@ def _place(array: ndarray, shape: Shape, items: list[Any], dots: int, dotted: in
 
 def index_nodes(parsed: Advanced) -> list[Node]:
     """The indices as int64 nodes, checked against their axes, negative ones counted from the end."""
-    look("indices are checked against the extents of what they index")
+    look(CHECKED)
     shapes = [i.shape for i in parsed.indices]
-    if broadcast_shape(shapes) is None:
+    if len(shapes) > 1 and broadcast_shape(shapes) is None:
         text = " ".join("(" + ",".join(map(str, s)) + ("," if len(s) == 1 else "") + ")" for s in shapes)
         raise IndexError(f"shape mismatch: indexing arrays could not be broadcast together with shapes {text} ")
     found = [_recorded(item) for item in parsed.indices]
@@ -350,7 +371,7 @@ def index_nodes(parsed: Advanced) -> list[Node]:
     for item, node, axis, named in zip(parsed.indices, found, parsed.axes, parsed.named, strict=True):
         extent = parsed.view.shape[axis]
         data = item if type(item) is not ndarray else read_only(item) if node is None else node
-        low, high = _bounds(data)
+        low, high = bounds_of(data)
         if low < -extent or high >= extent:
             data = read_only(item) if type(item) is ndarray else item
             wrong = data[(data < -extent) | (data >= extent)].flat[0]
@@ -377,7 +398,7 @@ _BOUNDS: Final[WeakKeyDictionary[Node, tuple[int, int]]] = WeakKeyDictionary()
 _LARGE: Final = 1 << 17  # elements from which both bounds are found by one compiled pass
 
 
-def _bounds(indices: Any) -> tuple[int, int]:
+def bounds_of(indices: Any) -> tuple[int, int]:
     """The least and the greatest index of a node or of memory; a node's are remembered."""
     if type(indices) is not Node:
         return (int(indices.min()), int(indices.max())) if indices.size else (0, -1)
@@ -385,7 +406,7 @@ def _bounds(indices: Any) -> tuple[int, int]:
     if found is None:
         spec = indices.key.spec
         if indices.data is not None and spec.size < _LARGE:
-            found = _bounds(indices.data)
+            found = bounds_of(indices.data)
         elif spec.size == 0:
             found = (0, -1)
         else:
@@ -401,7 +422,7 @@ def _find_bounds(indices: list[Node]) -> None:
         # Looking at few in memory takes less time than a reduction's launch.
         evaluate([n for n in indices if n.data is None], "indices are checked")
         for node in indices:
-            _BOUNDS[node] = _bounds(node.data)
+            _BOUNDS[node] = bounds_of(node.data)
         return
     ends = [reduce_(name, n, tuple(range(n.key.spec.ndim))) for n in indices for name in ("min", "max")]
     evaluate([*[n for n in indices if n.data is None], *ends], stay=True)

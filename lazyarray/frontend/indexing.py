@@ -30,7 +30,7 @@ from lazyarray.frontend.array import (
 )
 from lazyarray.frontend.counting import COUNTED, count_true, look
 from lazyarray.frontend.foreign import retried
-from lazyarray.frontend.index_keys import Advanced, index_nodes, locate, memory_key, parse_advanced
+from lazyarray.frontend.index_keys import CHECKED, Advanced, bounds_of, index_nodes, locate, memory_key, parse_advanced
 from lazyarray.frontend.quick import node_of, record_node
 from lazyarray.frontend.reading import Reading, as_it_lies
 from lazyarray.frontend.record import (
@@ -164,10 +164,13 @@ def _part(array: ndarray, element: Any) -> Any:
 
 
 def _get_advanced(array: ndarray, key: Any) -> Any:
-    if type(key) is ndarray and key.dtype is _BOOL and array._np is None:
+    if type(key) is ndarray and array._np is None:
         shape = array.shape
-        if key.shape == shape and size_of(shape) >= config.eager_below:
+        if key.dtype is _BOOL and key.shape == shape and size_of(shape) >= config.eager_below:
             return _get_under(array, key, shape)
+        found = _get_at(array, key) if key.dtype is _INT and key._np is None else None
+        if found is not None:
+            return found
     parsed = parse_advanced(array, key)
     if parsed is None:
         ledger.fallback("index by a boolean without axes, or by many items", (array,))
@@ -188,6 +191,22 @@ def _get_advanced(array: ndarray, key: Any) -> Any:
     if not node.key.spec.shape and not any(item is Ellipsis for item in key):
         return scalar_from_node(node)
     return from_node(node)
+
+
+def _get_at(array: ndarray, places: ndarray) -> ndarray | None:
+    """Elements of a large array at one array of places, both in C order; None where some are not in bounds."""
+    site = site_outside(1)
+    index = node_of(places, site)
+    if index is None or not index.key.spec.shape or not index.key.spec.size:
+        return None
+    source = node_of(array, site)
+    if source is None or not source.key.spec.shape:
+        return None
+    look(CHECKED)
+    low, high = bounds_of(index)
+    if low < 0 or high >= source.key.spec.shape[0]:
+        return None
+    return from_node(gather_(source, (index,), (0,), 0))
 
 
 def _index_order(parsed: Advanced) -> tuple[int, ...] | None:

@@ -52,6 +52,8 @@ LENT: Final = frozenset(
     concatenate stack vstack hstack dstack column_stack
     """.split()
 )
+# Methods that copy or convert all that an array shows; `LENT` too.
+COPYING: Final = frozenset({"astype", "copy", "flatten"})
 _NUMBERS: Final = NUMBERS
 _COMPLEX: Final = (complex, np.complexfloating)
 _NAMES: Final = frozenset({str, type(None), bool, type, *[type(np.dtype(code)) for code in "?bhilqBHILQefdFD"]})
@@ -60,7 +62,7 @@ _NEVER: Final = object()  # what has been seen never, and once
 _ONCE: Final = object()
 LIMIT: Final = 4096  # calls that are kept of one function
 _PARTS: Final = 32  # of a sequence
-_SAFE: Final = 65504.0  # beyond it NumPy may warn where a constant meets float16
+SAFE: Final = 65504.0  # beyond it NumPy may warn where a constant meets float16
 
 
 class Step:
@@ -314,7 +316,7 @@ def _recipe_of(
         if (node.key.raises and node.errors is not state) or is_joined(node):
             return None
         numbers = [arg for arg in node.args if type(arg) is not Node]
-        if narrow and any([isinstance(number, float | int) and not abs(number) <= _SAFE for number in numbers]):
+        if narrow and any([isinstance(number, float | int) and not abs(number) <= SAFE for number in numbers]):
             return None
         steps.append(
             Step(

@@ -345,12 +345,25 @@ def update_(old: Node, region: IndexMap, new: Any, mask: Node | None = None) -> 
 def gather_(node: Node, indices: Sequence[Node], axes: tuple[int, ...], position: int) -> Node:
     """Elements at `indices` (int64 nodes in bounds, broadcasting) of `axes`; index axes come at `position`."""
     spec = node.key.spec
-    common = broadcast_shape([i.key.spec.shape for i in indices])
-    assert common is not None
-    rest = [extent for axis, extent in enumerate(spec.shape) if axis not in axes]
-    shape = (*rest[:position], *common, *rest[position:])
-    attr = (axes, position)
-    return _make("gather", attr, spec_of(shape, spec.dtype), (node, *indices))
+    gathered = spec_of(_gathered_shape(spec, indices, axes, position), spec.dtype)
+    return _make("gather", (axes, position), gathered, (node, *indices))
+
+
+_GATHERED: Final[dict[Any, Shape]] = {}
+
+
+def _gathered_shape(spec: Spec, indices: Sequence[Node], axes: tuple[int, ...], position: int) -> Shape:
+    """The shape of elements of `spec` at `indices` of `axes`."""
+    token = (spec, tuple([i.key.spec for i in indices]), axes, position)
+    shape = _GATHERED.get(token)
+    if shape is None:
+        common = broadcast_shape([i.key.spec.shape for i in indices])
+        assert common is not None
+        rest = [extent for axis, extent in enumerate(spec.shape) if axis not in axes]
+        if len(_GATHERED) >= MEMO_LIMIT:
+            _GATHERED.clear()
+        shape = _GATHERED[token] = (*rest[:position], *common, *rest[position:])
+    return shape
 
 
 def scatter_(
@@ -361,10 +374,7 @@ def scatter_(
     `new` is a number or broadcasts to the gather's shape.
     """
     spec = old.key.spec
-    common = broadcast_shape([i.key.spec.shape for i in indices])
-    assert common is not None
-    rest = [extent for axis, extent in enumerate(spec.shape) if axis not in axes]
-    shape = (*rest[:position], *common, *rest[position:])
+    shape = _gathered_shape(spec, indices, axes, position)
     if type(new) is Node:
         new = broadcast_(cast_(new, spec.dtype), shape)
     else:

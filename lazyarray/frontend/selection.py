@@ -142,7 +142,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
     if out is not None or mode not in ("raise", "wrap", "clip") or isinstance(axis, bool):
         raise Uncompiled
     if axis is None:
-        x, axis = ravel(x), 0
+        x, axis = x if x.ndim == 1 else ravel(x), 0
     axis = operator.index(axis)
     if not -x.ndim <= axis < x.ndim:
         raise Uncompiled
