@@ -93,6 +93,11 @@ class Host(NamedTuple):
         return self.has_avx512 and not self.cpu.startswith("znver")
 
     @property
+    def halves_vectors(self) -> bool:
+        """Whether an instruction on the widest vectors takes two turns of a unit that is half as wide."""
+        return self.vector_bytes == 32 and self.cpu in ("znver1", "btver2", "bdver4")
+
+    @property
     def abilities(self) -> dict[str, bool]:
         """What code for it depends on, as a `Builder` takes it."""
         return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lazyarray.schedule.kernel import Access, Instruction, Kernel, Stage, Store
+from lazyarray.schedule.kernel import Access, Instruction, Kernel, Scan, Stage, Store
 from lazyarray_llvm.engine import Host
 from lazyarray_llvm.lower.dividing import by_products
 from lazyarray_llvm.lower.facts import Levels
@@ -13,6 +13,7 @@ I = Instruction  # noqa: E741
 SLOW = Host("sapphirerapids", "", 64, "x86_64-unknown-linux-gnu", True)
 QUICK = Host("znver5", "", 64, "x86_64-unknown-linux-gnu", True)
 NARROW = Host("haswell", "", 32, "x86_64-unknown-linux-gnu", True)
+HALVES = Host("znver1", "", 32, "x86_64-unknown-linux-gnu", True)
 BASELINE = Host("x86-64", "", 16, "x86_64-unknown-linux-gnu", False)
 
 
@@ -50,6 +51,20 @@ def test_alone_they_are_products_where_a_cpu_divides_slowly() -> None:
 def test_quotients_by_one_number_are_products(host: Host, codes: str) -> None:
     for code in ("f8", "f4"):
         assert chosen(host, code, ("divide", "a", "s")) == ["divide"] * (code in codes.split())
+
+
+def test_quotients_by_numbers_are_products_beside_others_where_vectors_take_two_turns() -> None:
+    assert chosen(HALVES, "f8", ("divide", "a", "s")) == []
+    assert chosen(HALVES, "f8", ("sqrt", "a"), ("divide", "sqrt", "s")) == ["divide"]
+
+
+@pytest.mark.parametrize("host", [SLOW, QUICK, NARROW, HALVES])
+def test_quotients_are_left_to_the_divider_behind_a_running_total(host: Host) -> None:
+    total = Scan(1, "sum", 0, "f8")
+    after = (I(2, "scalar", (), "f8", 0), I(3, "divide", (1, 2), "f8"))
+    stage = Stage("full", (I(0, "load", (), "f8", 0),), scan=total, after=after, stores=(Store(1, 3),))
+    kernel = Kernel(("p", "r"), (Access("f8", ("s", "1")),) * 2, ("f8",), (stage,))
+    assert not by_products(kernel, Levels(kernel), host)
 
 
 def test_one_of_a_quotient_and_a_root_is_left_to_the_divider() -> None:
