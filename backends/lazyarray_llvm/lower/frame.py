@@ -15,6 +15,7 @@ from lazyarray.schedule.kernel import Kernel
 from lazyarray_llvm.builder import AnyValue, Builder, Complex, Module, Value, llvm_type
 from lazyarray_llvm.engine import Host
 from lazyarray_llvm.lower import status
+from lazyarray_llvm.lower.pairs import in_halves
 from lazyarray_llvm.lower.signature import Signature
 from lazyarray_llvm.lower.streaming import host_streams
 from lazyarray_llvm.lower.watch import Watch
@@ -59,6 +60,7 @@ class Frame:
         self.watch = Watch(self, everything=watched)
         self.looks_ahead = False  # set by who has something to compute ahead of a walk
         self._tells = not watched and bool(self.watch.words)  # reads the CPU's status
+        self.in_halves = in_halves(kernel, host)
         self.can_stream = not watched and host_streams(host)
         self._past: Value | None = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from lazyarray.schedule.kernel import Access
 from lazyarray_llvm.builder import (
@@ -29,6 +29,7 @@ from lazyarray_llvm.lower.elements import (
 )
 from lazyarray_llvm.lower.ends import load_cut, store_pieces
 from lazyarray_llvm.lower.frame import Frame, Pointer
+from lazyarray_llvm.lower.pairs import order
 from lazyarray_llvm.lower.point import Point, masks_natively
 from lazyarray_llvm.lower.streaming import LINE
 
@@ -108,7 +109,8 @@ def _load_row(frame: Frame, code: str, at: Pointer, point: Point, hint: str) -> 
             pairs = plain(frame, part, at, 2 * lanes, hint)
         else:
             pairs = _masked_pairs(frame, part, at, point, hint)
-        parts = [b.shuffle(pairs, None, range(k, 2 * lanes, 2)) for k in (0, 1)]
+        places = lane_order(frame, code, point)
+        parts = [b.shuffle(pairs, None, [2 * place + k for place in places]) for k in (0, 1)]
         if not point.whole:
             mask = point.mask(part)
             first = load_scalar(frame, code, at, f"{hint}.first")
@@ -120,6 +122,11 @@ def _load_row(frame: Frame, code: str, at: Pointer, point: Point, hint: str) -> 
         return from_memory(frame, plain(frame, inside, at, lanes, hint), code)
     first_one = b.splat(plain(frame, inside, at, 1, f"{hint}.first"), lanes)
     return from_memory(frame, masked_load(frame, at, point.mask(inside), first_one, hint), code)
+
+
+def lane_order(frame: Frame, code: str, point: Point) -> Sequence[int]:
+    """Which of a point's complex numbers every lane holds."""
+    return order(code, point.lanes) if frame.in_halves and point.whole else range(point.lanes)
 
 
 def _masked_pairs(frame: Frame, part: str, at: Pointer, point: Point, hint: str) -> Value:
@@ -259,16 +266,18 @@ def _load_strided(frame: Frame, code: str, at: Pointer, stride: Value, point: Po
     return Complex(parts[0], parts[1])
 
 
-def interleave(frame: Frame, parts: list[Value]) -> Value:
-    """(re, im) to pairs in memory order; one part stays as it is."""
+def interleave(frame: Frame, parts: list[Value], places: Sequence[int] | None = None) -> Value:
+    """(re, im) to pairs in memory order; one part stays as it is. `places`: which number every lane holds, if told."""
     if len(parts) == 1:
         return parts[0]
     lanes = parts[0].lanes
     if lanes == 1:
         pair = Value("poison", parts[0].code, 2)
         return frame.b.insert(frame.b.insert(pair, parts[0], 0), parts[1], 1)
-    order = [k // 2 + (k % 2) * lanes for k in range(2 * lanes)]
-    return frame.b.shuffle(parts[0], parts[1], order)
+    picks = [0] * (2 * lanes)
+    for lane, place in enumerate(range(lanes) if places is None else places):
+        picks[2 * place], picks[2 * place + 1] = lane, lanes + lane
+    return frame.b.shuffle(parts[0], parts[1], picks)
 
 
 # -- stores ------------------------------------------------------------------------------------------------
@@ -323,7 +332,8 @@ def store(frame: Frame, number: int, base: Pointer, point: Point, value: AnyValu
     parts = [value.re, value.im] if isinstance(value, Complex) else [to_memory(frame, value)]
     step, part = fixed_step(access), parts[0].code
     if step == 1 and point.whole and mask is None:
-        put(frame, interleave(frame, parts), at)
+        places = lane_order(frame, code, point) if len(parts) == 2 else None
+        put(frame, interleave(frame, parts, places), at)
     elif step == 1 and point.whole and mask is not None and not _stores_masked(frame, part, point.lanes):
         wide = interleave(frame, parts)
         mask = mask if len(parts) == 1 else twice(frame, mask)

@@ -15,6 +15,7 @@ from lazyarray_llvm.builder import COMPLEX_PARTS, AnyValue, Value, is_complex, l
 from lazyarray_llvm.lower.body import Body
 from lazyarray_llvm.lower.frame import Frame, Pointer, Register
 from lazyarray_llvm.lower.nest import Span
+from lazyarray_llvm.lower.pairs import order
 from lazyarray_llvm.lower.point import Point, Reach, reach_of
 
 _STACK = 64  # levels of the pairwise tree
@@ -225,9 +226,13 @@ class Tree:
         folded = [
             part
             for value, seen in zip(self._values(sums), watches, strict=True)
-            for part in ops.parts(ops.fold_pairwise(b, value, seen))
+            for part in ops.parts(ops.fold_pairwise(b, self._turned(value), seen))
         ]
         return self._add_rest(folded, rest, b.and_(count, frame.number(self.unit - 1)))
+
+    def _turned(self, group: AnyValue) -> AnyValue:
+        """A group from the order of memory to that of the sums (`lower/pairs.py`), or back."""
+        return ops.pick(self.frame.b, group, order(self.codes[0], self.unit)) if self.frame.in_halves else group
 
     def _groups(self, env: dict[int, AnyValue], lanes: int) -> list[list[Value]]:
         """Per part of every sum: its vector in groups of `unit` lanes."""
@@ -249,6 +254,8 @@ class Tree:
         for target, groups, total in zip(self.targets, self._groups(env, lanes), sums, strict=True):
             assert isinstance(total, Value)
             for i, group in enumerate(groups):
+                if left is not None:
+                    (group,) = ops.parts(self._turned(group))
                 added = b.add(total, group)
                 if left is not None:
                     taken = b.compare("sgt", left, self.frame.number(i * self.unit))
