@@ -26,17 +26,23 @@ from lazyarray.runtime.floating import error_state, is_joined
 from lazyarray.runtime.settling import changes
 
 ANY: Final = 1 << 30
-# Functions without choices of their own by value, that return new arrays or scalars; with how many operands, from the
-# first on, may be arrays. Of others (widths, weights, coordinates) NumPy's code may read values.
+# Functions without choices of their own by value, that return new arrays or scalars, and make arrays of one element of
+# constants alone; with how many operands, from the first on, may be arrays. Of others (widths, weights, coordinates)
+# NumPy's code may read values.
 PURE: Final = {
     **dict.fromkeys(
-        "sum prod min max amin amax any all ptp count_nonzero cumsum cumprod mean var std where clip roll".split(), ANY
+        """
+        sum prod min max amin amax any all ptp count_nonzero cumsum cumprod mean var std where clip roll
+        block trapezoid
+        """.split(),
+        ANY,
     ),
-    "outer": 2,
+    **dict.fromkeys(("outer", "append"), 2),
     **dict.fromkeys(
         """
         concatenate stack vstack hstack dstack column_stack pad gradient diff ediff1d trace argmax argmin round around
         average nansum nanprod linalg.norm linalg.vector_norm
+        triu tril unwrap vander delete insert sinc angle fix isneginf isposinf nancumsum nancumprod
         """.split(),
         1,
     ),
@@ -66,7 +72,10 @@ SAFE: Final = 65504.0  # beyond it NumPy may warn where a constant meets float16
 
 
 class Step:
-    """One node: its key, and for each argument a place among the operands and earlier nodes, or -1 and a constant."""
+    """One node: its key, and for each argument a place among the operands and earlier nodes, or -1 and a constant.
+
+    Constants are numbers, and nodes of one element in memory.
+    """
 
     __slots__ = ("constants", "key", "places")
 
@@ -305,10 +314,14 @@ def _recipe_of(
     if made is None:
         return None
     steps = []
+    fixed: set[int] = set()
     dtypes = [node.key.spec.dtype for node in (*operands, *made)]
     narrow = any([dtype.itemsize < 8 and dtype.kind != "b" for dtype in dtypes])
     for node in made:
         made_by = node.key.kind
+        if made_by == "leaf" and node.key.spec.size == 1:
+            fixed.add(id(node))
+            continue
         if node.data is not None or node.remote is not None or made_by == "leaf":
             return None
         if made_by == "call" and not calls:
@@ -321,12 +334,12 @@ def _recipe_of(
         steps.append(
             Step(
                 node.key,
-                tuple([places[id(arg)] if type(arg) is Node else -1 for arg in node.args]),
-                tuple([None if type(arg) is Node else arg for arg in node.args]),
+                tuple([places[id(a)] if type(a) is Node and id(a) not in fixed else -1 for a in node.args]),
+                tuple([None if type(a) is Node and id(a) not in fixed else a for a in node.args]),
             )
         )
         places[id(node)] = len(places)
-    return tuple(steps), kind is LazyScalar
+    return (tuple(steps), kind is LazyScalar) if id(last) in places else None
 
 
 def _value_of(result: Any) -> Node | None:
