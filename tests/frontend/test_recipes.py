@@ -137,7 +137,8 @@ def test_a_call_is_recorded_again_with_the_same_bits(name: str) -> None:
     "name",
     """
     sum,variance,choice,clipped,running sum,sum of a view,rolled,rolled row,joined,joined list of views,stacked,padded,
-    padded by reflection,blocks,appended number,upper triangle,unwrapped,without a row,converted,copied,flat,differences,slope,norms of rows,average,largest,ufunc's sum,
+    padded by reflection,blocks,appended number,upper triangle,unwrapped,without a row,converted,copied,flat,
+    differences,slope,norms of rows,average,largest,ufunc's sum,
     ufunc's maximum of all,ufunc's minimum of rows,ufunc's running sum
     """.replace("\n    ", "")
     .strip()
