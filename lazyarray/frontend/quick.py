@@ -251,7 +251,7 @@ def node_of(array: Fields, site: Any) -> Node | None:
 def shown_of(array: Fields, node: Node, site: Any) -> Node | None:
     """What a view shows of its base's value `node`; None as of `node_of`."""
     view = array._map
-    if node.key.spec.size < limits.eager:
+    if node.data is not None and node.key.spec.size < limits.eager:
         return None
     token = (node.key.spec, view)
     key = _VIEW_KEYS.get(token)

@@ -9,7 +9,7 @@ from lazyarray.frontend.usual cimport binary, of_complex, of_float, of_floats, o
 from lazyarray.frontend.small cimport INERT, REFUSED, listed, small_items
 from lazyarray.ir.node cimport _waiting, finish_waiting
 from lazyarray.native.axes cimport folds_along, run_along
-from lazyarray.native.direct cimport before_dtype, direct_of, run_direct
+from lazyarray.native.direct cimport direct_of, names_next, run_direct
 from lazyarray.native.lists cimport floats_of, stack_of
 from lazyarray.native.products cimport call_source, run_product
 from lazyarray.native.primitives cimport holds_numbers, named_place, rank_of_memory, same_shape, size_of_memory
@@ -490,11 +490,6 @@ cdef inline PyObject *direct_vector(void *direct, bint asks, PyObject **args, si
     return args[0]
 
 
-# Whether the only keyword is a dtype, and stands where the dtype does by position.
-cdef inline bint names_dtype_next(size_t direct, size_t given, PyObject *names):
-    return lazyarray_names_dtype(names) and given == before_dtype(<void *>direct)
-
-
 # What C makes of a small array along an axis; REFUSED, borrowed, for what it does not know.
 cdef inline PyObject *along_vector(void *direct, PyObject **args, size_t given, PyObject *names) except NULL:
     cdef PyObject *data
@@ -510,7 +505,7 @@ cdef inline PyObject *along_vector(void *direct, PyObject **args, size_t given, 
     return found if found == <PyObject *>REFUSED else taken(found, True)
 
 
-# The same, where no argument is named, or a dtype is where one stands by position.
+# The same, where no argument is named, or the one that comes next by position.
 cdef inline PyObject *named_vector(size_t direct, bint asks, PyObject **args, size_t given, PyObject *names) except NULL:
     cdef PyObject *found
     if folds_along(<void *>direct):
@@ -519,7 +514,7 @@ cdef inline PyObject *named_vector(size_t direct, bint asks, PyObject **args, si
             return found
     if names == NULL:
         return direct_vector(<void *>direct, asks, args, given)
-    if names_dtype_next(direct, given, names):
+    if names_next(<void *>direct, given, names):
         return direct_vector(<void *>direct, asks, args, given + 1)
     return <PyObject *>REFUSED
 

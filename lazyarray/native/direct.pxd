@@ -6,6 +6,7 @@ from lazyarray.native.folds cimport ufunc_of
 from lazyarray.native.scans cimport scan_all
 from lazyarray.native.lists cimport numbers_of
 from lazyarray.native.parts cimport read_at
+from lazyarray.native.rolls cimport roll_small
 
 cdef extern from *:
     """
@@ -417,7 +418,8 @@ cdef extern from *:
         {"mean", lazyarray_do_mean}, {"max", lazyarray_do_max}, {"min", lazyarray_do_min}, {"any", lazyarray_do_any},
         {"var", lazyarray_do_var}, {"std", lazyarray_do_std}, {"cumsum", lazyarray_do_cumsum},
         {"cumprod", lazyarray_do_cumprod}, {"all", lazyarray_do_all}, {"swapaxes", lazyarray_do_swapaxes},
-        {"diagonal", lazyarray_do_diagonal}, {"take", lazyarray_do_take}, {"repeat", lazyarray_do_repeat}, {NULL, NULL},
+        {"diagonal", lazyarray_do_diagonal}, {"take", lazyarray_do_take}, {"repeat", lazyarray_do_repeat},
+        {"roll", lazyarray_do_roll}, {NULL, NULL},
     };
 
     /* How many arguments stand before a dtype in what runs; 0 where none does. */
@@ -427,6 +429,13 @@ cdef extern from *:
         return run == lazyarray_do_array || run == lazyarray_do_asarray || run == lazyarray_do_zeros
             || run == lazyarray_do_empty || run == lazyarray_do_zeros_like || run == lazyarray_do_empty_like
             || run == lazyarray_do_astype;
+    }
+
+    /* Whether the only name is that of the argument that comes next in what runs. */
+    static int lazyarray_names_next(void *direct, size_t given, PyObject *names) {
+        int axis = (lazyarray_direct)direct == lazyarray_do_roll;
+        if (PyTuple_GET_SIZE(names) != 1 || given != (axis ? 2 : lazyarray_before_dtype(direct))) return 0;
+        return !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), axis ? "axis" : "dtype");
     }
 
     /* What runs in the place of NumPy's `source`; NULL where there is none. `asks`: whether its first argument has to
@@ -461,7 +470,7 @@ cdef extern from *:
         return found || PyErr_Occurred() ? found : refused;
     }
     """
-    size_t before_dtype "lazyarray_before_dtype" (void *direct)
+    bint names_next "lazyarray_names_next" (void *direct, size_t given, PyObject *names)
     void *direct_of "lazyarray_direct_of" (object source, int *asks) except? NULL
     PyObject *run_direct "lazyarray_run_direct" (
         void *direct, PyObject *first, PyObject **rest, size_t count, Py_ssize_t limit, PyObject *refused
