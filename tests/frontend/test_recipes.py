@@ -106,7 +106,7 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "with a column between": lambda np, x, y: np.insert(x, 2, -0.0, axis=1),
     "resized": lambda np, x, y: np.resize(x, (70, 50)),
     "sinc": lambda np, x, y: np.sinc(x) == np.sinc(x),
-    "cut": lambda np, x, y: np.fix(x),
+    "running product without NaN": lambda np, x, y: np.nancumprod(np.where(x > y, x, numpy.nan), axis=0),
     "infinite ones": lambda np, x, y: np.isposinf(np.where(x > 1.0, numpy.inf, y)),
     "running sum without NaN": lambda np, x, y: np.nancumsum(np.where(x > y, x, numpy.nan), axis=1),
     "tiled rows": lambda np, x, y: np.tile(x, 3),
