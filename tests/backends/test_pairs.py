@@ -30,15 +30,19 @@ def lengthwise(code: str, *more: Access) -> Kernel:
     return Kernel(("p", "p"), accesses, (), (Stage("full", body, stores=(Store(0, 3),)),))
 
 
-def sum_of_rows(code: str, op: str = "sum") -> Kernel:
-    body = (I(0, "load", (), code, 0),)
-    stages = (Stage("full", body, (Reduction(1, op, 0, code),)), Stage("row", (), stores=(Store(1, 1),)))
-    return Kernel(("p", "r"), (Access(code, ("s", "1")), Access(code, ("s", "0"))), (), stages)
+def sum_of_rows(code: str, op: str = "sum", total: str = "") -> Kernel:
+    """Sums of numbers that are converted first where another dtype is given."""
+    total = total or code
+    body = (I(0, "load", (), code, 0), *([I(1, "cast", (0,), total)] if total != code else []))
+    reduction = Reduction(2, op, len(body) - 1, total)
+    stages = (Stage("full", body, (reduction,)), Stage("row", (), stores=(Store(1, 2),)))
+    return Kernel(("p", "r"), (Access(code, ("s", "1")), Access(total, ("s", "0"))), (), stages)
 
 
 def data(code: str, *shape: int) -> np.ndarray:
     rng = np.random.default_rng(sum(shape))
-    return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(np.dtype(code))
+    z = rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
+    return (z * 10.0 ** rng.integers(-8, 8, shape)).astype(np.dtype(code))  # sums in another order have other bits
 
 
 @pytest.fixture(params=WIDTHS)
@@ -72,6 +76,8 @@ def test_sums_keep_it_where_a_group_is_two_vectors() -> None:
     assert in_halves(sum_of_rows("c16"), AVX2)
     assert not in_halves(sum_of_rows("c8"), AVX2)
     assert not in_halves(sum_of_rows("c16", "prod"), AVX2)
+    assert not in_halves(sum_of_rows("c8", total="c16"), AVX2)
+    assert not in_halves(sum_of_rows("c16", total="c8"), AVX2)
 
 
 @pytest.mark.parametrize("code", ["c8", "c16"])
@@ -85,12 +91,12 @@ def test_results_have_numpys_bits(code: str, backend: Backend) -> None:
         assert out.tobytes() == (z - w + z).tobytes()
 
 
-@pytest.mark.parametrize("code", ["c8", "c16"])
-def test_sums_have_numpys_bits(code: str, backend: Backend) -> None:
-    ready = backend.compile(sum_of_rows(code))
+@pytest.mark.parametrize(("code", "total"), [("c8", "c8"), ("c16", "c16"), ("c8", "c16"), ("c16", "c8")])
+def test_sums_have_numpys_bits(code: str, total: str, backend: Backend) -> None:
+    ready = backend.compile(sum_of_rows(code, total=total))
     for length in LENGTHS:
         z = data(code, 3, length)
-        out = np.empty(3, z.dtype)
+        out = np.empty(3, np.dtype(total))
         strides = (z.strides, (out.itemsize, 0))
         ready.launch(Binding(z.shape, (z.ctypes.data, out.ctypes.data), strides, ()))
-        assert out.tobytes() == z.sum(axis=1).tobytes()
+        assert out.tobytes() == z.astype(total).sum(axis=1).tobytes()

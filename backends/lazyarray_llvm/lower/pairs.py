@@ -25,13 +25,14 @@ def in_halves(kernel: Kernel, host: Host) -> bool:
     if not host.has_avx2 or host.vector_bytes != _VECTOR or (kernel.reduces and not kernel.vector_reduced):
         return False
     moving = [a for a in kernel.accesses if a.steps[-1] != "0"]
-    if {a.code for a in moving} not in ({"c8"}, {"c16"}) or any(a.steps[-1] != "1" for a in moving):
+    # Sums add numbers in groups of as many as two vectors hold of complex128.
+    known = ({"c16"},) if kernel.reduces else ({"c8"}, {"c16"})
+    if {a.code for a in moving} not in known or any(a.steps[-1] != "1" for a in moving):
         return False
     return all(map(_keeps_lanes, kernel.stages))
 
 
-def _adds_by_vectors(reduction: Reduction) -> bool:
-    """Whether numbers are added in groups of as many as two vectors hold."""
+def _adds_groups(reduction: Reduction) -> bool:
     return reduction.op == "sum" and reduction.code == "c16" and reduction.where is None
 
 
@@ -39,7 +40,7 @@ def _keeps_lanes(stage: Stage) -> bool:
     if any(i.op in _PLACED or is_numpy_loop(i) for i in (*stage.body, *stage.after)) or stage.scan is not None:
         return False
     plain = all(t.mask is None and t.offset is None and not t.packed for t in stage.stores)
-    return plain and not stage.kept and all(map(_adds_by_vectors, stage.reductions))
+    return plain and not stage.kept and all(map(_adds_groups, stage.reductions))
 
 
 def order(code: str, lanes: int) -> Sequence[int]:
