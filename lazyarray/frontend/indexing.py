@@ -195,7 +195,9 @@ def _get_advanced(array: ndarray, key: Any) -> Any:
 
 def _get_at(array: ndarray, places: ndarray) -> ndarray | None:
     """Elements of all of an array at one array of places; None for views, and where some are not in bounds."""
-    if array._map is not None or array._part is not None or places._part is not None:
+    if array._node is None and (array._map is not None or array._part is not None):
+        return None
+    if places._node is None and places._part is not None:
         return None
     site = site_outside(1)
     index = node_of(places, site)
