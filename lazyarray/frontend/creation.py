@@ -9,7 +9,18 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.array import as_array, from_node, map_of, ndarray, plain, to_numpy, value, view_of, wrap
+from lazyarray.frontend.array import (
+    as_array,
+    from_node,
+    map_of,
+    ndarray,
+    plain,
+    take_over,
+    to_numpy,
+    value,
+    view_of,
+    wrap,
+)
 from lazyarray.frontend.callables import extent_of
 from lazyarray.frontend.dispatch import run_numpy
 from lazyarray.frontend.exchange import export
@@ -21,7 +32,7 @@ from lazyarray.frontend.manipulation import broadcast_arrays, fill_parts
 from lazyarray.frontend.overrides import is_foreign
 from lazyarray.frontend.quick import limits, managed, record_node, wrapped  # cimport
 from lazyarray.frontend.rebase import rebase
-from lazyarray.frontend.recipes import SAFE, Recipes
+from lazyarray.frontend.recipes import Recipes
 from lazyarray.frontend.record import broadcast_, cast_, copy_, empty_, fill_, iota_, is_compiled, map_, update_
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.index_map import IndexMap, size_of
@@ -199,7 +210,10 @@ def _like(name: str, number: int | None) -> Callable[..., Any]:
                     return managed(record_node(known[0], known[1], site_outside(0)))
         fill = (lambda s, d: empty_(s, d)) if number is None else (lambda s, d: fill_(number, s, d))
         result = _create_like(name, fill, (), a, dtype, order, shape, subok=subok, **options)
-        _remember(made, spec, result)
+        if spec is not None and result._np is None and result._node is not None:
+            if len(made) >= MEMO_LIMIT:
+                made.clear()
+            made[spec] = result._node.key, result._node.args
         return result
 
     return create
@@ -288,36 +302,9 @@ def full_like(
     shape: Any = None,
     **options: Any,
 ) -> Any:
-    token = None
-    usual = dtype is None and order == "K" and subok is True and shape is None and not options
-    if usual and type(a) is ndarray:
-        spec = _spec_like(a)
-        if spec is not None and spec.size >= config.eager_below and _is_quiet(fill_value, spec.dtype):
-            token = spec, type(fill_value), fill_value or str(fill_value)
-            known = _full_like.get(token)
-            if known is not None:
-                return managed(record_node(known[0], known[1], site_outside(0)))
-    result = _long_full_like(a, fill_value, dtype, order, subok, shape, **options)
-    _remember(_full_like, token, result)
-    return result
-
-
-def _is_quiet(number: Any, dtype: DType) -> bool:
-    """Whether NumPy says nothing when it converts a number to a dtype: it warns at each call, or never."""
-    return (type(number) is int or (type(number) is float and dtype.kind in "fc")) and abs(number) <= SAFE
-
-
-_full_like: Final[dict[Any, tuple[Key, tuple[Any, ...]]]] = {}  # by what arrays and numbers are, as of `_like`
-config.followers.append(_full_like.clear)
-
-
-def _remember(made: dict[Any, tuple[Key, tuple[Any, ...]]], token: Any, result: Any) -> None:
-    """Notes what was recorded for arrays of this token, if one node was."""
-    if token is None or result._np is not None or result._node is None:
-        return
-    if len(made) >= MEMO_LIMIT:
-        made.clear()
-    made[token] = result._node.key, result._node.args
+    if type(a) is ndarray:
+        take_over(a)  # of what is managed there are recipes
+    return _filled_like.call((a, fill_value, dtype, order, subok, shape), options)
 
 
 def _long_full_like(a: Any, fill_value: Any, dtype: Any, order: Any, subok: bool, shape: Any, **options: Any) -> Any:
@@ -334,6 +321,9 @@ def _long_full_like(a: Any, fill_value: Any, dtype: Any, order: Any, subok: bool
         return fill_(np.full((), fill_value, found)[()], extents, found)
 
     return _create_like("full_like", fill, (fill_value,), a, dtype, order, shape, subok=subok, **options)
+
+
+_filled_like: Final = Recipes(_long_full_like, 1)
 
 
 # ---- patterns

@@ -68,7 +68,7 @@ _NEVER: Final = object()  # what has been seen never, and once
 _ONCE: Final = object()
 LIMIT: Final = 4096  # calls that are kept of one function
 _PARTS: Final = 32  # of a sequence
-SAFE: Final = 65504.0  # beyond it NumPy may warn where a constant meets float16
+_SAFE: Final = 65504.0  # beyond it NumPy may warn where a constant meets float16
 
 
 class Step:
@@ -314,14 +314,12 @@ def _recipe_of(
     if made is None:
         return None
     steps = []
-    fixed: set[int] = set()
     dtypes = [node.key.spec.dtype for node in (*operands, *made)]
     narrow = any([dtype.itemsize < 8 and dtype.kind != "b" for dtype in dtypes])
     for node in made:
         made_by = node.key.kind
         if made_by == "leaf" and node.key.spec.size == 1:
-            fixed.add(id(node))
-            continue
+            continue  # it has no place: a constant
         if node.data is not None or node.remote is not None or made_by == "leaf":
             return None
         if made_by == "call" and not calls:
@@ -329,15 +327,11 @@ def _recipe_of(
         if (node.key.raises and node.errors is not state) or is_joined(node):
             return None
         numbers = [arg for arg in node.args if type(arg) is not Node]
-        if narrow and any([isinstance(number, float | int) and not abs(number) <= SAFE for number in numbers]):
+        if narrow and any([isinstance(number, float | int) and not abs(number) <= _SAFE for number in numbers]):
             return None
-        steps.append(
-            Step(
-                node.key,
-                tuple([places[id(a)] if type(a) is Node and id(a) not in fixed else -1 for a in node.args]),
-                tuple([None if type(a) is Node and id(a) not in fixed else a for a in node.args]),
-            )
-        )
+        at = tuple([places.get(id(arg), -1) for arg in node.args])
+        constants = tuple([arg if place < 0 else None for arg, place in zip(node.args, at, strict=True)])
+        steps.append(Step(node.key, at, constants))
         places[id(node)] = len(places)
     return (tuple(steps), kind is LazyScalar) if id(last) in places else None
 
