@@ -505,18 +505,18 @@ cdef inline PyObject *along_vector(void *direct, PyObject **args, size_t given, 
     return found if found == <PyObject *>REFUSED else taken(found, True)
 
 
-# The same, where no argument is named, or the one that comes next by position.
+# The same, where no argument is named, or those that come next by position.
 cdef inline PyObject *named_vector(size_t direct, bint asks, PyObject **args, size_t given, PyObject *names) except NULL:
     cdef PyObject *found
+    cdef size_t named
     if folds_along(<void *>direct):
         found = along_vector(<void *>direct, args, given, names)
         if found != <PyObject *>REFUSED:
             return found
     if names == NULL:
         return direct_vector(<void *>direct, asks, args, given)
-    if names_next(<void *>direct, given, names):
-        return direct_vector(<void *>direct, asks, args, given + 1)
-    return <PyObject *>REFUSED
+    named = names_next(<void *>direct, given, names)
+    return direct_vector(<void *>direct, asks, args, given + named) if named else <PyObject *>REFUSED
 
 
 # Whether what asks a function's arguments for functions of their own takes such a first argument without complaint.

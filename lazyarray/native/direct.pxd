@@ -7,6 +7,7 @@ from lazyarray.native.scans cimport scan_all
 from lazyarray.native.lists cimport numbers_of
 from lazyarray.native.parts cimport read_at
 from lazyarray.native.rolls cimport roll_small
+from lazyarray.native.pads cimport pad_small
 
 cdef extern from *:
     """
@@ -419,23 +420,28 @@ cdef extern from *:
         {"var", lazyarray_do_var}, {"std", lazyarray_do_std}, {"cumsum", lazyarray_do_cumsum},
         {"cumprod", lazyarray_do_cumprod}, {"all", lazyarray_do_all}, {"swapaxes", lazyarray_do_swapaxes},
         {"diagonal", lazyarray_do_diagonal}, {"take", lazyarray_do_take}, {"repeat", lazyarray_do_repeat},
-        {"roll", lazyarray_do_roll}, {NULL, NULL},
+        {"roll", lazyarray_do_roll}, {"pad", lazyarray_do_pad}, {NULL, NULL},
     };
 
-    /* How many arguments stand before a dtype in what runs; 0 where none does. */
-    static size_t lazyarray_before_dtype(void *direct) {
+    /* The name of an argument of what runs, counted from 0; NULL where it has none that is known. */
+    static const char *lazyarray_name_at(void *direct, size_t place) {
         lazyarray_direct run = (lazyarray_direct)direct;
-        if (run == lazyarray_do_full) return 2;
-        return run == lazyarray_do_array || run == lazyarray_do_asarray || run == lazyarray_do_zeros
+        if (run == lazyarray_do_roll) return place == 2 ? "axis" : NULL;
+        if (run == lazyarray_do_pad) return place == 2 ? "mode" : place == 3 ? "constant_values" : NULL;
+        if (run == lazyarray_do_full) return place == 2 ? "dtype" : NULL;
+        return place == 1 && (run == lazyarray_do_array || run == lazyarray_do_asarray || run == lazyarray_do_zeros
             || run == lazyarray_do_empty || run == lazyarray_do_zeros_like || run == lazyarray_do_empty_like
-            || run == lazyarray_do_astype;
+            || run == lazyarray_do_astype) ? "dtype" : NULL;
     }
 
-    /* Whether the only name is that of the argument that comes next in what runs. */
-    static int lazyarray_names_next(void *direct, size_t given, PyObject *names) {
-        int axis = (lazyarray_direct)direct == lazyarray_do_roll;
-        if (PyTuple_GET_SIZE(names) != 1 || given != (axis ? 2 : lazyarray_before_dtype(direct))) return 0;
-        return !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), axis ? "axis" : "dtype");
+    /* How many names there are, where they are those of the arguments that come next in what runs; 0 where not. */
+    static size_t lazyarray_names_next(void *direct, size_t given, PyObject *names) {
+        Py_ssize_t place;
+        for (place = 0; place < PyTuple_GET_SIZE(names); place++) {
+            const char *name = lazyarray_name_at(direct, given + place);
+            if (!name || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, place), name)) return 0;
+        }
+        return (size_t)place;
     }
 
     /* What runs in the place of NumPy's `source`; NULL where there is none. `asks`: whether its first argument has to
@@ -470,7 +476,7 @@ cdef extern from *:
         return found || PyErr_Occurred() ? found : refused;
     }
     """
-    bint names_next "lazyarray_names_next" (void *direct, size_t given, PyObject *names)
+    size_t names_next "lazyarray_names_next" (void *direct, size_t given, PyObject *names)
     void *direct_of "lazyarray_direct_of" (object source, int *asks) except? NULL
     PyObject *run_direct "lazyarray_run_direct" (
         void *direct, PyObject *first, PyObject **rest, size_t count, Py_ssize_t limit, PyObject *refused
