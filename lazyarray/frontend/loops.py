@@ -58,9 +58,14 @@ def broadcast_shape(shapes: Sequence[Shape]) -> Shape | None:
     return tuple(result)
 
 
+_ZEROS: Final = bytes(16)
+
+
 def dummy(shape: Shape, dtype: DType) -> np.ndarray[Any, Any]:
     """An array of `shape` that takes no memory, for asking NumPy what it says."""
-    return np.broadcast_to(np.zeros((), dtype), shape)
+    if dtype.itemsize > len(_ZEROS) or dtype.hasobject:
+        return np.broadcast_to(np.zeros((), dtype), shape)
+    return np.ndarray(shape, dtype, _ZEROS, 0, (0,) * len(shape))
 
 
 def refuse_shapes(ufunc: np.ufunc, shapes: Sequence[Shape]) -> NoReturn:
