@@ -215,6 +215,8 @@ def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
 def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
     if not serves(like):
         return make_like("require", like, (a,), {"dtype": dtype, "requirements": requirements})
+    if not requirements:
+        return asanyarray(a, dtype)
     return rebase(np.require)(a, dtype, requirements)
 
 

@@ -9,7 +9,7 @@ from lazyarray.frontend.usual cimport binary, of_complex, of_float, of_floats, o
 from lazyarray.frontend.small cimport INERT, REFUSED, listed, small_items
 from lazyarray.ir.node cimport _waiting, finish_waiting
 from lazyarray.native.axes cimport folds_along, run_along
-from lazyarray.native.direct cimport direct_of, names_next, run_direct
+from lazyarray.native.direct cimport direct_of, lay_out, run_direct
 from lazyarray.native.lists cimport floats_of, stack_of
 from lazyarray.native.products cimport call_source, run_product
 from lazyarray.native.primitives cimport holds_numbers, named_place, rank_of_memory, same_shape, size_of_memory
@@ -476,7 +476,7 @@ cdef inline PyObject *direct_vector(void *direct, bint asks, PyObject **args, si
         return <PyObject *>REFUSED
     for place in range(given - 1):
         rest[place] = args[place + 1]
-        if Py_TYPE(rest[place]) == <PyTypeObject *>known.array:
+        if rest[place] != NULL and Py_TYPE(rest[place]) == <PyTypeObject *>known.array:
             rest[place] = <PyObject *>(<Fields>rest[place])._np
             if Py_TYPE(rest[place]) != <PyTypeObject *>known.memory or size_of_memory(<object>rest[place]) >= limits.eager:
                 return <PyObject *>REFUSED
@@ -488,6 +488,13 @@ cdef inline PyObject *direct_vector(void *direct, bint asks, PyObject **args, si
     Py_DECREF(found)
     Py_INCREF(args[0])
     return args[0]
+
+
+# The same where arguments are named: each at its place, NULL at those that are left out.
+cdef inline PyObject *laid_vector(void *direct, bint asks, PyObject **args, size_t given, PyObject *names) except NULL:
+    cdef PyObject *laid[LAZYARRAY_MOST]
+    cdef size_t total = lay_out(direct, args, given, names, laid, LAZYARRAY_MOST)
+    return direct_vector(direct, asks, laid, total) if total else <PyObject *>REFUSED
 
 
 # What C makes of a small array along an axis; REFUSED, borrowed, for what it does not know.
@@ -505,18 +512,16 @@ cdef inline PyObject *along_vector(void *direct, PyObject **args, size_t given, 
     return found if found == <PyObject *>REFUSED else taken(found, True)
 
 
-# The same, where no argument is named, or those that come next by position.
+# The same, or what C makes of an array as a whole.
 cdef inline PyObject *named_vector(size_t direct, bint asks, PyObject **args, size_t given, PyObject *names) except NULL:
     cdef PyObject *found
-    cdef size_t named
     if folds_along(<void *>direct):
         found = along_vector(<void *>direct, args, given, names)
         if found != <PyObject *>REFUSED:
             return found
     if names == NULL:
         return direct_vector(<void *>direct, asks, args, given)
-    named = names_next(<void *>direct, given, names)
-    return direct_vector(<void *>direct, asks, args, given + named) if named else <PyObject *>REFUSED
+    return laid_vector(<void *>direct, asks, args, given, names)
 
 
 # Whether what asks a function's arguments for functions of their own takes such a first argument without complaint.

@@ -119,7 +119,9 @@ MODULES: Final = (
 LOOPS: Final = "lazyarray_llvm.ready"  # what compiles the loops of transcendental functions
 OBJECTS: Final = "objects"  # a folder beside that of the library, for the next build
 INPUTS: Final = "inputs.txt"  # in it, a line for each module: its name, what its object was made of
-FLAGS: Final = [] if os.name == "nt" else ["-O2", "-g0", "-fvisibility=hidden", "-Wno-unused-function"]
+FLAGS: Final = (
+    [] if os.name == "nt" else ["-O2", "-g0", "-fvisibility=hidden", "-ffp-contract=off", "-Wno-unused-function"]
+)
 MACROS: Final = (
     ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
     ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION"),

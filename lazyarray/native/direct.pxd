@@ -8,11 +8,16 @@ from lazyarray.native.lists cimport numbers_of
 from lazyarray.native.parts cimport read_at
 from lazyarray.native.rolls cimport roll_small
 from lazyarray.native.pads cimport pad_small
+from lazyarray.native.crosses cimport cross_small
+from lazyarray.native.closeness cimport near_small
+from lazyarray.native.solves cimport solve_small
+from lazyarray.native.single cimport clip_small
 
 cdef extern from *:
     """
     /* What functions and methods make of `first`, the memory of an array where an array is given, and `count` arguments
-       more. NULL without an error: other arguments than these know. */
+       more, NULL for one that is not given though a later one is. NULL without an error: other arguments than these
+       know. */
     typedef PyObject *(*lazyarray_direct)(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit);
 
     /* `rank`: of the copy; 1 also for one that is flat. */
@@ -403,7 +408,8 @@ cdef extern from *:
         {"cumprod", lazyarray_do_cumprod},
         {"any", lazyarray_do_any}, {"all", lazyarray_do_all}, {"nonzero", lazyarray_do_nonzero}, {"fill", lazyarray_do_fill},
         {"item", lazyarray_do_item}, {"tobytes", lazyarray_do_tobytes}, {"swapaxes", lazyarray_do_swapaxes},
-        {"diagonal", lazyarray_do_diagonal}, {"take", lazyarray_do_take}, {"repeat", lazyarray_do_repeat}, {NULL, NULL},
+        {"diagonal", lazyarray_do_diagonal}, {"take", lazyarray_do_take}, {"repeat", lazyarray_do_repeat},
+        {"clip", lazyarray_do_clip}, {NULL, NULL},
     };
     static const lazyarray_named lazyarray_functions[] = {
         {"array", lazyarray_do_array}, {"asarray", lazyarray_do_asarray}, {"asanyarray", lazyarray_do_asarray},
@@ -420,50 +426,81 @@ cdef extern from *:
         {"var", lazyarray_do_var}, {"std", lazyarray_do_std}, {"cumsum", lazyarray_do_cumsum},
         {"cumprod", lazyarray_do_cumprod}, {"all", lazyarray_do_all}, {"swapaxes", lazyarray_do_swapaxes},
         {"diagonal", lazyarray_do_diagonal}, {"take", lazyarray_do_take}, {"repeat", lazyarray_do_repeat},
-        {"roll", lazyarray_do_roll}, {"pad", lazyarray_do_pad}, {NULL, NULL},
+        {"roll", lazyarray_do_roll}, {"pad", lazyarray_do_pad}, {"cross", lazyarray_do_cross},
+        {"isclose", lazyarray_do_isclose}, {"allclose", lazyarray_do_allclose}, {"clip", lazyarray_do_clip},
+        {"diff", lazyarray_do_diff}, {"outer", lazyarray_do_outer}, {NULL, NULL},
+    };
+    static const lazyarray_named lazyarray_of_linalg[] = {
+        {"inv", lazyarray_do_inv}, {"det", lazyarray_do_det}, {"solve", lazyarray_do_solve}, {"norm", lazyarray_do_norm},
+        {NULL, NULL},
     };
 
     /* The name of an argument of what runs, counted from 0; NULL where it has none that is known. */
     static const char *lazyarray_name_at(void *direct, size_t place) {
+        static const char *const near[] = {NULL, NULL, "rtol", "atol", "equal_nan"};
         lazyarray_direct run = (lazyarray_direct)direct;
         if (run == lazyarray_do_roll) return place == 2 ? "axis" : NULL;
         if (run == lazyarray_do_pad) return place == 2 ? "mode" : place == 3 ? "constant_values" : NULL;
+        if (run == lazyarray_do_isclose || run == lazyarray_do_allclose) return place < 5 ? near[place] : NULL;
         if (run == lazyarray_do_full) return place == 2 ? "dtype" : NULL;
         return place == 1 && (run == lazyarray_do_array || run == lazyarray_do_asarray || run == lazyarray_do_zeros
             || run == lazyarray_do_empty || run == lazyarray_do_zeros_like || run == lazyarray_do_empty_like
             || run == lazyarray_do_astype) ? "dtype" : NULL;
     }
 
-    /* How many names there are, where they are those of the arguments that come next in what runs; 0 where not. */
-    static size_t lazyarray_names_next(void *direct, size_t given, PyObject *names) {
-        Py_ssize_t place;
-        for (place = 0; place < PyTuple_GET_SIZE(names); place++) {
-            const char *name = lazyarray_name_at(direct, given + place);
-            if (!name || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, place), name)) return 0;
+    /* Arguments each at its place, also those that are named; NULL for those that are left out between them. How many
+       places that takes; 0 where what runs knows no such names, or does not do without what is left out. */
+    static size_t lazyarray_lay_out(
+        void *direct, PyObject *const *args, size_t given, PyObject *names, PyObject **laid, size_t most
+    ) {
+        size_t count = (size_t)PyTuple_GET_SIZE(names), total = given, place, k;
+        if (given > most) return 0;
+        for (place = 0; place < most; place++) laid[place] = place < given ? args[place] : NULL;
+        for (k = 0; k < count; k++) {
+            PyObject *name = PyTuple_GET_ITEM(names, k);
+            for (place = given; place < most; place++) {
+                const char *known = lazyarray_name_at(direct, place);
+                if (known && !PyUnicode_CompareWithASCIIString(name, known)) break;
+            }
+            if (place == most) return 0;
+            laid[place] = args[given + k];
+            if (place >= total) total = place + 1;
         }
-        return (size_t)place;
+        for (place = given; place < total; place++) if (!lazyarray_name_at(direct, place)) return 0;
+        return total;
+    }
+
+    static lazyarray_direct lazyarray_run_named(const lazyarray_named *table, PyObject *name) {
+        while (table->name && PyUnicode_CompareWithASCIIString(name, table->name)) table++;
+        return table->run;
+    }
+
+    /* Whether a module of NumPy's has this very function under the name. */
+    static int lazyarray_is_public(const char *module, PyObject *name, PyObject *source) {
+        PyObject *home = PyImport_ImportModule(module), *public = home ? PyObject_GetAttr(home, name) : NULL;
+        int same = public == source;
+        if (PyErr_Occurred()) PyErr_Clear();
+        Py_XDECREF(public);
+        Py_XDECREF(home);
+        return same;
     }
 
     /* What runs in the place of NumPy's `source`; NULL where there is none. `asks`: whether its first argument has to
        be an array. */
     static void *lazyarray_direct_of(PyObject *source, int *asks) {
-        const lazyarray_named *tables[2], *entry;
-        PyObject *numpy, *name, *public;
+        static const struct { const char *module; const lazyarray_named *table; int asks; } functions[] = {
+            {"numpy", lazyarray_of_arrays, 1}, {"numpy", lazyarray_functions, 0}, {"numpy.linalg", lazyarray_of_linalg, 1},
+        };
+        PyObject *name;
         lazyarray_direct found = NULL;
         int method = Py_IS_TYPE(source, &PyMethodDescr_Type), k;
         *asks = 1;
         if (!lazyarray_is_ready() || !(name = PyObject_GetAttrString(source, "__name__"))) return NULL;
-        tables[0] = method ? lazyarray_methods : lazyarray_of_arrays;
-        tables[1] = lazyarray_functions;
-        for (k = 0; k < (method ? 1 : 2) && !found; k++)
-            for (entry = tables[k]; entry->name && !found; entry++)
-                if (!PyUnicode_CompareWithASCIIString(name, entry->name)) { found = entry->run; *asks = !k; }
-        if (found && !method) {
-            numpy = PyImport_ImportModule("numpy");
-            public = numpy ? PyObject_GetAttr(numpy, name) : NULL;
-            if (public != source) found = NULL;
-            Py_XDECREF(public);
-            Py_XDECREF(numpy);
+        if (method) found = lazyarray_run_named(lazyarray_methods, name);
+        for (k = 0; k < (method ? 0 : 3) && !found; k++) {
+            *asks = functions[k].asks;
+            found = lazyarray_run_named(functions[k].table, name);
+            if (found && !lazyarray_is_public(functions[k].module, name, source)) found = NULL;
         }
         Py_DECREF(name);
         return (void *)found;
@@ -476,7 +513,9 @@ cdef extern from *:
         return found || PyErr_Occurred() ? found : refused;
     }
     """
-    size_t names_next "lazyarray_names_next" (void *direct, size_t given, PyObject *names)
+    size_t lay_out "lazyarray_lay_out" (
+        void *direct, PyObject **args, size_t given, PyObject *names, PyObject **laid, size_t most
+    )
     void *direct_of "lazyarray_direct_of" (object source, int *asks) except? NULL
     PyObject *run_direct "lazyarray_run_direct" (
         void *direct, PyObject *first, PyObject **rest, size_t count, Py_ssize_t limit, PyObject *refused

@@ -392,7 +392,9 @@ cdef extern from *:
         const char *line;
         PyObject *rows, *found;
         (void)rest, (void)limit;
-        if (count || !lazyarray_is_mask(mask)) return NULL;
+        if (count) return NULL;
+        if (!lazyarray_is_mask(mask))
+            return PyArray_NDIM(mask) && lazyarray_is_plain_type(PyArray_TYPE(mask)) ? PyArray_Nonzero(mask) : NULL;
         rank = PyArray_NDIM(mask);
         if (rank == 1 && PyArray_SIZE(mask) > 1000) return NULL;  /* NumPy is as fast */
         dims[0] = lazyarray_count_true(mask);

@@ -137,7 +137,7 @@ cdef extern from *:
         double number[2];
         if (count < 1 || count > 3 || !rank || rank > LAZYARRAY_RANK || !PyArray_SIZE(a) || !lazyarray_is_own(a)) return NULL;
         if (PyArray_IS_F_CONTIGUOUS(a) && !PyArray_IS_C_CONTIGUOUS(a)) return NULL;  /* and so is NumPy's */
-        margins.mode = count > 1 ? lazyarray_mode_named(rest[1]) : LAZYARRAY_CONSTANT;
+        margins.mode = count > 1 && rest[1] ? lazyarray_mode_named(rest[1]) : LAZYARRAY_CONSTANT;
         if (margins.mode == LAZYARRAY_MODES || (count == 3 && (
             margins.mode != LAZYARRAY_CONSTANT || lazyarray_number_as(rest[2], PyArray_TYPE(a), number) < 0))) return NULL;
         if (!lazyarray_widths_of(rest[0], &margins, rank, limit)) return NULL;

@@ -106,6 +106,14 @@ cdef extern from *:
         return made;
     }
 
+    /* A view of all of what was just made, and is held by that alone from here on, where NumPy's code ends in one. */
+    static PyObject *lazyarray_show_made(PyObject *made) {
+        PyArrayObject *a = (PyArrayObject *)made;
+        PyObject *shown = lazyarray_show(a, PyArray_NDIM(a), PyArray_DIMS(a), PyArray_STRIDES(a), PyArray_BYTES(a));
+        Py_DECREF(made);
+        return shown;
+    }
+
     static PyObject *lazyarray_show_at(PyObject *given, Py_ssize_t offset, PyObject *shape, PyObject *strides) {
         PyArrayObject *a = (PyArrayObject *)given;
         npy_intp dims[NPY_MAXDIMS], steps[NPY_MAXDIMS], itemsize;

@@ -5,8 +5,8 @@ from lazyarray.native.loops cimport run_unary
 
 cdef extern from *:
     """
-    /* A product of a vector or matrix and another one; as `lazyarray_run`. */
-    static PyObject *lazyarray_multiply(PyObject *matmul, PyArrayObject *a, PyArrayObject *b) {
+    /* A product of a vector or matrix and another one; as `lazyarray_run`. `name`: under which errors are told. */
+    static PyObject *lazyarray_multiply(PyObject *matmul, const char *name, PyArrayObject *a, PyArrayObject *b) {
         npy_intp sizes[4], steps[9] = {0}, dims[2];
         int type, rank = 0, raised;
         double value[2] = {0.0, 0.0};
@@ -15,7 +15,7 @@ cdef extern from *:
         lazyarray_loop chosen;
         char *places[3];
         if (!lazyarray_is_ready()) return NULL;
-        if (!PyArray_CheckExact(a) || !PyArray_CheckExact(b) || Py_TYPE(matmul) != &PyUFunc_Type) return NULL;
+        if (!PyArray_CheckExact(a) || !PyArray_CheckExact(b)) return NULL;
         type = PyArray_TYPE(a);
         if (!lazyarray_is_inexact(type)) return NULL;
         own = lazyarray_own(type);
@@ -53,7 +53,7 @@ cdef extern from *:
             NPY_END_THREADS;
         }
         raised = fetestexcept(LAZYARRAY_ERRORS);
-        if (raised && lazyarray_tell(lazyarray_name_of(matmul), raised) < 0) {
+        if (raised && lazyarray_tell(name, raised) < 0) {
             Py_XDECREF(made);
             return NULL;
         }
@@ -61,7 +61,9 @@ cdef extern from *:
     }
 
     static PyObject *lazyarray_run_product(PyObject *matmul, PyObject *a, PyObject *b) {
-        PyObject *given[2] = {a, b}, *found = lazyarray_multiply(matmul, (PyArrayObject *)a, (PyArrayObject *)b);
+        PyObject *given[2] = {a, b}, *found = NULL;
+        if (Py_IS_TYPE(matmul, &PyUFunc_Type))
+            found = lazyarray_multiply(matmul, lazyarray_name_of(matmul), (PyArrayObject *)a, (PyArrayObject *)b);
         return found || PyErr_Occurred() ? found : PyObject_Vectorcall(matmul, given, 2, NULL);
     }
 
@@ -106,12 +108,23 @@ cdef extern from *:
         return PyArray_Scalar(value, own, NULL);
     }
 
+    /* Matrices and vectors for which `dot` calls the function of BLAS that `matmul` does, in the same way
+       (`cblas_matrixproduct` in NumPy's common/cblasfuncs.c): those without gaps, of more than one element along each
+       axis. `dot` takes more time to find it. */
+    static int lazyarray_is_whole(PyObject *given) {
+        PyArrayObject *a = (PyArrayObject *)given;
+        int axis;
+        if (!PyArray_CheckExact(given) || !(PyArray_IS_C_CONTIGUOUS(a) || PyArray_IS_F_CONTIGUOUS(a))) return 0;
+        for (axis = 0; axis < PyArray_NDIM(a); axis++) if (PyArray_DIM(a, axis) < 2) return 0;
+        return 1;
+    }
+
     /* NumPy's `source` called with these arguments; `inner`: what it calls once it has asked their classes for a function
        of their own, or NULL. What it says of arguments that are wrong it says before. */
     static PyObject *lazyarray_call(
         PyObject *source, PyObject *inner, PyObject *const *args, size_t flags, PyObject *names
     ) {
-        static PyObject *function = NULL, *method = NULL, *flip = NULL, *backwards = NULL;
+        static PyObject *function = NULL, *method = NULL, *flip = NULL, *backwards = NULL, *matmul = NULL;
         PyObject *found;
         if (!function) {
             PyObject *numpy = PyImport_ImportModule("numpy"), *kind;
@@ -119,7 +132,8 @@ cdef extern from *:
             kind = PyObject_GetAttrString(numpy, "ndarray");
             if (kind) method = PyObject_GetAttrString(kind, "dot");
             if (method) flip = PyObject_GetAttrString(numpy, "flip");
-            if (flip) backwards = PySlice_New(NULL, NULL, PyLong_FromLong(-1));
+            if (flip) matmul = PyObject_GetAttrString(numpy, "matmul");
+            if (matmul) backwards = PySlice_New(NULL, NULL, PyLong_FromLong(-1));
             if (backwards) function = PyObject_GetAttrString(numpy, "dot");
             Py_XDECREF(kind);
             Py_DECREF(numpy);
@@ -127,6 +141,8 @@ cdef extern from *:
         }
         if ((source == function || source == method) && !names && PyVectorcall_NARGS(flags) == 2) {
             found = lazyarray_dot_of((PyArrayObject *)args[0], (PyArrayObject *)args[1]);
+            if (!found && !PyErr_Occurred() && lazyarray_is_whole(args[0]) && lazyarray_is_whole(args[1]))
+                found = lazyarray_multiply(matmul, "dot", (PyArrayObject *)args[0], (PyArrayObject *)args[1]);
             if (found || PyErr_Occurred()) return found;
         }
         if (source == flip && !names && PyVectorcall_NARGS(flags) == 1 && PyArray_CheckExact(args[0])
