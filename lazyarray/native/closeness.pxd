@@ -56,7 +56,7 @@ cdef extern from *:
         PyArrayObject *x = (PyArrayObject *)first, *y = (PyArrayObject *)rest[0], *made;
         lazyarray_tolerance tolerance;
         double number[2];
-        int one, raised;
+        int one;
         if (count < 1 || count > 4 || !PyArray_NDIM(x) || !PyArray_SIZE(x) || PyArray_DESCR(x) != lazyarray_own(NPY_DOUBLE)
             || !PyArray_IS_C_CONTIGUOUS(x) || !PyArray_ISALIGNED(x)) return NULL;
         one = !PyArray_CheckExact(rest[0]);
@@ -68,9 +68,7 @@ cdef extern from *:
         *all = LAZYARRAY_PICK(close, doubles)(
             (double *)PyArray_BYTES(x), one ? number : (double *)PyArray_BYTES(y), !one, (npy_bool *)PyArray_BYTES(made),
             PyArray_SIZE(x), &tolerance);
-        raised = fetestexcept(LAZYARRAY_ERRORS & ~FE_INVALID);
-        lazyarray_forget_errors();
-        if (raised) Py_CLEAR(made);
+        if (!lazyarray_is_quiet(LAZYARRAY_ERRORS & ~FE_INVALID)) Py_CLEAR(made);
         return (PyObject *)made;
     }
 

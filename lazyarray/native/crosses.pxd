@@ -54,8 +54,7 @@ cdef extern from *:
         known = lazyarray_cross_rows(
             PyArray_BYTES(pair[0]), rows[0], PyArray_STRIDE(pair[0], PyArray_NDIM(pair[0]) - 1), PyArray_BYTES(pair[1]),
             rows[1], PyArray_STRIDE(pair[1], PyArray_NDIM(pair[1]) - 1), (double *)PyArray_BYTES(made), dims[0]);
-        if (!known || fetestexcept(LAZYARRAY_ERRORS)) Py_CLEAR(made);
-        lazyarray_forget_errors();
+        if (!lazyarray_is_quiet(LAZYARRAY_ERRORS) || !known) Py_CLEAR(made);
         return made ? lazyarray_show_made((PyObject *)made) : NULL;  /* the axis, moved to the end */
     }
     """

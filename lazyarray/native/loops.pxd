@@ -50,6 +50,13 @@ cdef extern from *:
         if (fetestexcept(LAZYARRAY_ERRORS)) feclearexcept(LAZYARRAY_ERRORS);
     }
 
+    /* Whether none of these errors was raised; all are forgotten. */
+    static int lazyarray_is_quiet(int told) {
+        int raised = fetestexcept(LAZYARRAY_ERRORS);
+        if (raised) feclearexcept(LAZYARRAY_ERRORS);
+        return !(raised & told);
+    }
+
     /* The ufunc's loop for operands of one type. */
     static lazyarray_loop lazyarray_loop_of(PyObject *ufunc, int type) {
         PyUFuncObject *asked = (PyUFuncObject *)ufunc;

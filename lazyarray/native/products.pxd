@@ -5,7 +5,8 @@ from lazyarray.native.loops cimport run_unary
 
 cdef extern from *:
     """
-    /* A product of a vector or matrix and another one; as `lazyarray_run`. `name`: under which errors are told. */
+    /* A product of a vector or matrix and another one; as `lazyarray_run`. `name`: under which errors are told, NULL for
+       the ufunc's. */
     static PyObject *lazyarray_multiply(PyObject *matmul, const char *name, PyArrayObject *a, PyArrayObject *b) {
         npy_intp sizes[4], steps[9] = {0}, dims[2];
         int type, rank = 0, raised;
@@ -15,7 +16,7 @@ cdef extern from *:
         lazyarray_loop chosen;
         char *places[3];
         if (!lazyarray_is_ready()) return NULL;
-        if (!PyArray_CheckExact(a) || !PyArray_CheckExact(b)) return NULL;
+        if (!PyArray_CheckExact(a) || !PyArray_CheckExact(b) || Py_TYPE(matmul) != &PyUFunc_Type) return NULL;
         type = PyArray_TYPE(a);
         if (!lazyarray_is_inexact(type)) return NULL;
         own = lazyarray_own(type);
@@ -53,7 +54,7 @@ cdef extern from *:
             NPY_END_THREADS;
         }
         raised = fetestexcept(LAZYARRAY_ERRORS);
-        if (raised && lazyarray_tell(name, raised) < 0) {
+        if (raised && lazyarray_tell(name ? name : lazyarray_name_of(matmul), raised) < 0) {
             Py_XDECREF(made);
             return NULL;
         }
@@ -61,9 +62,7 @@ cdef extern from *:
     }
 
     static PyObject *lazyarray_run_product(PyObject *matmul, PyObject *a, PyObject *b) {
-        PyObject *given[2] = {a, b}, *found = NULL;
-        if (Py_IS_TYPE(matmul, &PyUFunc_Type))
-            found = lazyarray_multiply(matmul, lazyarray_name_of(matmul), (PyArrayObject *)a, (PyArrayObject *)b);
+        PyObject *given[2] = {a, b}, *found = lazyarray_multiply(matmul, NULL, (PyArrayObject *)a, (PyArrayObject *)b);
         return found || PyErr_Occurred() ? found : PyObject_Vectorcall(matmul, given, 2, NULL);
     }
 

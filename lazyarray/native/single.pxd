@@ -1,4 +1,5 @@
-# Functions on small arrays that are one loop of NumPy's and Python code around it, for `direct.pxd`: the loop alone.
+# Functions on small arrays that are one loop of NumPy's and Python code around it, for `direct.pxd`: the loop alone. Where
+# an error was raised, NumPy's code runs and tells it.
 from cpython.object cimport PyObject
 
 from lazyarray.native.folds cimport ufunc_of
@@ -23,13 +24,6 @@ cdef extern from *:
     /* An array of numbers of NumPy's own, without gaps. */
     static int lazyarray_is_solid(PyArrayObject *a) {
         return lazyarray_is_line(a) && (PyArray_IS_C_CONTIGUOUS(a) || PyArray_STRIDE(a, 0) == PyArray_ITEMSIZE(a));
-    }
-
-    /* Whether nothing was raised, which NumPy's code is to tell. */
-    static int lazyarray_is_quiet(void) {
-        int raised = fetestexcept(LAZYARRAY_ERRORS);
-        if (raised) feclearexcept(LAZYARRAY_ERRORS);
-        return !raised;
     }
 
     /* The ufunc's loop for the array's type, if it makes the same type. */
@@ -61,7 +55,7 @@ cdef extern from *:
         steps[0] = steps[3] = PyArray_ITEMSIZE(a);
         lazyarray_forget_errors();
         (*chosen.loop)(places, &size, steps, chosen.data);
-        if (!lazyarray_is_quiet()) Py_CLEAR(made);
+        if (!lazyarray_is_quiet(LAZYARRAY_ERRORS)) Py_CLEAR(made);
         return made;
     }
 
@@ -86,7 +80,7 @@ cdef extern from *:
         places[2] = PyArray_BYTES((PyArrayObject *)made);
         lazyarray_forget_errors();
         (*chosen.loop)(places, &size, steps, chosen.data);
-        if (!lazyarray_is_quiet()) Py_CLEAR(made);
+        if (!lazyarray_is_quiet(LAZYARRAY_ERRORS)) Py_CLEAR(made);
         return made;
     }
 
@@ -114,7 +108,7 @@ cdef extern from *:
             places[2] = PyArray_BYTES((PyArrayObject *)made) + row * dims[1] * steps[1];
             (*chosen.loop)(places, &dims[1], steps, chosen.data);
         }
-        if (!lazyarray_is_quiet()) Py_CLEAR(made);
+        if (!lazyarray_is_quiet(LAZYARRAY_ERRORS)) Py_CLEAR(made);
         return made;
     }
 
@@ -128,7 +122,7 @@ cdef extern from *:
         lazyarray_forget_errors();
         PyDataType_GetArrFuncs(PyArray_DESCR(a))->dotfunc(
             PyArray_BYTES(a), PyArray_ITEMSIZE(a), PyArray_BYTES(a), PyArray_ITEMSIZE(a), value, PyArray_SIZE(a), NULL);
-        if (!lazyarray_is_quiet()) return NULL;
+        if (!lazyarray_is_quiet(LAZYARRAY_ERRORS)) return NULL;
         if (type == NPY_DOUBLE) value[0] = sqrt(value[0]);
         else *(float *)value = sqrtf(*(float *)value);
         return PyArray_Scalar(value, PyArray_DESCR(a), NULL);
