@@ -20,7 +20,8 @@ LIMIT = 1.3
 CALLS, TURNS, QUICK_TURNS = 1000, 60, 15
 
 # `a`, `b`: float64; `m`: a square matrix; `c`: a mask; `i`: places; `k`: int64; `s`: a NumPy scalar; `l`: a list;
-# `d`, `e`: arrays of NumPy's own, on either side, `e` without axes; `y`, `z`: a complex scalar and array.
+# `d`, `e`: arrays of NumPy's own, on either side, `e` without axes; `y`, `z`: a complex scalar and array; `q`: a matrix
+# that has an inverse.
 LINES = """
 a + b | a * 2.0 | 2.0 * a | s * a | a / b | a % b | a ** 2 | -a | abs(a) | a == b | a < b | c & c | ~c | k // 2 | m @ m
 a += 1.0 | a -= b
@@ -49,6 +50,9 @@ a + d | d + a | a < d | np.add(d, a) | np.exp(d) | np.sqrt(d) | np.maximum(d, 1.
 s < a | s == a | s ** a | a ** s | y * z | z * y | y - z | e * a | a * e | a ** e | numpy.matmul(m, m) | np.matmul(m, m)
 numpy.exp(a) | numpy.add(a, b) | numpy.sum(a) | numpy.concatenate((a, b)) | numpy.where(c, a, b) | numpy.linalg.norm(a)
 np.subtract.outer(m[:, 0], m[:, 1]) | np.multiply(a, 2.0, out=b, where=c) | np.tile(a, 2) | np.any(a > 2.0)
+np.pad(a, 1) | np.pad(m, 1, mode="edge") | np.cross(m[:, :3], m[:, :3]) | np.isclose(a, b) | np.allclose(a, b, atol=0.1)
+np.linalg.inv(q) | np.linalg.solve(q, q[0]) | np.linalg.det(q) | q.dot(q) | np.dot(q, q[0]) | np.linalg.norm(q)
+a.nonzero() | np.diag(m) | np.require(a) | np.result_type(a, k) | a.flags | a.base | numpy.asarray(a)
 """
 
 
@@ -81,6 +85,7 @@ def names_for(np: Any, size: int) -> dict[str, Any]:
         "i": places,
         "k": np.arange(size),
         "m": m,
+        "q": m + 20.0 * np.eye(side),
         "s": numpy.float64(3.0),
         "j": numpy.int64(2),
         "l": numpy.linspace(0.5, 1.5, size).tolist(),

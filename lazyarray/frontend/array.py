@@ -19,11 +19,13 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.attributes import Attributes, know
+from lazyarray.frontend.callers import asks_nothing
 from lazyarray.frontend.foreign import OURS, Forwarder, forward
 from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.methods import Methods
 from lazyarray.frontend.naming import name_as_in_c, refuse_setting
 from lazyarray.frontend.neighbours import Memory
+from lazyarray.frontend.protocols import guard_protocol  # cimport
 from lazyarray.frontend.quick import tell
 from lazyarray.frontend.record import (
     COMPILED,
@@ -104,6 +106,9 @@ def array_class() -> Any:
 name_as_in_c(ndarray)
 tell(array=ndarray)
 refuse_setting(Attributes, "numpy.ndarray")
+for _protocol in ("__array_interface__", "__array_struct__"):
+    _doc = str(getattr(_nparray, _protocol).__doc__)
+    guard_protocol(ndarray, _protocol, _doc, vars(Attributes)[_protocol].fget, asks_nothing)
 copyreg.pickle(ArrayType, lambda cls: (array_class, ()))
 
 

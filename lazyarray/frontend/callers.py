@@ -45,6 +45,25 @@ def asks_for(frame: FrameType, name: str) -> bool:
     return at in ("CALL", "PRECALL") and ("hasattr" in names or "getattr" in names) and name in _last_arguments(frame)
 
 
+def asks_nothing(frame: FrameType) -> bool:
+    """Whether where a frame is nothing is asked for in its own code, whatever its variables hold.
+
+    `hasattr` and `getattr` take two arguments or more, and none by name.
+    """
+    at, code = instruction_of(frame), frame.f_code.co_code
+    if at in ("LOAD_ATTR", "LOAD_METHOD"):
+        return False
+    if at not in ("CALL", "PRECALL") or not {"hasattr", "getattr"}.intersection(frame.f_code.co_names):
+        return True
+    place = frame.f_lasti
+    while opcode.opname[code[place]] == "CACHE":
+        place -= 2
+    few = code[place + 1] < 2
+    while place >= 2 and opcode.opname[code[place]] in (at, *_BETWEEN):
+        place -= 2
+    return few or opcode.opname[code[place]] == "KW_NAMES"
+
+
 def _last_arguments(frame: FrameType) -> list[Any]:
     """The last two arguments of the call that a frame is at, where they are constants or variables."""
     code, place = frame.f_code, frame.f_lasti

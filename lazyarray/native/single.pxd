@@ -124,7 +124,12 @@ cdef extern from *:
             PyArray_BYTES(a), PyArray_ITEMSIZE(a), PyArray_BYTES(a), PyArray_ITEMSIZE(a), value, PyArray_SIZE(a), NULL);
         if (!lazyarray_is_quiet(LAZYARRAY_ERRORS)) return NULL;
         if (type == NPY_DOUBLE) value[0] = sqrt(value[0]);
-        else *(float *)value = sqrtf(*(float *)value);
+        else {
+            float single;
+            memcpy(&single, value, sizeof single);
+            single = sqrtf(single);
+            memcpy(value, &single, sizeof single);
+        }
         return PyArray_Scalar(value, PyArray_DESCR(a), NULL);
     }
     """

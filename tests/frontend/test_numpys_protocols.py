@@ -125,6 +125,34 @@ def test_code_that_looks_for_the_interface_finds_it() -> None:
     assert type(numpy.asarray(x)) is numpy.ndarray
 
 
+def test_lines_that_convert_and_lines_that_ask_are_told_apart_however_often_they_run() -> None:
+    x, kinds = lazy(), []
+
+    def convert_and_ask(name: str) -> None:
+        made = numpy.asarray(x)
+        copied = numpy.array(x, copy=True, subok=True)
+        kinds.append((type(made), type(copied), hasattr(x, name), getattr(x, name, None) is not None))
+
+    def ask_anything(ask: Any, name: Any) -> Any:
+        return ask(x, name), getattr(x, name) if isinstance(name, str) else None
+
+    for _ in range(100):
+        convert_and_ask("__array_interface__")
+        convert_and_ask("__array_struct__")
+        assert type(ask_anything(numpy.asarray, None)[0]) is numpy.ndarray
+        assert ask_anything(lambda a, name: hasattr(a, name), "__array_interface__")[1]["shape"] == DATA.shape
+    assert set(kinds) == {(numpy.ndarray, numpy.ndarray, True, True)}
+    assert numpy.asarray(x).base is not None
+
+
+def test_the_interfaces_are_described_as_numpys() -> None:
+    for name in ("__array_interface__", "__array_struct__"):
+        assert getattr(lazyarray.ndarray, name).__doc__ == getattr(numpy.ndarray, name).__doc__
+        for kind in (lazyarray, numpy):
+            with pytest.raises(AttributeError, match=f"attribute '{name}' of 'numpy.ndarray' objects is not writable"):
+                setattr(kind.array([1.0]), name, {})
+
+
 def test_it_is_found_among_many_constants() -> None:
     many = "; ".join(f"y = {number}.5" for number in range(300))
     space: dict[str, Any] = {}
