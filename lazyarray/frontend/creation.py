@@ -418,8 +418,6 @@ def diagflat(v: Any, k: Any = 0) -> Any:
 def diag(v: Any, k: Any = 0) -> Any:
     v = as_array(v)
     if v.ndim != 1:
-        if v._np is not None and v.ndim == 2 and v.size < config.eager_below and type(k) is int:
-            return plain(v._np.diagonal(k))
         return rebase(np.diag)(v, k)
     if type(k) is not int:
         if not isinstance(k, np.integer):

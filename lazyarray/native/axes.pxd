@@ -168,7 +168,7 @@ cdef extern from *:
         npy_intp size = PyArray_ITEMSIZE(a), row = blocks->inner * size, block = row * blocks->extent, outer, k, count;
         npy_intp steps[3];
         char *from = PyArray_BYTES(a), *places[3];
-        int across = blocks->inner > 1, raised;
+        int across = blocks->inner > 1;
         NPY_BEGIN_THREADS_DEF;
         steps[0] = steps[2] = across ? size : 0;
         steps[1] = size;
@@ -193,9 +193,7 @@ cdef extern from *:
             }
         }
         NPY_END_THREADS;
-        raised = fetestexcept(LAZYARRAY_ERRORS);
-        if (raised) feclearexcept(LAZYARRAY_ERRORS);
-        return !raised;
+        return lazyarray_is_quiet(LAZYARRAY_ERRORS);
     }
 
     /* NULL without an error: NumPy is to run. */
@@ -226,11 +224,7 @@ cdef extern from *:
     /* 0, and no array, where something was raised, or (`number`) an element is NaN: NumPy is to run. */
     static int lazyarray_holds_good(PyArrayObject **made, int number) {
         npy_intp place;
-        int good = *made != NULL;
-        if (fetestexcept(LAZYARRAY_ERRORS)) {
-            feclearexcept(LAZYARRAY_ERRORS);
-            good = 0;
-        }
+        int good = lazyarray_is_quiet(LAZYARRAY_ERRORS) && *made;
         for (place = 0; good && number && place < PyArray_SIZE(*made); place++) {
             if (PyArray_TYPE(*made) == NPY_DOUBLE) good = !npy_isnan(((double *)PyArray_DATA(*made))[place]);
             else good = !npy_isnan(((float *)PyArray_DATA(*made))[place]);

@@ -37,7 +37,7 @@ cdef extern from *:
         npy_intp dims[2] = {1, 3}, rows[2] = {0, 0};
         int k, rank = 1, known;
         (void)limit;
-        if (count != 1 || !lazyarray_is_ready()) return NULL;
+        if (count != 1) return NULL;
         pair[0] = (PyArrayObject *)first;
         pair[1] = (PyArrayObject *)rest[0];
         for (k = 0; k < 2; k++) {

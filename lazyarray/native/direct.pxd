@@ -274,25 +274,22 @@ cdef extern from *:
     }
 
     static PyObject *lazyarray_do_full(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
-        npy_intp dims[LAZYARRAY_RANK], size, item;
+        npy_intp dims[LAZYARRAY_RANK];
         PyObject *made;
         double number[2];
-        char *to, *end;
         int type, rank;
         if (!count) return NULL;
         type = PyFloat_CheckExact(rest[0]) ? NPY_DOUBLE
             : PyLong_CheckExact(rest[0]) ? NPY_INT64 : PyBool_Check(rest[0]) ? NPY_BOOL : -1;
         if (type >= 0) type = lazyarray_asked_type(rest + 1, count - 1, type);
         rank = type < 0 ? -1 : lazyarray_shape_of(first, dims, limit);
-        if (rank < 0 || (size = PyArray_MultiplyList(dims, rank)) > LAZYARRAY_FEW) return NULL;
+        if (rank < 0 || PyArray_MultiplyList(dims, rank) > LAZYARRAY_FEW) return NULL;
         if (!(made = lazyarray_new(type, rank, dims))) return NULL;
         if (!lazyarray_element_as(rest[0], (PyArrayObject *)made, number)) {
             Py_DECREF(made);
             return NULL;
         }
-        item = PyArray_ITEMSIZE((PyArrayObject *)made);
-        to = PyArray_BYTES((PyArrayObject *)made);
-        for (end = to + size * item; to < end; to += item) memcpy(to, number, item);
+        lazyarray_fill_all((PyArrayObject *)made, (char *)number);
         return made;
     }
 
@@ -426,7 +423,8 @@ cdef extern from *:
         {"var", lazyarray_do_var}, {"std", lazyarray_do_std}, {"cumsum", lazyarray_do_cumsum},
         {"cumprod", lazyarray_do_cumprod}, {"all", lazyarray_do_all}, {"swapaxes", lazyarray_do_swapaxes},
         {"diagonal", lazyarray_do_diagonal}, {"take", lazyarray_do_take}, {"repeat", lazyarray_do_repeat},
-        {"roll", lazyarray_do_roll}, {"pad", lazyarray_do_pad}, {"cross", lazyarray_do_cross},
+        {"diag", lazyarray_do_diagonal}, {"roll", lazyarray_do_roll}, {"pad", lazyarray_do_pad},
+        {"cross", lazyarray_do_cross},
         {"isclose", lazyarray_do_isclose}, {"allclose", lazyarray_do_allclose}, {"clip", lazyarray_do_clip},
         {"diff", lazyarray_do_diff}, {"outer", lazyarray_do_outer}, {NULL, NULL},
     };

@@ -9,6 +9,22 @@ cdef extern from *:
         return found;  /* kept for good */
     }
 
+    /* A ufunc that is in no public module, in `kept` from the first call on; NULL without an error where this NumPy has
+       none there. */
+    static PyObject *lazyarray_hidden_ufunc(PyObject **kept, const char *module, const char *name) {
+        if (!*kept) {
+            PyObject *home = PyImport_ImportModule(module);
+            *kept = home ? PyObject_GetAttrString(home, name) : NULL;
+            Py_XDECREF(home);
+            if (!*kept || !Py_IS_TYPE(*kept, &PyUFunc_Type)) {
+                PyErr_Clear();
+                Py_INCREF(Py_None);
+                Py_XSETREF(*kept, Py_None);
+            }
+        }
+        return *kept == Py_None ? NULL : *kept;
+    }
+
     /* Elements that a loop takes one after another, as NumPy's iterator would have it take them. */
     static int lazyarray_is_line(PyArrayObject *a) {
         int type = PyArray_TYPE(a);
@@ -22,7 +38,6 @@ cdef extern from *:
         lazyarray_loop found = lazyarray_loop_of(ufunc, PyArray_TYPE(a));
         npy_intp steps[3] = {0, 0, 0}, count = PyArray_SIZE(a) - begin;
         char *places[3];
-        int raised = 0;
         if (!found.loop || found.made != PyArray_TYPE(a)) return 0;
         steps[1] = PyArray_NDIM(a) == 1 ? PyArray_STRIDE(a, 0) : PyArray_ITEMSIZE(a);
         places[0] = places[2] = value;
@@ -30,10 +45,9 @@ cdef extern from *:
         if (count) {
             lazyarray_forget_errors();
             (*found.loop)(places, &count, steps, found.data);
-            raised = fetestexcept(LAZYARRAY_ERRORS);
-            if (raised) feclearexcept(LAZYARRAY_ERRORS);
+            return lazyarray_is_quiet(LAZYARRAY_ERRORS);
         }
-        return !raised;
+        return 1;
     }
 
     static PyObject *lazyarray_do_extreme(PyObject *ufunc, PyObject *first, size_t count) {
@@ -145,7 +159,7 @@ cdef extern from *:
             if (!lazyarray_add_up(a, value)) return NULL;
             if (type == NPY_DOUBLE) value[0] /= (double)PyArray_SIZE(a);
             else narrow[0] /= (float)PyArray_SIZE(a);
-            if (fetestexcept(LAZYARRAY_ERRORS)) { feclearexcept(LAZYARRAY_ERRORS); return NULL; }
+            if (!lazyarray_is_quiet(LAZYARRAY_ERRORS)) return NULL;
             return PyArray_Scalar(value, PyArray_DESCR(a), NULL);
         }
         else if (PyArray_ITEMSIZE(a) > 4 || !lazyarray_total_of(a, &total)) return NULL;

@@ -22,10 +22,6 @@ cdef extern from *:
         return mode;
     }
 
-    static int lazyarray_is_sequence(PyObject *given) {
-        return PyTuple_CheckExact(given) || PyList_CheckExact(given);
-    }
-
     /* A width below `limit`; -1 for what is none. */
     static npy_intp lazyarray_width_of(PyObject *given, Py_ssize_t limit) {
         npy_intp width;
@@ -37,7 +33,7 @@ cdef extern from *:
 
     /* One axis's widths out of one pair, or of one number for both sides. */
     static int lazyarray_pair_of(PyObject *given, lazyarray_margins *margins, int axis, Py_ssize_t limit) {
-        int many = lazyarray_is_sequence(given);
+        int many = lazyarray_is_listed(given);
         if (many && PySequence_Fast_GET_SIZE(given) != 2) return 0;
         margins->before[axis] = lazyarray_width_of(many ? PySequence_Fast_GET_ITEM(given, 0) : given, limit);
         margins->after[axis] = lazyarray_width_of(many ? PySequence_Fast_GET_ITEM(given, 1) : given, limit);
@@ -46,13 +42,13 @@ cdef extern from *:
 
     /* `_as_pairs` of NumPy's numpy/lib/_arraypad_impl.py: a number, a pair, or a pair for each axis. */
     static int lazyarray_widths_of(PyObject *given, lazyarray_margins *margins, int rank, Py_ssize_t limit) {
-        int axis, each = lazyarray_is_sequence(given) && PySequence_Fast_GET_SIZE(given)
-            && lazyarray_is_sequence(PySequence_Fast_GET_ITEM(given, 0));
+        int axis, each = lazyarray_is_listed(given) && PySequence_Fast_GET_SIZE(given)
+            && lazyarray_is_listed(PySequence_Fast_GET_ITEM(given, 0));
         Py_ssize_t count = each ? PySequence_Fast_GET_SIZE(given) : 1;
         if (count != 1 && count != rank) return 0;
         for (axis = 0; axis < rank; axis++) {
             PyObject *pair = each ? PySequence_Fast_GET_ITEM(given, count == 1 ? 0 : axis) : given;
-            if (each && !lazyarray_is_sequence(pair)) return 0;
+            if (each && !lazyarray_is_listed(pair)) return 0;
             if (!lazyarray_pair_of(pair, margins, axis, limit)) return 0;
         }
         return 1;

@@ -7,20 +7,6 @@ from lazyarray.native.parts cimport read_at
 
 cdef extern from *:
     """
-    /* `numpy.clip` and `ndarray.clip` are one ufunc, which is in no public module. */
-    static PyObject *lazyarray_clip_ufunc(void) {
-        static PyObject *clip = NULL;
-        static int asked = 0;
-        if (!asked) {
-            PyObject *module = PyImport_ImportModule("numpy._core.umath");
-            asked = 1;
-            if (module) clip = PyObject_GetAttrString(module, "clip");
-            Py_XDECREF(module);
-            PyErr_Clear();
-        }
-        return clip && Py_IS_TYPE(clip, &PyUFunc_Type) ? clip : NULL;
-    }
-
     /* An array of numbers of NumPy's own, without gaps. */
     static int lazyarray_is_solid(PyArrayObject *a) {
         return lazyarray_is_line(a) && (PyArray_IS_C_CONTIGUOUS(a) || PyArray_STRIDE(a, 0) == PyArray_ITEMSIZE(a));
@@ -34,8 +20,9 @@ cdef extern from *:
 
     /* Numbers between two numbers. */
     static PyObject *lazyarray_do_clip(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+        static PyObject *clip = NULL;
         PyArrayObject *a = (PyArrayObject *)first;
-        PyObject *ufunc = lazyarray_clip_ufunc(), *made;
+        PyObject *ufunc = lazyarray_hidden_ufunc(&clip, "numpy._core.umath", "clip"), *made;
         lazyarray_loop chosen;
         npy_intp size, steps[4] = {0};
         double bounds[2][2];
