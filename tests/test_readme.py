@@ -42,4 +42,4 @@ def test_the_two_commands_are_one_line_each() -> None:
     script = run.split()[-1]
     assert "-m lazyarray --report" in run
     assert (ROOT / script).is_file()
-    assert test.endswith("-m pytest")
+    assert test.endswith("-m pytest -n auto")
