@@ -5,26 +5,14 @@ Plain data: nothing here needs a GPU.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
+
+from lazyarray.ir.contractions import Contraction, contraction_of
 
 NOT_TRANSPOSED: Final = 0
 TRANSPOSED: Final = 1
 _LONGEST: Final = (1 << 31) - 1  # cuBLAS counts rows and columns as int
-
-
-class Contraction(NamedTuple):
-    """An `einsum` as products: the axes of both factors as stack, rows, columns, with how many axes each of these has.
-
-    `swapped`: the second operand is the left factor, as the order of the result's axes wants it.
-    """
-
-    swapped: bool
-    left: tuple[int, ...]
-    right: tuple[int, ...]
-    left_groups: tuple[int, int, int]
-    right_groups: tuple[int, int, int]
 
 
 class Stack(NamedTuple):
@@ -38,36 +26,10 @@ class Stack(NamedTuple):
     across: int
 
 
-@functools.lru_cache(maxsize=256)
-def contraction_of(subscripts: str) -> Contraction | None:
+def ordered_contraction(subscripts: str) -> Contraction | None:
     """An `einsum` of two operands as products of matrices whose results lie in C order; None for others."""
-    inputs, arrow, out = subscripts.replace(" ", "").partition("->")
-    terms = inputs.split(",")
-    if len(terms) != 2 or "." in subscripts:
-        return None
-    first, second = terms
-    if not arrow:
-        out = "".join(sorted(c for c in {*first, *second} if (first + second).count(c) == 1))
-    if any(len({*term}) != len(term) for term in (first, second, out)):
-        return None
-    stack = [c for c in out if c in first and c in second]
-    rows = [c for c in out if c not in second]
-    columns = [c for c in out if c not in first]
-    inner = [c for c in first if c in second and c not in out]
-    if {*first, *second} != {*stack, *rows, *columns, *inner} or not (rows and columns and inner):
-        return None
-    swapped = [*out] != [*stack, *rows, *columns]
-    if swapped:
-        first, second, rows, columns = second, first, columns, rows
-        if [*out] != [*stack, *rows, *columns]:
-            return None
-    return Contraction(
-        swapped,
-        tuple(first.index(c) for c in (*stack, *rows, *inner)),
-        tuple(second.index(c) for c in (*stack, *inner, *columns)),
-        (len(stack), len(rows), len(inner)),
-        (len(stack), len(inner), len(columns)),
-    )
+    found = contraction_of(subscripts)
+    return found if found is not None and found.is_ordered() else None
 
 
 def stack_of(shape: Sequence[int], strides: Sequence[int], groups: tuple[int, int, int], size: int) -> Stack | None:

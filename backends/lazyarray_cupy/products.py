@@ -16,7 +16,7 @@ import cupy
 from cupy.cuda import device as cupy_device
 
 from lazyarray.ir.node import Library
-from lazyarray_cupy.contractions import Stack, contraction_of, factors_of, stack_of, walk
+from lazyarray_cupy.contractions import Stack, factors_of, ordered_contraction, stack_of, walk
 
 _ALGORITHM: Final = -1  # cuBLAS's own choice
 _HALF: Final = 2  # CUDA_R_16F
@@ -51,7 +51,7 @@ def fits(library: Library, shapes: Sequence[tuple[int, ...]], codes: Sequence[st
     if len(codes) != 2 or codes[0] != codes[1] or codes[0] not in _KINDS:
         return False
     if library.name == "einsum":
-        return contraction_of(dict(library.options)["subscripts"]) is not None
+        return ordered_contraction(str(dict(library.options)["subscripts"])) is not None
     ranks = [len(shape) for shape in shapes]
     return ranks == [2, 2] or (library.name == "matmul" and min(ranks) >= 2)
 
@@ -91,7 +91,7 @@ def multiply(left: Any, right: Any, out: Any) -> bool:
 
 def contract(subscripts: str, first: Any, second: Any, out: Any) -> bool:
     """out[...] = einsum(subscripts, first, second), where that is products of matrices as they lie in memory."""
-    found = contraction_of(subscripts)
+    found = ordered_contraction(subscripts)
     if found is None or not first.dtype == second.dtype == out.dtype:
         return False
     if found.swapped:

@@ -7,6 +7,7 @@ pending are recorded all the same. Results share no memory with operands, and ha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -15,12 +16,15 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend.array import lies_apart, map_of, ndarray, plain, view_of
 from lazyarray.frontend.callables import FEW_COUNTED, FEW_RANGED
+from lazyarray.frontend.contractions import Plan, plan_of, run_in_order
 from lazyarray.frontend.exchange import adopt
+from lazyarray.frontend.linalg import sums_here
 from lazyarray.frontend.loops import MEMO_LIMIT
 from lazyarray.frontend.reading import lent
 from lazyarray.frontend.regions import SHORT_PRODUCT, at_hand, picked, source_of
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import INERT, REFUSED, small_call  # cimport
+from lazyarray.ir.contractions import labels_of
 from lazyarray.ir.index_map import IndexMap, is_contiguous, size_of
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.remote import stays_home  # cimport
@@ -121,34 +125,53 @@ def ahead_of(name: str, source: Callable[..., Any]) -> Callable[[Any, Any], Any]
 
 
 def einsum(args: Any, kwargs: Any) -> Any:
-    """The same for `numpy.einsum`, but for what gives a view: one operand, all of whose labels stay."""
+    """The same for `numpy.einsum`, but for what gives a view, and for what is recorded as products and sums.
+
+    Small operands that are no products of matrices are NumPy's.
+    """
+    arrays = args[1:]
+    usual = type(args[0]) is str and not kwargs and all([type(array) is ndarray for array in arrays])
+    contraction = plan_of(args[0], *arrays) if usual else None
+    if contraction is not None:
+        return _contracted(contraction, args[0], arrays)
+    found = small_call(np.einsum, args, kwargs)
+    if found is not REFUSED:
+        return found
     if type(args[0]) is not str or not kwargs.keys() <= {"optimize"}:
         return REFUSED
-    labels, arrow, kept = args[0].partition("->")
-    if len(args) == 2 and (set(labels.strip()) <= set(kept) if arrow else len(set(labels)) == len(labels)):
+    labels = labels_of(args[0])
+    if labels is None or len(labels[0]) != len(arrays) or (len(arrays) == 1 and {*labels[0][0]} <= {*labels[1]}):
         return REFUSED
-    found = _in_memory(args, kwargs)
-    if found is None or found[2].size >= CALLED * config.eager_below:
+    known = _in_memory(args, kwargs)
+    if known is None or known[2].size >= CALLED * config.eager_below or not _is_short(labels[0], known[0][1:]):
         return REFUSED
-    if not _is_short(labels.split(","), found[0][1:]):
+    if usual and sums_here(*labels, arrays):
         return REFUSED
     rest()
-    return adopt(np.einsum(*found[0], **found[1]))
+    return adopt(np.einsum(*known[0], **known[1]))
+
+
+def _contracted(contraction: Plan, subscripts: str, arrays: tuple[ndarray, ...]) -> Any:
+    """An `einsum` that is products of matrices: those of what is in memory, in C order, that are no long ones."""
+    if contraction.places > SHORT_PRODUCT or not config.eager_below or not stays_home():
+        return REFUSED
+    operands = [source_of(x) for x in arrays]
+    if any([x is None or not x.flags.c_contiguous for x in operands]):
+        return REFUSED
+    rest()
+    made = run_in_order(contraction, subscripts, operands)
+    return adopt(made if made.ndim else made[()])
 
 
 def _is_short(terms: list[str], arrays: list[Any]) -> bool:
-    """True if an einsum visits no more places than a short product; not of labels with `...`, or that do not fit."""
+    """True if an einsum visits no more places than a short product; not of labels that do not fit."""
     extents: dict[str, int] = {}
-    for term, array in zip(terms, arrays, strict=False):
-        term = term.strip()
-        if type(array) is not np.ndarray or len(term) != array.ndim or "." in term:
+    for term, array in zip(terms, arrays, strict=True):
+        if type(array) is not np.ndarray or len(term) != array.ndim:
             return False
         for label, extent in zip(term, array.shape, strict=True):
             extents[label] = max(extents.get(label, 1), extent)
-    places = 1
-    for extent in extents.values():
-        places *= extent
-    return len(terms) == len(arrays) and places <= SHORT_PRODUCT
+    return math.prod(extents.values()) <= SHORT_PRODUCT
 
 
 def take(args: Any, kwargs: Any) -> Any:

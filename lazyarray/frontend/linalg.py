@@ -9,15 +9,18 @@ import numpy as np
 
 from lazyarray.frontend import products
 from lazyarray.frontend.array import assign, from_node, ndarray, scalar_from_node, value, wrap
+from lazyarray.frontend.contractions import is_sum, run_einsum
 from lazyarray.frontend.dispatch import Uncompiled
 from lazyarray.frontend.exchange import adopt
-from lazyarray.frontend.reading import Reading, product_operand_as_it_lies
+from lazyarray.frontend.reading import Reading, lent, product_operand_as_it_lies
 from lazyarray.frontend.rebase import rebase
 from lazyarray.frontend.record import WEAK, broadcast_shape, call_, dummy, map_
 from lazyarray.frontend.reductions import NO_VALUE, operand, reduce
 from lazyarray.frontend.regions import at_hand, short_product
 from lazyarray.frontend.views import view_by
+from lazyarray.ir.contractions import labels_of
 from lazyarray.ir.node import Library, Node, Shape
+from lazyarray.runtime.remote import stays_home  # cimport
 from lazyarray.runtime.resting import rest_for
 
 DType = np.dtype[Any]
@@ -139,24 +142,15 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> An
 # ---- einsum
 
 
-def run_einsum(*operands: Any, subscripts: str, optimize: Any, out: Any = None) -> Any:
-    """NumPy's einsum in the argument order of library calls."""
-    if out is not None:
-        return np.einsum(subscripts, *operands, optimize=optimize, out=out)
-    return np.einsum(subscripts, *operands, optimize=optimize)
-
-
 def _labels(subscripts: str, arrays: list[ndarray]) -> tuple[list[str], str]:
-    """Labels per operand and of the result, with `...` replaced by letters of its own; simple forms only."""
-    text = subscripts.replace(" ", "")
-    if "..." in text or not all(c.isalpha() or c in ",->" for c in text) or text.count("->") > 1:
+    """Labels per operand and of the result; simple forms only."""
+    found = labels_of(subscripts)
+    if found is None or not all(c.isalpha() or c in " ,->" for c in subscripts) or subscripts.count("->") > 1:
         raise Uncompiled
-    inputs, arrow, output = text.partition("->")
-    terms = inputs.split(",")
-    if not arrow:
-        joined = "".join(terms)
-        output = "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
+    terms, output = found
     if len(terms) != len(arrays) or any(len(t) != x.ndim for t, x in zip(terms, arrays, strict=True)):
+        raise Uncompiled
+    if len({*output}) != len(output) or not {*output} <= {*"".join(terms)}:
         raise Uncompiled
     return terms, output
 
@@ -176,19 +170,44 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: An
                 if known != 1 and extent != 1:
                     raise Uncompiled
                 extents[label] = max(known, extent)
-    if len(set(output)) != len(output) or any(label not in extents for label in output):
-        raise Uncompiled
     if len(arrays) == 1 and set(terms[0]) == set(output):
         x = arrays[0]
         if x._np is not None:
             raise Uncompiled
         return view_by(x, _einsum_view, operands[0])
+    if optimize is False and sums_here(terms, output, arrays):
+        return _sum_of_products(terms, output, arrays)
     dtype = np.result_type(*[x.dtype for x in arrays])
     shape = tuple(extents[label] for label in output)
     library = Library("einsum", run_einsum, (("subscripts", operands[0]), ("optimize", optimize)), into=True)
     reading = Reading()
     nodes = tuple([reading.node_of(x) for x in arrays])
     return _result(reading.made(call_(library, nodes, shape, np.dtype(dtype.str))))
+
+
+def sums_here(terms: list[str], output: str, arrays: list[ndarray]) -> bool:
+    """Whether an `einsum` is recorded as the sum of products that it is: on the host, of large arrays of its own."""
+    return stays_home() and is_sum(terms, output, arrays) and not any([lent(x) is not None for x in arrays])
+
+
+def _sum_of_products(terms: list[str], output: str, arrays: list[ndarray]) -> Any:
+    """einsum(x, y, ...) = sum(x * y * ... + 0.0): with operands' axes beside those of the one that has all labels."""
+    longest = max(terms, key=len)
+    product: Any = None
+    with np.errstate(all="ignore"):  # as NumPy's einsum, which tells nothing
+        for term, x in zip(terms, arrays, strict=True):
+            kept = [label for label in longest if label in term]
+            lying: Any = x.transpose([term.index(label) for label in kept]) if "".join(kept) != term else x
+            if len(kept) != len(longest):
+                lying = lying[tuple([slice(None) if label in term else None for label in longest])]
+            product = lying if product is None else product * lying
+        summed = tuple([axis for axis, label in enumerate(longest) if label not in output])
+        if summed:
+            product = reduce("sum", product, summed, product.dtype)
+        if product.dtype.kind in "fc":
+            product = product + 0.0  # NumPy adds to 0.0: -0.0 is no sum
+    left = [label for label in longest if label in output]
+    return product if "".join(left) == output else product.transpose([left.index(label) for label in output])
 
 
 def _einsum_view(stand_in: Any, subscripts: str) -> Any:

@@ -30,6 +30,7 @@ from lazyarray.frontend.array import as_array, ndarray, to_numpy, wrap
 from lazyarray.frontend.callables import (
     ANY,
     AS_IS,
+    CONTRACTS,
     CONVERTS,
     COUNTS,
     FORTRAN,
@@ -78,6 +79,8 @@ RECORDED: Final[dict[str, Callable[..., Any]]] = {
 }
 # What is tried ahead of recording, with the arguments as they are.
 _AHEAD: Final = {**reductions.AHEAD, **at_once.AHEAD}
+# Of which small operands NumPy's function is asked, where not of all.
+_UNLESS: Final = {"histogram": COUNTS, "einsum": CONTRACTS}
 # When NumPy's function makes the new array at once.
 GUARDS: Final = {
     **dict.fromkeys(("zeros", "empty", "ones", "full"), SIZED),
@@ -286,7 +289,7 @@ def _make(name: str, source: Any) -> tuple[Any, str]:
             return growing(name, source, RECORDED[name]), recorded
         if name in PAIRS:
             return compiled_pair(name, source, RECORDED[name]), recorded
-        guard = COUNTS if name == "histogram" else ANY
+        guard = _UNLESS.get(name, ANY)
         return compiled(name, source, RECORDED[name], guard == ANY, _AHEAD.get(name), guard), recorded
     made = _NEW.get(name)
     if made is not None:

@@ -154,8 +154,13 @@ def tell(**found: Any) -> None:
         quicken(
             known.array,
             _nparray,
-            ("shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides"),
-            ("T", "real", "imag"),
+            (
+                ("shape", "dtype", "ndim", "size", "nbytes", "itemsize", "strides"),
+                ("T", "real", "imag"),
+                (),
+                ("flags",),
+                ("base",),
+            ),
         )
     if "flat" in found:
         quicken_flat(known.flat)

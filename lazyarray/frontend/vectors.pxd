@@ -30,13 +30,17 @@ cdef enum:  # of `callables.py`
     GROWS = 12
     REPEATS = 13
     COUNTS = 14
+    CONTRACTS = 15
     FEW_COUNTED = 1 << 8
     FEW_RANGED = 1 << 13
+    FEW_CONTRACTED = 1 << 13
     FEW_DRAWN = 1 << 15
     FEW_SPACED = 50  # elements where nobody says how many
 
 cdef extern from *:
     """
+    #include "numpy/ndarraytypes.h"
+
     #define LAZYARRAY_MOST 8
 
     static size_t lazyarray_total(size_t given, PyObject *names) {
@@ -108,6 +112,35 @@ cdef extern from *:
         return given < 3 ? 1 : 0;
     }
 
+    /* Whether the subscripts of operands have so many combinations of labels, and more than an operand has elements. */
+    static int lazyarray_contracts(PyObject *subscripts, PyObject **operands, size_t count, double least) {
+        PyArrayObject **arrays = (PyArrayObject **)operands;
+        double places = 1.0, most = 0.0, all = 1.0;
+        npy_intp extents[128] = {0};
+        const char *text;
+        size_t k;
+        int axis = 0;
+        for (k = 0; k < count; k++) {
+            double size = (double)PyArray_SIZE(arrays[k]);
+            all *= size;
+            if (size > most) most = size;
+        }
+        if (all < least || !PyUnicode_CheckExact(subscripts) || !PyUnicode_IS_ASCII(subscripts)) return 0;
+        for (text = (const char *)PyUnicode_1BYTE_DATA(subscripts), k = 0; *text && *text != '-'; text++) {
+            if (*text == ' ') continue;
+            if (*text == ',') {
+                if (axis != PyArray_NDIM(arrays[k]) || ++k == count) return 0;
+                axis = 0;
+                continue;
+            }
+            if (!Py_ISALPHA(*text) || axis >= PyArray_NDIM(arrays[k])) return 0;
+            if (!extents[(int)*text]) places *= extents[(int)*text] = PyArray_DIM(arrays[k], axis);
+            else if (extents[(int)*text] != PyArray_DIM(arrays[k], axis)) return 0;
+            axis++;
+        }
+        return k == count - 1 && axis == PyArray_NDIM(arrays[k]) && places >= least && places > most;
+    }
+
     static int lazyarray_names_tuple(PyObject *const *named, PyObject *names) {
         Py_ssize_t place, count = names ? PyTuple_GET_SIZE(names) : 0;
         for (place = 0; place < count; place++) if (PyTuple_Check(named[place])) return 1;
@@ -165,6 +198,7 @@ cdef extern from *:
     bint lazyarray_names_dtype(PyObject *names)
     bint names_only "lazyarray_names_only" (PyObject *names, const char *name)
     size_t axis_among "lazyarray_axis_among" (PyObject **args, size_t given, PyObject *names, int *keep)
+    bint contracts "lazyarray_contracts" (PyObject *subscripts, PyObject **operands, size_t count, double least)
     bint lazyarray_names_tuple(PyObject **named, PyObject *names)
     bint lazyarray_listed(PyTypeObject *kind)
     bint lazyarray_nested(PyObject *found)
@@ -383,6 +417,19 @@ cdef inline bint counts_few(Py_ssize_t size, size_t given, PyObject *names):
     return size < FEW_COUNTED or (size < FEW_RANGED and given < 3 and names_only(names, "bins"))
 
 
+# Whether `einsum` of subscripts and arrays of numbers in memory makes many products of their elements.
+cdef inline bint contracted(PyObject **args, size_t given):
+    cdef PyObject *operands[LAZYARRAY_MOST]
+    cdef size_t place
+    if not 3 <= given <= LAZYARRAY_MOST:
+        return False
+    for place in range(1, given):
+        if not has_numbers(args[place]):
+            return False
+        operands[place - 1] = <PyObject *>(<Fields>args[place])._np
+    return contracts(args[0], operands, given - 1, FEW_CONTRACTED)
+
+
 # Whether the arguments are those that the guard asks for; their own kinds are `small_vector`'s to look at.
 cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names) except -1:
     cdef object item
@@ -392,6 +439,8 @@ cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names)
         return repeats_little(args, given)
     if guard == COUNTS:
         return given > 0 and has_numbers(args[0]) and counts_few(size_of_memory((<Fields>args[0])._np), given, names)
+    if guard == CONTRACTS:
+        return names != NULL or not contracted(args, given)
     if names != NULL and (converts(guard) or guard == RANGE or not lazyarray_names_dtype(names)):
         return False
     if given == 0 or given > 3:
@@ -515,7 +564,7 @@ cdef inline PyObject *along_vector(void *direct, PyObject **args, size_t given, 
 # The same, or what C makes of an array as a whole.
 cdef inline PyObject *named_vector(size_t direct, bint asks, PyObject **args, size_t given, PyObject *names) except NULL:
     cdef PyObject *found
-    if folds_along(<void *>direct):
+    if (given > 1 or names != NULL) and folds_along(<void *>direct):
         found = along_vector(<void *>direct, args, given, names)
         if found != <PyObject *>REFUSED:
             return found

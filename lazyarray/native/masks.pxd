@@ -384,18 +384,46 @@ cdef extern from *:
         return row;
     }
 
+    #define LAZYARRAY_TRUTHS(type) for (k = 0; k < size; k++) to[k] = ((const type *)from)[k] != 0; return 1;
+
+    /* Which of few numbers are not 0; 0 where NumPy is to look. */
+    static int lazyarray_tell_truths(PyArrayObject *a, npy_bool *to) {
+        npy_intp k, size = PyArray_SIZE(a);
+        const char *from = PyArray_BYTES(a);
+        if (size > LAZYARRAY_BLOCK || !PyArray_IS_C_CONTIGUOUS(a) || !PyArray_ISALIGNED(a)) return 0;
+        if (PyArray_DESCR(a) != lazyarray_own(PyArray_TYPE(a))) return 0;
+        switch (PyArray_TYPE(a)) {
+            case NPY_DOUBLE: LAZYARRAY_TRUTHS(npy_double)
+            case NPY_FLOAT: LAZYARRAY_TRUTHS(npy_float)
+            case NPY_LONG: case NPY_ULONG: LAZYARRAY_TRUTHS(npy_long)
+            case NPY_INT: case NPY_UINT: LAZYARRAY_TRUTHS(npy_int)
+            case NPY_BYTE: case NPY_UBYTE: LAZYARRAY_TRUTHS(npy_byte)
+        }
+        return 0;
+    }
+
     /* As `PyArray_Nonzero`: views of the columns of one array, a row for each true value. */
     static PyObject *lazyarray_do_nonzero(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
         PyArrayObject *mask = (PyArrayObject *)first;
+        PyArrayObject_fields told = *(PyArrayObject_fields *)first;  /* truth values of few numbers, of the same shape */
+        npy_bool truths[LAZYARRAY_BLOCK];
+        npy_intp steps[LAZYARRAY_MASK_AXES];
         int rank, axis;
         npy_intp dims[2], at[LAZYARRAY_MASK_AXES] = {0}, step, *row, *end;
         const char *line;
         PyObject *rows, *found;
         (void)rest, (void)limit;
         if (count) return NULL;
-        if (!lazyarray_is_mask(mask))
-            return PyArray_NDIM(mask) && lazyarray_is_plain_type(PyArray_TYPE(mask)) ? PyArray_Nonzero(mask) : NULL;
         rank = PyArray_NDIM(mask);
+        if (!lazyarray_is_mask(mask)) {
+            if (!rank || !lazyarray_is_plain_type(PyArray_TYPE(mask))) return NULL;
+            if (rank > LAZYARRAY_MASK_AXES || !lazyarray_tell_truths(mask, truths)) return PyArray_Nonzero(mask);
+            for (axis = rank - 1, step = 1; axis >= 0; step *= told.dimensions[axis--]) steps[axis] = step;
+            told.data = (char *)truths;
+            told.strides = steps;
+            told.descr = lazyarray_own(NPY_BOOL);
+            mask = (PyArrayObject *)&told;
+        }
         if (rank == 1 && PyArray_SIZE(mask) > 1000) return NULL;  /* NumPy is as fast */
         dims[0] = lazyarray_count_true(mask);
         dims[1] = rank;

@@ -128,20 +128,21 @@ cdef extern from *:
     /* Attributes that NumPy's own getter answers for an array over NumPy's memory. All else about them is the property's
        of that name in the class's parents: other states of arrays, setting and deleting. */
     #define LAZYARRAY_READS 16
-    enum { LAZYARRAY_VALUE, LAZYARRAY_VIEW, LAZYARRAY_FLAT };
+    enum { LAZYARRAY_VALUE, LAZYARRAY_VIEW, LAZYARRAY_FLAT, LAZYARRAY_FLAGS, LAZYARRAY_BASE };
 
     typedef struct {
         getter get;
         void *closure;
         PyObject *name;
-        int kind; /* what it makes: a value, an array, or an iterator */
+        int kind; /* what it makes: a value, an array, an iterator, flags, or the array whose memory a view shows */
     } lazyarray_read;
 
     static lazyarray_read lazyarray_reads[LAZYARRAY_READS];
     static PyGetSetDef lazyarray_defs[LAZYARRAY_READS];
     static int lazyarray_read_count = 0;
     static PyTypeObject *lazyarray_memory = NULL;
-    static Py_ssize_t lazyarray_place = 0, lazyarray_limit = 0; /* of `_np`; elements below which views are made here */
+    static Py_ssize_t lazyarray_place = 0, lazyarray_managed = 0; /* of `_np` and `_base` */
+    static Py_ssize_t lazyarray_limit = 0; /* elements below which views are made here */
 
     static int lazyarray_flat_first = 0; /* the field of an iterator that has the array: the first or the second */
 
@@ -168,15 +169,57 @@ cdef extern from *:
         return made;
     }
 
+    /* Whether memory is an array of NumPy's own, or shows that of one. */
+    static int lazyarray_is_numpys(PyArrayObject_fields *fields) {
+        return !fields->base || Py_TYPE(fields->base) == lazyarray_memory;
+    }
+
+    /* Weak references to arrays that were found for memory that views show (`owners.py`). */
+    #define LAZYARRAY_OWNERS 64
+    static PyObject *lazyarray_owners[LAZYARRAY_OWNERS];
+
+    static PyObject *lazyarray_memory_of(PyObject *array) { return *(PyObject **)((char *)array + lazyarray_place); }
+
+    /* The array over this memory, as far as it was found before; NULL without an error where it was not. */
+    static PyObject *lazyarray_owner_of(PyObject *memory) {
+        PyObject *kept = lazyarray_owners[((size_t)memory >> 4) % LAZYARRAY_OWNERS], *found = NULL;
+        if (!kept) return NULL;
+    #if PY_VERSION_HEX >= 0x030D0000
+        (void)PyWeakref_GetRef(kept, &found);
+    #else
+        found = PyWeakref_GET_OBJECT(kept) == Py_None ? NULL : Py_NewRef(PyWeakref_GET_OBJECT(kept));
+    #endif
+        if (found && lazyarray_memory_of(found) != memory) Py_CLEAR(found);
+        return found;
+    }
+
+    static void lazyarray_keep_owner(PyObject *memory, PyObject *array) {
+        PyObject *made;
+        if (Py_TYPE(array) != lazyarray_handles.type || lazyarray_memory_of(array) != memory) return;
+        if (!(made = PyWeakref_NewRef(array, NULL))) PyErr_Clear();
+        Py_XSETREF(lazyarray_owners[((size_t)memory >> 4) % LAZYARRAY_OWNERS], made);
+    }
+
     static PyObject *lazyarray_get(PyObject *self, void *given) {
         lazyarray_read *read = (lazyarray_read *)given;
-        PyObject *data = *(PyObject **)((char *)self + lazyarray_place), *found, *slow;
+        PyObject *data = lazyarray_memory_of(self), *found, *slow, *memory = NULL;
         if (Py_TYPE(data) == lazyarray_memory) {
             PyArrayObject_fields *fields = (PyArrayObject_fields *)data;
             Py_ssize_t size = 1;
             int axis;
             if (read->kind == LAZYARRAY_VALUE) return read->get(data, read->closure);
             if (read->kind == LAZYARRAY_FLAT) return lazyarray_flat_of(self, read->get(data, read->closure));
+            if (read->kind == LAZYARRAY_FLAGS) {
+                if (!lazyarray_is_numpys(fields) || !(fields->flags & NPY_ARRAY_WRITEABLE)) goto asked;
+                return read->get(data, read->closure);
+            }
+            if (read->kind == LAZYARRAY_BASE) {
+                if (!fields->base) Py_RETURN_NONE;
+                if (!lazyarray_is_numpys(fields) || *(PyObject **)((char *)self + lazyarray_managed) != Py_None) goto asked;
+                memory = fields->base;
+                if ((found = lazyarray_owner_of(memory))) return found;
+                goto asked;
+            }
             for (axis = 0; axis < fields->nd; axis++) size *= fields->dimensions[axis];
             if (size < lazyarray_limit) {
                 PyObject *made;
@@ -189,8 +232,13 @@ cdef extern from *:
                 return made;
             }
         }
-        slow = lazyarray_property(self, read->name);
-        return slow ? Py_TYPE(slow)->tp_descr_get(slow, self, (PyObject *)Py_TYPE(self)) : NULL;
+    asked:
+        if (!(slow = lazyarray_property(self, read->name))) return NULL;
+        Py_XINCREF(memory);
+        found = Py_TYPE(slow)->tp_descr_get(slow, self, (PyObject *)Py_TYPE(self));
+        if (found && memory) lazyarray_keep_owner(memory, found);
+        Py_XDECREF(memory);
+        return found;
     }
 
     static int lazyarray_set(PyObject *self, PyObject *value, void *given) {
@@ -218,21 +266,31 @@ cdef extern from *:
         return 0;
     }
 
-    static int lazyarray_quicken(PyObject *cls, PyObject *memory, PyObject *plain, PyObject *views) {
+    /* Where instances have a field, in bytes; -1 with an error. */
+    static Py_ssize_t lazyarray_field(PyTypeObject *type, const char *name) {
+        PyObject *probe = lazyarray_reused((PyObject *)type);
+        Py_ssize_t at, found = -1;
+        if (!probe) return -1;
+        if (!PyObject_SetAttrString(probe, name, (PyObject *)type)) {
+            for (at = sizeof(PyObject); at < type->tp_basicsize; at += sizeof(PyObject *))
+                if (*(PyObject **)((char *)probe + at) == (PyObject *)type) found = at;
+        }
+        Py_DECREF(probe);
+        return found;
+    }
+
+    static int lazyarray_quicken(PyObject *cls, PyObject *memory, PyObject *names) {
         PyTypeObject *type = (PyTypeObject *)cls;
-        PyObject *probe;
-        Py_ssize_t at;
+        Py_ssize_t kind, at;
         if (type != lazyarray_handles.type) return 0;
         lazyarray_memory = (PyTypeObject *)memory;
-        if (!(probe = lazyarray_reused(cls))) return -1;
-        if (PyObject_SetAttrString(probe, "_np", memory) < 0) { Py_DECREF(probe); return -1; }
-        for (at = sizeof(PyObject); at < type->tp_basicsize; at += sizeof(PyObject *))
-            if (*(PyObject **)((char *)probe + at) == memory) lazyarray_place = at;
-        Py_DECREF(probe);
-        for (at = 0; at < PyTuple_GET_SIZE(plain); at++)
-            if (lazyarray_quicken_one(type, PyTuple_GET_ITEM(plain, at), LAZYARRAY_VALUE) < 0) return -1;
-        for (at = 0; at < PyTuple_GET_SIZE(views); at++)
-            if (lazyarray_quicken_one(type, PyTuple_GET_ITEM(views, at), LAZYARRAY_VIEW) < 0) return -1;
+        if ((lazyarray_place = lazyarray_field(type, "_np")) < 0) return -1;
+        if ((lazyarray_managed = lazyarray_field(type, "_base")) < 0) return -1;
+        for (kind = LAZYARRAY_VALUE; kind <= LAZYARRAY_BASE; kind++) {
+            PyObject *known = PyTuple_GET_ITEM(names, kind);
+            for (at = 0; at < PyTuple_GET_SIZE(known); at++)
+                if (lazyarray_quicken_one(type, PyTuple_GET_ITEM(known, at), (int)kind) < 0) return -1;
+        }
         PyType_Modified(type);
         return 0;
     }
@@ -258,7 +316,7 @@ cdef extern from *:
     """
     object reused "lazyarray_reused" (object cls)
     int recycle "lazyarray_recycle" (object cls) except -1
-    int quicken "lazyarray_quicken" (object cls, object memory, tuple plain, tuple views) except -1
+    int quicken "lazyarray_quicken" (object cls, object memory, tuple names) except -1
     int quicken_flat "lazyarray_quicken_flat" (object cls) except -1
     list recent "lazyarray_recent" ()
     void quicken_below "lazyarray_quicken_below" (Py_ssize_t limit)

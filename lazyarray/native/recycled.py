@@ -15,10 +15,11 @@ def recycle(_cls: type) -> None:
     """Keeps memory of the class's instances for new ones. Its fields are objects alone."""
 
 
-def quicken(_cls: type, _memory: type, _plain: tuple[str, ...], _views: tuple[str, ...]) -> None:
+def quicken(_cls: type, _memory: type, _names: tuple[tuple[str, ...], ...]) -> None:
     """Has NumPy's getters answer attributes of arrays over NumPy's memory; properties of that name serve all else.
 
-    `_views` name those that make arrays: of small ones they are made there.
+    Their names: those that answer a value; that make arrays, of small ones there; an iterator (`quicken_flat`); what
+    only an array says that can be written to; and the array whose memory a view shows.
     """
 
 

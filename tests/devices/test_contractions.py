@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 import pytest
 
-from lazyarray_cupy.contractions import TRANSPOSED, Stack, contraction_of, factors_of, stack_of, walk
+from lazyarray_cupy.contractions import TRANSPOSED, Stack, factors_of, ordered_contraction, stack_of, walk
 
 DRAW = numpy.random.default_rng(0)
 EXTENTS = {"a": 2, "b": 3, "c": 4, "i": 5, "j": 6, "k": 7, "l": 2}
@@ -44,7 +44,7 @@ def memory_of(array: Any) -> Any:
      "ij,jk", "ijk,ka->ija", "bi,bj->ij", " ij , kj -> ik "],
 )  # fmt: skip
 def test_einsum_of_two_operands_is_a_product_of_matrices(subscripts: str) -> None:
-    found = contraction_of(subscripts)
+    found = ordered_contraction(subscripts)
     assert found is not None
     terms = subscripts.replace(" ", "").partition("->")[0].split(",")
     operands = [DRAW.random([EXTENTS[c] for c in term]) for term in terms]
@@ -81,7 +81,7 @@ def test_einsum_of_two_operands_is_a_product_of_matrices(subscripts: str) -> Non
     ],
 )
 def test_other_einsums_are_none(subscripts: str) -> None:
-    assert contraction_of(subscripts) is None
+    assert ordered_contraction(subscripts) is None
 
 
 def test_factors_of_stacks_are_taken_as_they_lie() -> None:
