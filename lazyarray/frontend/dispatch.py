@@ -380,22 +380,27 @@ def compiled_pair(name: str, source: Function, lazy: Function) -> Function:
 
 
 def passing(
-    name: str, source: Function, pure: bool = False, counted: bool = True, large: Callable[[str], Any] | None = None
+    name: str,
+    source: Function,
+    pure: bool = False,
+    counted: bool = True,
+    large: Callable[[str], Any] | None = None,
+    guard: int = ANY,
 ) -> Function:
     """The public function `name` that only NumPy runs; on small plain operands that is no fallback.
 
     `pure`: it neither writes its arguments nor returns views of them, so that values are read where they are. `large`
-    finds the function that takes the place of `source` there, or None.
+    finds the function that takes the place of `source` there, or None; `guard`: where `source` serves a call as it is.
     """
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        found = small_call(source, args, kwargs)
+        run_it = source if large is None else large(source.__name__) or source
+        found = small_call(run_it, args, kwargs)
         if found is not REFUSED:
             return found
         # A third positional argument may be an `out`.
-        reads = pure and len(args) < 3 and (not kwargs or _WRITTEN.isdisjoint(kwargs))
+        reads = pure and (len(args) < 3 or name in _OUTLESS) and (not kwargs or _WRITTEN.isdisjoint(kwargs))
         if reads and counted and not in_use():
-            run_it = source if large is None else large(source.__name__) or source
             found = large_call(name, run_it, args, kwargs)
             if found is not REFUSED:
                 return found
@@ -417,9 +422,8 @@ def passing(
                 return result
             given_to = lend if name in _COPYING else borrow
             values = [given_to(arg) for arg in args]
-            run_it = source
-            if large is not None and not has_foreign(values) and not has_foreign(kwargs.values()):
-                run_it = large(source.__name__) or source
+            if has_foreign(values) or has_foreign(kwargs.values()):
+                run_it = source
             result = retried(run_it, values, {key: given_to(value) for key, value in kwargs.items()})
             ledger.ended(run)
             for given, value in zip(args, values, strict=True):
@@ -428,9 +432,10 @@ def passing(
             return adopt(result)
         return fall_back(name, source, args, kwargs)
 
-    return describe(serving(call, source, ANY), source, name)
+    return describe(serving(call, source, guard), source, name)
 
 
 _WRITTEN: Final = frozenset({"out", "overwrite_input"})
+_OUTLESS: Final = frozenset({"searchsorted", "digitize", "interp", "histogram2d", "convolve", "correlate"})
 # Functions of NumPy's in C that only read, but copy what refuses writes (they ask for NPY_ARRAY_DEFAULT).
 _COPYING: Final = frozenset({"interp", "convolve", "correlate"})

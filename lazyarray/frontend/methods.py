@@ -140,6 +140,10 @@ class Methods:
         return run_numpy("choose", self, args, options)
 
     def searchsorted(self, *args: Any, **options: Any) -> Any:
+        if args and type(args[0]) in (core.ndarray, np.ndarray):
+            from lazyarray.frontend.namespace import resolve
+
+            return resolve("searchsorted")(self, *args, **options)
         return run("searchsorted", self, args, options)
 
     def nonzero(self) -> Any:

@@ -21,6 +21,7 @@ from lazyarray.frontend import (
     ranges,
     rebase,
     reductions,
+    searches,
     selection,
     statistics,
     transforms,
@@ -40,6 +41,7 @@ from lazyarray.frontend.callables import (
     NUMBERS,
     RANGE,
     REPEATS,
+    SEARCHES,
     SIZED,
     SPACED,
     SQUARE,
@@ -313,6 +315,9 @@ def _make(name: str, source: Any) -> tuple[Any, str]:
         return compiled(name, source, rebased(source), at_once=name in REBASED, ahead=ahead), ways.REBASED
     if name in BY_DTYPE:
         return _of_dtypes(name), ways.ABOUT
+    if name in searches.NAMES:
+        found = passing(name, source, True, large=searches.function_of, guard=SEARCHES)
+        return unbound(found, source, SEARCHES), ways.NUMPY
     return unbound(passing(name, source, name in PURE), source, ANY), ways.NUMPY
 
 

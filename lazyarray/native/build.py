@@ -109,6 +109,7 @@ MODULES: Final = (
     "lazyarray.frontend.regions",
     "lazyarray.frontend.layout",
     "lazyarray.frontend.transforms",
+    "lazyarray.frontend.searches",
     "lazyarray.frontend.segments",
     "lazyarray.frontend.products",
     "lazyarray.frontend.at_once",
