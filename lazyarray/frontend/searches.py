@@ -29,8 +29,10 @@ from lazyarray.runtime.pool import allocate
 
 Array = np.ndarray[Any, Any]
 SHARED_FROM: Final = 1 << 14  # values, from which sharing out saves more than it costs
-# Values in order of which NumPy's interp, which begins where it found the last one, is as quick as two threads are here.
+# Values in order, of which NumPy's interp, which begins where it found the last one, is as quick as two threads here;
+# how many are looked at to see whether they are.
 RISING: Final = 1 << 17
+_SEEN: Final = 128
 _KEYS_PER_VALUE: Final = 16  # of the sorted array: more of them are not looked at for so few values
 _INTP: Final = np.dtype(np.intp)
 _DOUBLE: Final = np.dtype(float)
@@ -100,9 +102,9 @@ def interpolating(loop: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _interpolates(keys: Array, values: Array) -> bool:
-    if keys.size < 2 or keys[-1] != keys[-1] or not are_sorted(keys):
+    if values.size < RISING and are_sorted(values.reshape(-1)[:_SEEN]):
         return False
-    return values.size >= RISING or not are_sorted(values)
+    return keys.size > 1 and bool(keys[-1] == keys[-1]) and are_sorted(keys)
 
 
 def _are_floats(*ends: Any) -> bool:
