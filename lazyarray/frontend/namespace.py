@@ -13,6 +13,7 @@ from lazyarray.frontend import (
     at_once,
     conversion,
     creation,
+    distinct,
     histograms,
     iterators,
     linalg,
@@ -315,9 +316,10 @@ def _make(name: str, source: Any) -> tuple[Any, str]:
         return compiled(name, source, rebased(source), at_once=name in REBASED, ahead=ahead), ways.REBASED
     if name in BY_DTYPE:
         return _of_dtypes(name), ways.ABOUT
-    if name in searches.NAMES:
-        found = passing(name, source, True, large=searches.function_of, guard=SEARCHES)
-        return unbound(found, source, SEARCHES), ways.NUMPY
+    for module in (searches, distinct):
+        if name in module.NAMES:
+            found = passing(name, source, True, large=module.function_of, guard=SEARCHES)
+            return unbound(found, source, SEARCHES), ways.NUMPY
     return unbound(passing(name, source, name in PURE), source, ANY), ways.NUMPY
 
 

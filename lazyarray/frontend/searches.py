@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
-from types import FunctionType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
 
 from lazyarray.frontend.callables import FEW_SEARCHED
+from lazyarray.frontend.renamed import with_names
 
 # The build reads such imports by the line.
 # isort: split
@@ -127,7 +128,7 @@ def _find() -> dict[str, Any]:
         (np.interp, {} if loop is None or not _INTERPOLATES else {"compiled_interp": interpolating(loop)}),
         (np.histogramdd, {"np": own}),
     ):
-        made = _with(source, names)
+        made = with_names(source, names) if names else None
         if made is not None:
             found[source.__name__] = made
     if "histogramdd" in found:
@@ -150,14 +151,3 @@ def _histogram2d(
         bins = [edges, edges]
     found, (across, along) = _functions["histogramdd"]([x, y], bins, range, density, weights)
     return found, across, along
-
-
-def _with(source: Any, names: dict[str, Any]) -> Any:
-    """NumPy's Python function with other objects under some global names; None where it does not know them."""
-    function = getattr(source, "_implementation", None)
-    if not names or type(function) is not FunctionType or not names.keys() <= function.__globals__.keys():
-        return None
-    space = {**function.__globals__, **names}
-    made = FunctionType(function.__code__, space, function.__name__, function.__defaults__, function.__closure__)
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made

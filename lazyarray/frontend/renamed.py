@@ -1,0 +1,17 @@
+"""Owns NumPy's Python functions with other objects under some of their global names."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+
+def with_names(source: Any, names: dict[str, Any]) -> Any:
+    """The function as it is written, but for these names; None where it is no Python code, or knows none of them."""
+    function = getattr(source, "_implementation", source)
+    if type(function) is not FunctionType or not names.keys() <= function.__globals__.keys():
+        return None
+    space = {**function.__globals__, **names}
+    made = FunctionType(function.__code__, space, function.__name__, function.__defaults__, function.__closure__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
