@@ -67,7 +67,8 @@ VIEWING: Final = (
     "vsplit",
     "dsplit",
 )
-READ_ONLY: Final = frozenset({"diagonal", "broadcast_to"})
+WINDOWS: Final = "lib.stride_tricks.sliding_window_view"
+READ_ONLY: Final = frozenset({"diagonal", "broadcast_to", WINDOWS})
 
 
 def viewing(name: str, source: Function, method: Function | None = None) -> Function:
@@ -98,6 +99,16 @@ def viewing(name: str, source: Function, method: Function | None = None) -> Func
         return fall_back(name, run, args, kwargs)
 
     return describe(serving(call, run, ANY), run, name)
+
+
+def windows(source: Function, general: Function) -> Function:
+    """`sliding_window_view`, which shows its argument so that nobody writes through it; all else is `general`'s."""
+    show = viewing(WINDOWS, source)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return (show if kwargs.keys() <= {"axis"} else general)(*args, **kwargs)
+
+    return describe(call, source, WINDOWS)
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:

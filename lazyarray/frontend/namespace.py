@@ -376,6 +376,9 @@ def wrap_member(name: str, value: Any) -> Any:
         own = compiled(name, value, rebased(value), at_once=not name.startswith("lib.scimath."), ahead=ahead)
         return tell(own, value, ways.REBASED)
     package = name.partition(".")[0]
+    if name == manipulation.WINDOWS:
+        shown = manipulation.windows(value, passing(name, value))
+        return tell(unbound(shown, value), value, way_of_recorded(name))
     if package == "fft":
         own = unbound(passing(name, value, True, large=transforms.function_of), value)
     else:
