@@ -19,6 +19,7 @@ from lazyarray.frontend import (
     linalg,
     manipulation,
     modules,
+    quantiles,
     ranges,
     rebase,
     reductions,
@@ -316,7 +317,7 @@ def _make(name: str, source: Any) -> tuple[Any, str]:
         return compiled(name, source, rebased(source), at_once=name in REBASED, ahead=ahead), ways.REBASED
     if name in BY_DTYPE:
         return _of_dtypes(name), ways.ABOUT
-    for module in (searches, distinct):
+    for module in (searches, distinct, quantiles):
         if name in module.NAMES:
             found = passing(name, source, True, large=module.function_of, guard=SEARCHES)
             return unbound(found, source, SEARCHES), ways.NUMPY
