@@ -1,7 +1,8 @@
 """What searches of many values cost: `python -m benchmarks.searches [--quick]`.
 
-searchsorted, interp, digitize, histogram2d, unique, median and percentile of values at random and of values that rise, among few sorted
-ones and among many, under NumPy and lazyarray turn by turn in one process. Figures are the least of all turns.
+searchsorted, interp and digitize of values at random and of values that rise, among few sorted ones and among many, and
+what is found of the values alone, under NumPy and lazyarray turn by turn in one process. Figures are the least of all
+turns.
 """
 
 import argparse

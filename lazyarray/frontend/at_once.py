@@ -153,7 +153,8 @@ def einsum(args: Any, kwargs: Any) -> Any:
 
 def _contracted(contraction: Plan, subscripts: str, arrays: tuple[ndarray, ...]) -> Any:
     """An `einsum` that is products of matrices: those of what is in memory, in C order, that are no long ones."""
-    if contraction.places > SHORT_PRODUCT or not config.eager_below or not stays_home():
+    few = contraction.places <= SHORT_PRODUCT and sum([x.size for x in arrays]) < CALLED * config.eager_below
+    if not few or not stays_home():
         return REFUSED
     operands = [source_of(x) for x in arrays]
     if any([x is None or not x.flags.c_contiguous for x in operands]):

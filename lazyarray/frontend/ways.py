@@ -17,7 +17,7 @@ _OTHER: Final = {
         """
         array_split asanyarray asarray ascontiguousarray broadcast_arrays broadcast_to copyto diag diagonal dsplit empty
         empty_like expand_dims flip fliplr flipud hsplit matrix_transpose moveaxis permute_dims ravel reshape rollaxis
-        rot90 split squeeze swapaxes transpose vsplit
+        rot90 split squeeze swapaxes transpose vsplit lib.stride_tricks.sliding_window_view
         """.split(),
         VIEW,
     ),
