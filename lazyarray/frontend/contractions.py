@@ -28,9 +28,9 @@ FEW_SUMMED: Final = 1 << 16
 # The same of what is made by two operands at a time: finding out how takes 0.1 ms, once.
 _FEW_CHAINED: Final = 1 << 16
 _TIMES_AHEAD: Final = 8  # of NumPy's loop, that BLAS is
-_BLAS: Final = "fdFD"
+_BLAS: Final = frozenset(map(np.dtype, "fdFD"))
 # Whose sums are exact, or made in their own precision by NumPy too: float16 is added as float32 there.
-_SUMMED: Final = "fdFDbhilqBHILQ"
+_SUMMED: Final = frozenset(map(np.dtype, "fdFDbhilqBHILQ"))
 
 
 class Products(NamedTuple):
@@ -55,7 +55,7 @@ def products_of(subscripts: str, *operands: Any) -> Products | None:
         return None
     first, second = operands
     dtype = first.dtype
-    if second.dtype != dtype or dtype.char not in _BLAS:
+    if second.dtype != dtype or dtype not in _BLAS:
         return None
     return _products_of(subscripts, first.shape, second.shape)
 
@@ -108,7 +108,7 @@ def plan_of(subscripts: str, *operands: Any) -> Plan | None:
     if len(operands) < 3:
         return products_of(subscripts, *operands)
     dtype = operands[0].dtype
-    if config.numerics != "fast" or dtype.char not in _BLAS or any([x.dtype != dtype for x in operands]):
+    if config.numerics != "fast" or dtype not in _BLAS or any([x.dtype != dtype for x in operands]):
         return None
     return _chain_of(subscripts, *[x.shape for x in operands])
 
@@ -227,7 +227,7 @@ def is_sum(terms: list[str], out: str, arrays: list[Any]) -> bool:
     Its products are no more than the elements of that operand, and need no memory: they are added as they are made.
     """
     dtype, shapes = arrays[0].dtype, tuple([array.shape for array in arrays])
-    if config.numerics != "fast" or dtype.char not in _SUMMED or any([array.dtype != dtype for array in arrays]):
+    if config.numerics != "fast" or dtype not in _SUMMED or any([array.dtype != dtype for array in arrays]):
         return False
     longest = max(range(len(terms)), key=lambda place: len(terms[place]))
     if not {*"".join(terms)} <= {*terms[longest]} or arrays[longest].size < FEW_SUMMED:

@@ -145,7 +145,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> An
 def _labels(subscripts: str, arrays: list[ndarray]) -> tuple[list[str], str]:
     """Labels per operand and of the result; simple forms only."""
     found = labels_of(subscripts)
-    if found is None or not all(c.isalpha() or c in " ,->" for c in subscripts) or subscripts.count("->") > 1:
+    if found is None:
         raise Uncompiled
     terms, output = found
     if len(terms) != len(arrays) or any(len(t) != x.ndim for t, x in zip(terms, arrays, strict=True)):

@@ -29,9 +29,11 @@ class Contraction(NamedTuple):
 
 
 def labels_of(subscripts: str) -> tuple[list[str], str] | None:
-    """Labels of each operand and of the result; None where `...` stands for some."""
-    inputs, arrow, out = subscripts.replace(" ", "").partition("->")
-    if "." in subscripts:
+    """Labels of each operand and of the result; None where `...` stands for some, or NumPy refuses a sign."""
+    inputs, arrow, out = subscripts.partition("->")
+    inputs, out = inputs.replace(" ", ""), out.replace(" ", "")
+    letters = inputs.replace(",", "") + out
+    if letters and not (letters.isascii() and letters.isalpha()):
         return None
     terms = inputs.split(",")
     if not arrow:
