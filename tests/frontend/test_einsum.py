@@ -228,7 +228,7 @@ ODD: dict[str, Any] = {
     "half an arrow": lambda np, a, b: np.einsum("ij,jk- >ik", np.array(a), np.array(b)),
     "two arrows": lambda np, a, b: np.einsum("ij,jk->i->k", np.array(a), np.array(b)),
     "another order of bytes": lambda np, a, b: np.einsum("ij,jk->ik", np.array(a, ">f8"), np.array(b, ">f8")),
-    "another order of bytes, sums": lambda np, a, b: np.einsum("ij,j->i", np.ones((300, 300), ">f8"), np.ones(300, ">f8")),
+    "another order of bytes, sums": lambda np, a, b: np.einsum("ij->i", np.ones((300, 300), ">f8")),
     "no elements": lambda np, a, b: np.einsum("ij,jk->ik", np.array(a[:, :0]), np.array(b[:0])),
     "an outer product": lambda np, a, b: np.einsum("i,j->ij", np.array(a.ravel()), np.array(b[0])),
     "a diagonal": lambda np, a, b: np.einsum("ii->i", np.array(a[:20])),
