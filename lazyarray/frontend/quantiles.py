@@ -7,16 +7,18 @@ times as fast. The values are the same, and so is what NumPy's own code makes of
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
 from numpy.lib import _function_base_impl as numpys
+from numpy.lib import _nanfunctions_impl as numpys_of_nan
 
 from lazyarray.frontend.callables import FEW_SEARCHED
 from lazyarray.frontend.renamed import with_names
 
 Array = np.ndarray[Any, Any]
-NAMES: Final = frozenset({"median", "percentile", "quantile"})
+NAMES: Final = frozenset({"median", "nanmedian", "percentile", "quantile"})
 _PARTITIONED: Final = frozenset(map(np.dtype, ("f8", "f4", "i8", "i4", "u8", "u4")))
 _DOUBLE: Final = np.dtype(float)
 _MOST: Final = 8  # quantiles that are found one after the other
@@ -110,7 +112,20 @@ def function_of(name: str) -> Any:
     """NumPy's function of the name with its places found here; None where NumPy is written otherwise."""
     if not _functions:
         _functions.update(percentile=percentile, quantile=quantile)
-        inner = with_names(getattr(numpys, "_median", None), {"partition": partition})
-        if inner is not None:
-            _functions["median"] = with_names(np.median, {"_median": inner})
+        _functions["median"] = median = _through(np.median, numpys, ("_median",), {"partition": partition})
+        if median is not None:
+            own = SimpleNamespace(**{**vars(np), "median": lambda a, overwrite_input=False: median(a)})
+            inner = ("_nanmedian", "_nanmedian1d")
+            _functions["nanmedian"] = _through(np.nanmedian, numpys_of_nan, inner, {"np": own})
     return _functions.get(name)
+
+
+def _through(source: Any, module: Any, inner: tuple[str, ...], names: dict[str, Any]) -> Any:
+    """NumPy's function over others of its module, each of which the one before calls; the last one has the names."""
+    made = None
+    for known in reversed(inner):
+        made = with_names(getattr(module, known, None), names)
+        if made is None:
+            return None
+        names = {known: made}
+    return with_names(source, names)
