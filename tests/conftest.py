@@ -4,12 +4,19 @@ The break-even that users get (`eager_below` of `config.py`) would have tests co
 first evaluations (`compile_at`) would have NumPy compute what kernels are to. What the environment says comes before.
 """
 
+import gc
 import os
 
 import pytest
 
 os.environ.setdefault("LAZYARRAY_EAGER_BELOW", "4096")
 os.environ.setdefault("LAZYARRAY_COMPILE_AT", "1")
+
+
+def pytest_collection_finish() -> None:
+    """Has the garbage collector pass by thousands of tests, and `a.base`, which looks for arrays among its objects."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
