@@ -13,8 +13,9 @@ os.environ.setdefault("LAZYARRAY_EAGER_BELOW", "4096")
 os.environ.setdefault("LAZYARRAY_COMPILE_AT", "1")
 
 
-def pytest_collection_finish() -> None:
-    """Has the garbage collector pass by thousands of tests, and `a.base`, which looks for arrays among its objects."""
+@pytest.fixture(autouse=True, scope="module")
+def objects_count_from_here() -> None:
+    """The garbage collector passes by objects of earlier modules, and so does `a.base`, which looks for arrays."""
     gc.collect()
     gc.freeze()
 
