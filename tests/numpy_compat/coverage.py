@@ -173,6 +173,8 @@ def declared(path: str, name: str) -> str:
     if public is not None:
         return declared_public(public)
     dotted = f"{ours_of(path)}.{name}"
+    if dotted == manipulation.WINDOWS:
+        return COMPILED
     if dotted in namespace.RECORDED_MEMBERS:
         return REBASED if ways.way_of_recorded(dotted) == ways.REBASED else COMPILED
     if dotted in namespace.REBASED_MEMBERS:
