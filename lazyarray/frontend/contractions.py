@@ -49,17 +49,6 @@ class Products(NamedTuple):
     direct: bool
 
 
-def products_of(subscripts: str, *operands: Any) -> Products | None:
-    """The `einsum` of arrays as products of matrices, if it has enough to multiply; None for others."""
-    if len(operands) != 2 or config.numerics != "fast":
-        return None
-    first, second = operands
-    dtype = first.dtype
-    if second.dtype != dtype or dtype not in _BLAS:
-        return None
-    return _products_of(subscripts, first.shape, second.shape)
-
-
 @functools.lru_cache(maxsize=1024)
 def _products_of(subscripts: str, *shapes: Shape) -> Products | None:
     axes = contraction_of(subscripts)
@@ -105,12 +94,13 @@ Plan = Products | Chain
 
 def plan_of(subscripts: str, *operands: Any) -> Plan | None:
     """How an `einsum` of arrays is made by BLAS, if it has enough to multiply; None for others."""
-    if len(operands) < 3:
-        return products_of(subscripts, *operands)
-    dtype = operands[0].dtype
-    if config.numerics != "fast" or dtype not in _BLAS or any([x.dtype != dtype for x in operands]):
+    if len(operands) < 2 or config.numerics != "fast":
         return None
-    return _chain_of(subscripts, *[x.shape for x in operands])
+    dtype = operands[0].dtype
+    if dtype not in _BLAS or any([x.dtype != dtype for x in operands]):
+        return None
+    find = _products_of if len(operands) == 2 else _chain_of
+    return find(subscripts, *[x.shape for x in operands])
 
 
 @functools.lru_cache(maxsize=256)

@@ -90,28 +90,24 @@ def _are_few(q: Any) -> bool:
     return type(q) in (int, float)
 
 
-def percentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
-    """NumPy's."""
-    if not args and not options and _of_double(a, q):
-        found = _quantiles(a, [item / 100.0 for item in (q if type(q) in (list, tuple) else (q,))])
-        if found is not None:
-            return np.array(found) if type(q) in (list, tuple) else np.float64(found[0])
-    return np.percentile(a, q, *args, **options)
+def _asked_in(source: Any, whole: float) -> Any:
+    """NumPy's `percentile` or `quantile`, which is `source`: what it is asked for is parts of `whole`."""
 
+    def call(a: Any, q: Any, *args: Any, **options: Any) -> Any:
+        if not args and not options and _of_double(a, q):
+            several = type(q) in (list, tuple)
+            found = _quantiles(a, [item / whole for item in (q if several else (q,))])
+            if found is not None:
+                return np.array(found) if several else np.float64(found[0])
+        return source(a, q, *args, **options)
 
-def quantile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
-    """NumPy's."""
-    if not args and not options and _of_double(a, q):
-        found = _quantiles(a, [float(item) for item in (q if type(q) in (list, tuple) else (q,))])
-        if found is not None:
-            return np.array(found) if type(q) in (list, tuple) else np.float64(found[0])
-    return np.quantile(a, q, *args, **options)
+    return call
 
 
 def function_of(name: str) -> Any:
     """NumPy's function of the name with its places found here; None where NumPy is written otherwise."""
     if not _functions:
-        _functions.update(percentile=percentile, quantile=quantile)
+        _functions.update(percentile=_asked_in(np.percentile, 100.0), quantile=_asked_in(np.quantile, 1.0))
         _functions["median"] = median = _through(np.median, numpys, ("_median",), {"partition": partition})
         if median is not None:
             own = SimpleNamespace(**{**vars(np), "median": lambda a, overwrite_input=False: median(a)})

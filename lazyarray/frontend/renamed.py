@@ -11,7 +11,11 @@ def with_names(source: Any, names: dict[str, Any]) -> Any:
     function = getattr(source, "_implementation", source)
     if type(function) is not FunctionType or not names.keys() <= function.__globals__.keys():
         return None
-    space = {**function.__globals__, **names}
+    return in_space(function, {**function.__globals__, **names})
+
+
+def in_space(function: FunctionType, space: dict[str, Any]) -> Any:
+    """The function as it is written, with these global names."""
     made = FunctionType(function.__code__, space, function.__name__, function.__defaults__, function.__closure__)
     made.__kwdefaults__ = function.__kwdefaults__
     return made

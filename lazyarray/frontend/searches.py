@@ -50,9 +50,9 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     """NumPy's."""
     if sorter is None and type(side) is str and side in _SIDES and _are_many(a, v):
         common = np.result_type(a.dtype, v.dtype)
-        keys, values = np.ascontiguousarray(a, common), np.ascontiguousarray(v, common)
-        if common in _SEARCHED and are_sorted(keys):
-            out = allocate(v.shape, _INTP)
+        keys = np.ascontiguousarray(a, common) if common in _SEARCHED else None
+        if keys is not None and are_sorted(keys):
+            values, out = np.ascontiguousarray(v, common), allocate(v.shape, _INTP)
             record = search_of(keys, values, side == "right", out)
             if record is not None:
                 _run(record, v.size)

@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
+from lazyarray.frontend.renamed import in_space
 
 # The build reads such imports by the line.
 # isort: split
@@ -159,7 +160,5 @@ def function_of(name: str) -> Any:
         for known, item in list(names.items()):
             source = getattr(item, "_implementation", item)
             if isinstance(source, FunctionType) and source.__module__ in (_pocketfft.__name__, "numpy.fft"):
-                made = FunctionType(source.__code__, names, known, source.__defaults__, source.__closure__)
-                made.__kwdefaults__ = source.__kwdefaults__
-                names[known] = _functions[known] = made
+                names[known] = _functions[known] = in_space(source, names)
     return _functions.get(name)
