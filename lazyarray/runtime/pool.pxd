@@ -14,6 +14,7 @@ cdef class MemoryPool(Owner):
     @cython.locals(block=Block, found=Block, size=Py_ssize_t, most=Py_ssize_t)
     cdef Block _take(self, Py_ssize_t nbytes)
     cpdef take_back(self, Block block)
+    cdef bint _writes_here(self)
     @cython.locals(block=Block, returned=Returned, shelves=Shelves)
     cdef list _collect(self, Py_ssize_t keep)
 

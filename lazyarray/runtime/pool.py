@@ -69,7 +69,7 @@ class MemoryPool(Owner):
 
     def __init__(self, max_idle: int | None = None) -> None:
         self._max_idle = max_idle if max_idle is not None else min(_MAX_IDLE, _usable_memory() // 8)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # its thread is told: a signal handler may come while the books are open
         self._returned = Returned()
         self._shelves = Shelves()
         self._in_use = self._peak = 0
@@ -82,10 +82,8 @@ class MemoryPool(Owner):
 
     @max_idle.setter
     def max_idle(self, value: int) -> None:
-        with self._lock:
-            self._max_idle = value
-            dropped = self._collect(value)
-        dropped.clear()
+        self._max_idle = value
+        self.trim(value)
 
     def allocate(
         self,
@@ -128,13 +126,19 @@ class MemoryPool(Owner):
         return made
 
     def _take(self, nbytes: int) -> Block | None:
-        """A block for a request; None when the system has none (np.empty then words the error)."""
+        """A block for a request; None when the system has none (np.empty then words the error), or nobody may wait.
+
+        A signal handler, or a finaliser, that runs where this thread has the books open cannot wait for itself.
+        """
         size = size_class(nbytes)
         self._allocations += 1
         block = self._returned.take(size)
         if block is not None:  # the common case in a loop: what died is wanted again
             self._reuses += 1
             return block
+        if self._writes_here():
+            self._allocations -= 1
+            return None
         with self._lock:
             dropped = self._collect(self._max_idle)
             found = self._shelves.take(size, self._allocations)
@@ -165,8 +169,8 @@ class MemoryPool(Owner):
         # Up to eight blocks wait for the next allocation to shelve them, if so many could not pass the bound.
         if self._returned.put(block) <= 8 and self._shelves.idle + 8 * block.size <= self._max_idle:
             return
-        # Never wait here: the thread that runs this finaliser may be the one that holds the lock.
-        if self._lock.acquire(blocking=False):
+        # Never wait here: the thread that has the books open may need the interpreter's lock.
+        if not self._writes_here() and self._lock.acquire(blocking=False):
             try:
                 dropped = self._collect(self._max_idle)
             finally:
@@ -183,20 +187,23 @@ class MemoryPool(Owner):
 
     def trim(self, keep: int = 0) -> None:
         """Give idle memory beyond `keep` bytes back to the system, the longest unused first."""
+        if self._writes_here():  # what is idle is dropped by a later allocation
+            return
         with self._lock:
             dropped = self._collect(keep)
         dropped.clear()
 
     def stats(self) -> PoolStats:
         """What the pool holds and did so far."""
-        with self._lock:
-            dropped = self._collect(self._max_idle)
-            record = PoolStats(self._in_use, self._shelves.idle, self._peak, self._allocations, self._reuses)
-        dropped.clear()
-        return record
+        self.trim(self._max_idle)
+        return PoolStats(self._in_use, self._shelves.idle, self._peak, self._allocations, self._reuses)
+
+    def _writes_here(self) -> bool:
+        """True where this thread has the lock: it was interrupted with the books open."""
+        return self._lock._is_owned()  # type: ignore[attr-defined, no-any-return]
 
     def _after_fork(self) -> None:
-        self._lock = threading.Lock()  # another thread of the parent may have held it
+        self._lock = threading.RLock()  # another thread of the parent may have held it
 
 
 def _extents(shape: SupportsIndex | Sequence[int]) -> tuple[int, ...]:

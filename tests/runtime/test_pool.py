@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import threading
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -316,6 +317,33 @@ def test_finalisers_during_allocation_do_not_deadlock(pool: MemoryPool) -> None:
         gc.set_threshold(*before)
     del cycle
     gc.collect()
+    assert pool.stats().bytes_in_use == 0
+
+
+@pytest.mark.skipif(not isinstance(MemoryPool.trim, FunctionType), reason="compiled, nobody can have its lock")
+def test_a_handler_that_interrupts_the_pool_does_not_wait_for_it(pool: MemoryPool) -> None:
+    """Nor what is finalised there: both run in the thread that has the lock, between two of its instructions."""
+    made: list[Any] = []
+
+    def handle() -> None:
+        first = pool.allocate((BIG,), "u1")
+        with pool._lock:
+            made.append(pool.allocate((BIG,), "u1"))
+            made.append(pool.stats())
+            del first
+            for _ in range(12):
+                kept = pool.allocate((BIG,), "u1")
+                del kept
+            pool.trim()
+            pool.max_idle = 1 << 20
+
+    thread = threading.Thread(target=handle, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()
+    array, record = made
+    assert not pool_module.is_lease(array.base)
+    assert (record.allocations, record.bytes_in_use) == (1, BIG)
     assert pool.stats().bytes_in_use == 0
 
 
