@@ -113,9 +113,12 @@ class Backend:
         had_workers = getattr(sys.modules.get("lazyarray_llvm.threads"), "had_workers", None)
         return had_workers is not None and (had_workers() or _pool().nthreads == 1)
 
-    def share(self, function: int, argument: int, tasks: int) -> None:
-        """Has the workers call `void function(argument, begin, end, worker)` on ranges that cover all tasks."""
-        _pool().run(function, argument, tasks)
+    def share(self, function: int, argument: int, tasks: int, long: bool = False) -> None:
+        """Has the workers call `void function(argument, begin, end, worker)` on ranges that cover all tasks.
+
+        `long`: they take so long that workers are woken at once.
+        """
+        _pool().run(function, argument, tasks, long=long)
 
     def warm(self) -> None:
         """Loads LLVM and makes the workers, ahead of the first kernel."""

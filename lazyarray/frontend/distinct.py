@@ -12,6 +12,7 @@ import numpy as np
 
 from lazyarray.frontend.callables import FEW_SEARCHED
 from lazyarray.frontend.renamed import with_names
+from lazyarray.frontend.sorts import sort
 
 NAMES: Final = frozenset({"unique", "union1d", "intersect1d", "setdiff1d", "setxor1d"})
 # Of fewer bytes the table is small and quick.
@@ -23,7 +24,7 @@ def unique(ar: Any, *args: Any, **options: Any) -> Any:
     """NumPy's; of integers alone their sorted distinct ones."""
     if args or options or type(ar) is not np.ndarray or ar.size < FEW_SEARCHED or ar.dtype not in _SORTED:
         return np.unique(ar, *args, **options)
-    rising = np.sort(ar, axis=None)
+    rising = sort(ar, None)
     first = np.empty(rising.shape, bool)
     first[0] = True
     np.not_equal(rising[1:], rising[:-1], out=first[1:])

@@ -15,12 +15,11 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.frontend.callables import FEW_DRAWN
+from lazyarray.frontend.shares import run_parts
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.native.lines import address_in, count_in, runner  # cimport
-from lazyarray.native.streams import draws_of, run_alone  # cimport
-from lazyarray.runtime.backend import miss_workers, workers
+from lazyarray.native.streams import draws_of  # cimport
 
 # isort: split
 from lazyarray.runtime.pool import allocate
@@ -74,10 +73,5 @@ def _drawn(generator: Any, size: Any, low: float, width: float, scaled: bool) ->
             return None
         bits.advance(count)  # this forgets half a word that is left, which draws of float64 leave
         bits.state = {**bits.state, "has_uint32": known["has_uint32"], "uinteger": known["uinteger"]}
-    share = workers()
-    if share is None:
-        run_alone(draws)
-        miss_workers(count)
-    else:
-        share(runner(), address_in(draws), count_in(draws))
+    run_parts(draws, count)
     return out

@@ -12,10 +12,17 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
+from lazyarray.frontend.callables import FEW_SORTED
 from lazyarray.ir.node import Node
 from lazyarray.runtime.device import in_use
 
 Array = np.ndarray[Any, Any]
+
+
+def _namespace(name: str) -> Any:
+    from lazyarray.frontend.namespace import resolve
+
+    return resolve(name)
 
 
 def run(name: str, array: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -141,15 +148,16 @@ class Methods:
 
     def searchsorted(self, *args: Any, **options: Any) -> Any:
         if args and type(args[0]) in (core.ndarray, np.ndarray):
-            from lazyarray.frontend.namespace import resolve
-
-            return resolve("searchsorted")(self, *args, **options)
+            return _namespace("searchsorted")(self, *args, **options)
         return run("searchsorted", self, args, options)
 
     def nonzero(self) -> Any:
         return run("nonzero", self, (), {})
 
     def argsort(self, *args: Any, **options: Any) -> Any:
+        array: Any = self
+        if array.size >= FEW_SORTED:
+            return _namespace("argsort")(self, *args, **options)
         return run("argsort", self, args, options)
 
     def argpartition(self, *args: Any, **options: Any) -> Any:
@@ -164,6 +172,9 @@ class Methods:
             if found is not NotImplemented:
                 array[...] = found
                 return
+        if array.size >= FEW_SORTED and array.flags.writeable:
+            array[...] = _namespace("sort")(self, *args, **options)
+            return
         run_numpy("sort", self, args, options)
 
     def partition(self, *args: Any, **options: Any) -> None:

@@ -12,6 +12,7 @@ from lazyarray.config import config
 from lazyarray.frontend import (
     at_once,
     conversion,
+    correlations,
     creation,
     distinct,
     histograms,
@@ -25,6 +26,7 @@ from lazyarray.frontend import (
     reductions,
     searches,
     selection,
+    sorts,
     statistics,
     transforms,
     ways,
@@ -45,6 +47,7 @@ from lazyarray.frontend.callables import (
     REPEATS,
     SEARCHES,
     SIZED,
+    SORTS,
     SPACED,
     SQUARE,
     repeats_much,
@@ -317,10 +320,11 @@ def _make(name: str, source: Any) -> tuple[Any, str]:
         return compiled(name, source, rebased(source), at_once=name in REBASED, ahead=ahead), ways.REBASED
     if name in BY_DTYPE:
         return _of_dtypes(name), ways.ABOUT
-    for module in (searches, distinct, quantiles):
+    for module in (searches, sorts, correlations, distinct, quantiles):
         if name in module.NAMES:
-            found = passing(name, source, True, large=module.function_of, guard=SEARCHES)
-            return unbound(found, source, SEARCHES), ways.NUMPY
+            guard = SORTS if module is sorts else SEARCHES
+            found = passing(name, source, True, large=module.function_of, guard=guard)
+            return unbound(found, source, guard), ways.NUMPY
     return unbound(passing(name, source, name in PURE), source, ANY), ways.NUMPY
 
 

@@ -18,18 +18,16 @@ import numpy as np
 
 from lazyarray.frontend.callables import FEW_SEARCHED
 from lazyarray.frontend.renamed import with_names
+from lazyarray.frontend.shares import run_parts
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.native.lines import address_in, count_in, runner  # cimport
-from lazyarray.native.searches import are_sorted, interpolation_of, run_here, search_of  # cimport
-from lazyarray.runtime.backend import miss_workers, workers
+from lazyarray.native.searches import are_sorted, interpolation_of, search_of  # cimport
 
 # isort: split
 from lazyarray.runtime.pool import allocate
 
 Array = np.ndarray[Any, Any]
-SHARED_FROM: Final = 1 << 14  # values, from which sharing out saves more than it costs
 # Values in order, of which NumPy's interp, which begins where it found the last one, is as quick as two threads here;
 # how many are looked at to see whether they are.
 RISING: Final = 1 << 17
@@ -55,7 +53,7 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
             values, out = np.ascontiguousarray(v, common), allocate(v.shape, _INTP)
             record = search_of(keys, values, side == "right", out)
             if record is not None:
-                _run(record, v.size)
+                run_parts(record, v.size)
                 return out
     return np.searchsorted(a, v, side, sorter)
 
@@ -69,16 +67,6 @@ def _are_many(a: Any, v: Any) -> bool:
         and a.dtype.kind in "fiub"
         and v.dtype.kind in "fiub"
     )
-
-
-def _run(record: Any, size: int) -> None:
-    """Runs the searches, on the backend's workers where it has some."""
-    share = workers() if size >= SHARED_FROM else None
-    if share is not None:
-        share(runner(), address_in(record), count_in(record))
-        return
-    miss_workers(size)
-    run_here(record)
 
 
 def interpolating(loop: Callable[..., Any]) -> Callable[..., Any]:
@@ -95,7 +83,7 @@ def interpolating(loop: Callable[..., Any]) -> Callable[..., Any]:
                         slopes = np.diff(heights) / np.diff(keys)
                 ends = [heights[0] if left is None else left, heights[-1] if right is None else right]
                 out = allocate(x.shape, _DOUBLE)
-                _run(interpolation_of(keys, heights, slopes, values, float(ends[0]), float(ends[1]), out), x.size)
+                run_parts(interpolation_of(keys, heights, slopes, values, float(ends[0]), float(ends[1]), out), x.size)
                 return out
         return loop(x, xp, fp, left, right)
 

@@ -32,10 +32,12 @@ cdef enum:  # of `callables.py`
     COUNTS = 14
     CONTRACTS = 15
     SEARCHES = 16
+    SORTS = 17
     FEW_COUNTED = 1 << 8
     FEW_RANGED = 1 << 13
     FEW_CONTRACTED = 1 << 13
     FEW_SEARCHED = 1 << 12
+    FEW_SORTED = 1 << 15
     FEW_DRAWN = 1 << 15
     FEW_SPACED = 50  # elements where nobody says how many
 
@@ -419,11 +421,11 @@ cdef inline bint counts_few(Py_ssize_t size, size_t given, PyObject *names):
     return size < FEW_COUNTED or (size < FEW_RANGED and given < 3 and names_only(names, "bins"))
 
 
-# Whether no array in memory has many values to search for.
-cdef inline bint are_few(PyObject **args, size_t given):
+# Whether no array in memory has so many values.
+cdef inline bint are_few(PyObject **args, size_t given, Py_ssize_t many):
     cdef size_t place
     for place in range(given):
-        if has_numbers(args[place]) and size_of_memory((<Fields>args[place])._np) >= FEW_SEARCHED:
+        if has_numbers(args[place]) and size_of_memory((<Fields>args[place])._np) >= many:
             return False
     return True
 
@@ -450,8 +452,8 @@ cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names)
         return repeats_little(args, given)
     if guard == COUNTS:
         return given > 0 and has_numbers(args[0]) and counts_few(size_of_memory((<Fields>args[0])._np), given, names)
-    if guard == SEARCHES:
-        return are_few(args, given)
+    if guard == SEARCHES or guard == SORTS:
+        return are_few(args, given, FEW_SEARCHED if guard == SEARCHES else FEW_SORTED)
     if guard == CONTRACTS:
         return names != NULL or not contracted(args, given)
     if names != NULL and (converts(guard) or guard == RANGE or not lazyarray_names_dtype(names)):

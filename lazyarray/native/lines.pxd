@@ -200,6 +200,12 @@ cdef extern from *:
     static long long lazyarray_shared_count(PyObject *record) { return lazyarray_shared_in(record)->count; }
     static int lazyarray_shared_raised(PyObject *record) { return lazyarray_shared_in(record)->raised != 0; }
     static size_t lazyarray_shared_runner(void) { return (size_t)&lazyarray_run_shared; }
+    static void lazyarray_run_alone(PyObject *record) {
+        lazyarray_shared *shared = lazyarray_shared_in(record);
+        Py_BEGIN_ALLOW_THREADS
+        lazyarray_run_shared(shared, 0, shared->count, 0);
+        Py_END_ALLOW_THREADS
+    }
     """
     object lines_of "lazyarray_lines_of" (object loop, object a, double factor, object out, int axis)
     object segments_of "lazyarray_segments_of" (object ufunc, object a, object starts, object out)
@@ -207,3 +213,4 @@ cdef extern from *:
     long long count_in "lazyarray_shared_count" (object record)
     bint raised_in "lazyarray_shared_raised" (object record)
     size_t runner "lazyarray_shared_runner" ()
+    void run_alone "lazyarray_run_alone" (object record)

@@ -226,17 +226,9 @@ cdef extern from *:
         search->right = right;
         return made;
     }
-
-    static void lazyarray_run_here(PyObject *record) {
-        lazyarray_shared *shared = (lazyarray_shared *)PyBytes_AS_STRING(record);
-        Py_BEGIN_ALLOW_THREADS
-        lazyarray_run_shared(shared, 0, shared->count, 0);
-        Py_END_ALLOW_THREADS
-    }
     """
     bint are_sorted "lazyarray_are_sorted" (object keys) except -1
     object search_of "lazyarray_search_of" (object keys, object values, bint right, object out)
     object interpolation_of "lazyarray_interpolation_of" (
         object keys, object heights, object slopes, object values, double left, double right, object out
     )
-    void run_here "lazyarray_run_here" (object record)

@@ -28,8 +28,3 @@ def interpolation_of(keys: Any, heights: Any, slopes: Any, values: Any, left: fl
     `slopes`: of the heights between keys; None: each is computed where a value lies there.
     """
     raise NotImplementedError
-
-
-def run_here(record: bytes) -> None:
-    """Runs a record's parts, without the interpreter's lock."""
-    raise NotImplementedError

@@ -114,12 +114,5 @@ cdef extern from *:
     }
     #endif
 
-    static void lazyarray_run_alone(PyObject *record) {
-        lazyarray_shared *shared = lazyarray_shared_in(record);
-        Py_BEGIN_ALLOW_THREADS
-        lazyarray_run_shared(shared, 0, shared->count, 0);
-        Py_END_ALLOW_THREADS
-    }
     """
     object draws_of "lazyarray_draws_of" (object out, tuple state, tuple step, double low, double width, bint scaled)
-    void run_alone "lazyarray_run_alone" (object record)

@@ -16,8 +16,3 @@ def draws_of(
     `out`: new, float64, in C order. `state`, `step`: the generator's state and increment, the upper 64 bits first.
     """
     return None
-
-
-def run_alone(record: bytes) -> None:
-    """Runs all parts on this thread, which lets go of the interpreter's lock meanwhile."""
-    raise NotImplementedError

@@ -11,9 +11,10 @@ import pytest
 import lazyarray
 from lazyarray.frontend import searches
 from lazyarray.frontend.callables import FEW_SEARCHED
+from lazyarray.frontend.shares import SHARED_FROM
 
 DRAW = numpy.random.default_rng(11)
-MANY = max(3 * searches.SHARED_FROM, searches.RISING) + 5
+MANY = max(3 * SHARED_FROM, searches.RISING) + 5
 NAN, INF = numpy.nan, numpy.inf
 
 

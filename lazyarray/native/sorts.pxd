@@ -1,0 +1,324 @@
+# C's side of `sorts.py`.
+from lazyarray.native.lines cimport runner
+from lazyarray.native.widening cimport widening_of
+
+cdef extern from *:
+    """
+    #include <stdlib.h>
+
+    #define LAZYARRAY_LANES 16  /* neighbours that are gathered at once: a cache line has 8 or 16 numbers */
+    #define LAZYARRAY_MOST_CHUNKS 16
+    #define LAZYARRAY_MERGED 8192  /* results that a thread takes at once */
+    #define LAZYARRAY_STREAMS 4  /* merges that go on beside one another: each step waits for the one before */
+
+    typedef struct {
+        lazyarray_shared shared;
+        PyArray_SortFunc *sort;
+        PyArray_ArgSortFunc *place;
+        const char *from;
+        char *into;
+        npy_intp length, inner, groups, itemsize;
+        int failed;
+    } lazyarray_lanes;
+
+    static void lazyarray_gather(const char *from, npy_intp step, char *into, npy_intp length, npy_intp n, npy_intp size) {
+        npy_intp k, j;
+        #define LAZYARRAY_GATHER(TYPE) \\
+            for (k = 0; k < length; k++) \\
+                for (j = 0; j < n; j++) ((TYPE *)into)[j * length + k] = ((const TYPE *)(from + k * step))[j];
+        switch (size) {
+            case 8: LAZYARRAY_GATHER(npy_uint64) return;
+            case 4: LAZYARRAY_GATHER(npy_uint32) return;
+        }
+        for (k = 0; k < length; k++)
+            for (j = 0; j < n; j++) memcpy(into + (j * length + k) * size, from + k * step + j * size, size);
+    }
+
+    static void lazyarray_scatter(const char *from, char *into, npy_intp step, npy_intp length, npy_intp n, npy_intp size) {
+        npy_intp k, j;
+        #define LAZYARRAY_SCATTER(TYPE) \\
+            for (k = 0; k < length; k++) \\
+                for (j = 0; j < n; j++) ((TYPE *)(into + k * step))[j] = ((const TYPE *)from)[j * length + k];
+        switch (size) {
+            case 8: LAZYARRAY_SCATTER(npy_uint64) return;
+            case 4: LAZYARRAY_SCATTER(npy_uint32) return;
+        }
+        for (k = 0; k < length; k++)
+            for (j = 0; j < n; j++) memcpy(into + k * step + j * size, from + (j * length + k) * size, size);
+    }
+
+    /* Sorts `n` lines that lie behind one another. */
+    static int lazyarray_sort_lines(const lazyarray_lanes *lanes, char *lines, npy_intp *places, npy_intp n) {
+        npy_intp k, j;
+        int failed = 0;
+        for (j = 0; j < n; j++, lines += lanes->length * lanes->itemsize) {
+            if (lanes->sort) failed |= lanes->sort(lines, lanes->length, NULL) < 0;
+            else {
+                for (k = 0; k < lanes->length; k++) places[k] = k;
+                failed |= lanes->place(lines, places, lanes->length, NULL) < 0;
+                places += lanes->length;
+            }
+        }
+        return failed;
+    }
+
+    static void lazyarray_run_lanes(lazyarray_shared *record, npy_intp begin, npy_intp end) {
+        lazyarray_lanes *lanes = (lazyarray_lanes *)record;
+        npy_intp size = lanes->itemsize, line = lanes->length * size;
+        npy_intp most = lanes->inner < LAZYARRAY_LANES ? lanes->inner : LAZYARRAY_LANES;
+        char *lines = NULL, *places = NULL;
+        int failed = 0;
+        if (lanes->inner > 1) {
+            lines = (char *)malloc(most * line);
+            if (lanes->place) places = (char *)malloc(most * lanes->length * sizeof(npy_intp));
+            failed = !lines || (lanes->place && !places);
+        }
+        for (; begin < end && !failed; begin++) {
+            npy_intp outer = begin / lanes->groups, first = begin % lanes->groups * LAZYARRAY_LANES, step = lanes->inner;
+            npy_intp at = outer * lanes->length * step + first, n = step - first < most ? step - first : most;
+            if (lanes->inner == 1 && lanes->place) {
+                failed = lazyarray_sort_lines(lanes, (char *)lanes->from + at * size, (npy_intp *)lanes->into + at, 1);
+            } else if (lanes->inner == 1) {
+                char *into = lanes->into + at * size;
+                if (into != lanes->from + at * size) memcpy(into, lanes->from + at * size, line);
+                failed = lazyarray_sort_lines(lanes, into, NULL, 1);
+            } else {
+                lazyarray_gather(lanes->from + at * size, step * size, lines, lanes->length, n, size);
+                failed = lazyarray_sort_lines(lanes, lines, (npy_intp *)places, n);
+                if (lanes->place) size = sizeof(npy_intp);
+                lazyarray_scatter(lanes->place ? places : lines, lanes->into + at * size, step * size, lanes->length, n, size);
+                size = lanes->itemsize;
+            }
+        }
+        free(lines);
+        free(places);
+        if (failed) LAZYARRAY_ALSO(&lanes->failed, 1);
+    }
+
+    static PyObject *lazyarray_lanes_of(PyObject *given, PyObject *result, PyObject *shape, int kind, int places) {
+        PyArrayObject *a = (PyArrayObject *)given;
+        PyArray_ArrFuncs *functions;
+        lazyarray_lanes *lanes;
+        PyObject *made;
+        npy_intp outer = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 0)), inner = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 2));
+        if (!PyArray_API && _import_array() < 0) return NULL;
+        functions = PyDataType_GetArrFuncs(PyArray_DESCR(a));
+        if (!PyArray_ISNUMBER(a) || !(places ? (void *)functions->argsort[kind] : (void *)functions->sort[kind]))
+            Py_RETURN_NONE;
+        if (!PyArray_ISCARRAY_RO(a) || !PyArray_ISCARRAY((PyArrayObject *)result)) Py_RETURN_NONE;
+        if (!(made = PyBytes_FromStringAndSize(NULL, sizeof(lazyarray_lanes)))) return NULL;
+        lanes = (lazyarray_lanes *)PyBytes_AS_STRING(made);
+        lanes->sort = places ? NULL : functions->sort[kind];
+        lanes->place = places ? functions->argsort[kind] : NULL;
+        lanes->from = PyArray_BYTES(a);
+        lanes->into = PyArray_BYTES((PyArrayObject *)result);
+        lanes->length = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 1));
+        lanes->inner = inner;
+        lanes->groups = (inner + LAZYARRAY_LANES - 1) / LAZYARRAY_LANES;
+        lanes->itemsize = PyArray_ITEMSIZE(a);
+        lanes->failed = 0;
+        lanes->shared.run = lazyarray_run_lanes;
+        lanes->shared.raised = 0;
+        lanes->shared.count = outer * lanes->groups;
+        return made;
+    }
+
+    static int lazyarray_lanes_failed(PyObject *record) { return ((lazyarray_lanes *)PyBytes_AS_STRING(record))->failed; }
+
+    /* Parts of a vector that are sorted, or two by two merged. Part `k` lies from `starts[k]` to `ends[k]`. */
+    typedef struct lazyarray_chunks {
+        lazyarray_shared shared;
+        PyArray_SortFunc *sort;
+        void (*merge)(const char *from, const npy_intp *starts, const npy_intp *ends, npy_intp k, npy_intp first,
+                      npy_intp stop, char *into);
+        int (*settle)(struct lazyarray_chunks *chunks);
+        const char *from;
+        char *into;
+        npy_intp length, itemsize, numbers, starts[LAZYARRAY_MOST_CHUNKS], ends[LAZYARRAY_MOST_CHUNKS];
+        int count, failed;
+        char nan[16];
+    } lazyarray_chunks;
+
+    static void lazyarray_sort_chunks(lazyarray_shared *record, npy_intp begin, npy_intp end) {
+        lazyarray_chunks *chunks = (lazyarray_chunks *)record;
+        for (; begin < end; begin++) {
+            npy_intp size = chunks->itemsize, n = chunks->ends[begin] - chunks->starts[begin];
+            char *into = chunks->into + chunks->starts[begin] * size;
+            memcpy(into, chunks->from + chunks->starts[begin] * size, n * size);
+            if (chunks->sort(into, n, NULL) < 0) LAZYARRAY_ALSO(&chunks->failed, 1);
+        }
+    }
+
+    static void lazyarray_merge_chunks(lazyarray_shared *record, npy_intp begin, npy_intp end) {
+        lazyarray_chunks *chunks = (lazyarray_chunks *)record;
+        npy_intp first = begin * LAZYARRAY_MERGED, stop = end * LAZYARRAY_MERGED, before = 0, size = chunks->itemsize, n;
+        int k;
+        if (stop > chunks->numbers) stop = chunks->numbers;
+        for (k = 0; k < chunks->count && before < stop; k += 2, before += n) {
+            npy_intp from = first > before ? first - before : 0, to;
+            n = chunks->ends[k] - chunks->starts[k] + chunks->ends[k + 1] - chunks->starts[k + 1];
+            to = stop - before < n ? stop - before : n;
+            if (from < to) chunks->merge(chunks->from, chunks->starts, chunks->ends, k, from, to, chunks->into + before * size);
+        }
+    }
+
+    /* Of two rising vectors, the results from one place to another; an element of `y` goes before its equals in `x` never. */
+    #define LAZYARRAY_MERGE(NAME, TYPE) \\
+        static npy_intp lazyarray_cut_##NAME(const TYPE *x, npy_intp nx, const TYPE *y, npy_intp ny, npy_intp before) { \\
+            npy_intp low = before > ny ? before - ny : 0, high = before < nx ? before : nx; \\
+            while (low < high) { \\
+                npy_intp middle = low + (high - low) / 2; \\
+                if (y[before - 1 - middle] < x[middle]) high = middle; \\
+                else low = middle + 1; \\
+            } \\
+            return low; \\
+        } \\
+        LAZYARRAY_VECTORS static void lazyarray_merge_##NAME( \\
+            const char *from, const npy_intp *starts, const npy_intp *ends, npy_intp k, npy_intp first, npy_intp stop, char *to \\
+        ) { \\
+            const TYPE *x = (const TYPE *)from + starts[k], *y = (const TYPE *)from + starts[k + 1]; \\
+            npy_intp nx = ends[k] - starts[k], ny = ends[k + 1] - starts[k + 1], each = (stop - first) / LAZYARRAY_STREAMS; \\
+            npy_intp i[LAZYARRAY_STREAMS + 1], j[LAZYARRAY_STREAMS + 1], at = first, s, n; \\
+            TYPE *out = (TYPE *)to; \\
+            for (s = 0; s <= LAZYARRAY_STREAMS; s++) { \\
+                i[s] = lazyarray_cut_##NAME(x, nx, y, ny, first + s * each); \\
+                j[s] = first + s * each - i[s]; \\
+            } \\
+            /* No stream reads beyond where the next one begins, which is there. */ \\
+            if (i[LAZYARRAY_STREAMS] < nx && j[LAZYARRAY_STREAMS] < ny) { \\
+                const TYPE *x0 = x + i[0], *x1 = x + i[1], *x2 = x + i[2], *x3 = x + i[3]; \\
+                const TYPE *y0 = y + j[0], *y1 = y + j[1], *y2 = y + j[2], *y3 = y + j[3]; \\
+                TYPE *o0 = out + first, *o1 = o0 + each, *o2 = o1 + each, *o3 = o2 + each; \\
+                for (n = 0; n < each; n++) { \\
+                    LAZYARRAY_STEP(TYPE, 0) LAZYARRAY_STEP(TYPE, 1) LAZYARRAY_STEP(TYPE, 2) LAZYARRAY_STEP(TYPE, 3) \\
+                } \\
+                at = first + LAZYARRAY_STREAMS * each; \\
+            } \\
+            x += lazyarray_cut_##NAME(x, nx, y, ny, at); \\
+            y += at - (x - ((const TYPE *)from + starts[k])); \\
+            for (; at < stop; at++) { \\
+                const TYPE *xs = (const TYPE *)from + ends[k], *ys = (const TYPE *)from + ends[k + 1]; \\
+                out[at] = x == xs || (y != ys && *y < *x) ? *y++ : *x++; \\
+            } \\
+        }
+    #define LAZYARRAY_STEP(TYPE, S) { \\
+        const TYPE left = *x##S, right = *y##S; \\
+        const npy_intp taken = right < left; \\
+        o##S[n] = taken ? right : left; \\
+        y##S += taken; \\
+        x##S += 1 - taken; \\
+    }
+    LAZYARRAY_MERGE(double, npy_double)
+    LAZYARRAY_MERGE(float, npy_float)
+    LAZYARRAY_MERGE(long, npy_int64)
+    LAZYARRAY_MERGE(ulong, npy_uint64)
+    LAZYARRAY_MERGE(int, npy_int32)
+    LAZYARRAY_MERGE(uint, npy_uint32)
+
+    /* Of sorted floats, NaN behind all: parts end before it. 0 where equal numbers have other bits. */
+    #define LAZYARRAY_SETTLE(NAME, TYPE) \\
+        static npy_intp lazyarray_find_##NAME(const TYPE *x, npy_intp low, npy_intp high, int until_nan, int beyond) { \\
+            while (low < high) { \\
+                npy_intp middle = low + (high - low) / 2; \\
+                TYPE v = x[middle]; \\
+                if (v != v ? 0 : until_nan || (beyond ? v <= 0 : v < 0)) low = middle + 1; \\
+                else high = middle; \\
+            } \\
+            return low; \\
+        } \\
+        static int lazyarray_settle_##NAME(lazyarray_chunks *chunks) { \\
+            const TYPE *x = (const TYPE *)chunks->into; \\
+            const TYPE *nan = NULL; \\
+            npy_intp j, signs[2] = {0, 0}; \\
+            int k; \\
+            for (k = 0; k < chunks->count; k++) { \\
+                npy_intp end = lazyarray_find_##NAME(x, chunks->starts[k], chunks->ends[k], 1, 0); \\
+                npy_intp zeros = lazyarray_find_##NAME(x, chunks->starts[k], end, 0, 0); \\
+                npy_intp beyond = lazyarray_find_##NAME(x, zeros, end, 0, 1); \\
+                for (j = zeros; j < beyond; j++) signs[npy_signbit(x[j]) != 0]++; \\
+                for (j = end; j < chunks->ends[k]; j++) { \\
+                    if (!nan) nan = x + j; \\
+                    if (memcmp(nan, x + j, sizeof(TYPE))) return 0; \\
+                } \\
+                chunks->numbers -= chunks->ends[k] - end; \\
+                chunks->ends[k] = end; \\
+            } \\
+            if (nan) memcpy(chunks->nan, nan, sizeof(TYPE)); \\
+            return !(signs[0] && signs[1]); \\
+        }
+    LAZYARRAY_SETTLE(double, npy_double)
+    LAZYARRAY_SETTLE(float, npy_float)
+
+    static PyObject *lazyarray_chunks_of(PyObject *given, PyObject *spare, int count) {
+        PyArrayObject *a = (PyArrayObject *)given;
+        lazyarray_chunks *chunks;
+        PyObject *made;
+        int k;
+        if (!PyArray_API && _import_array() < 0) return NULL;
+        if (count > LAZYARRAY_MOST_CHUNKS || !PyArray_ISCARRAY_RO(a) || !PyArray_ISCARRAY((PyArrayObject *)spare)) Py_RETURN_NONE;
+        if (!PyDataType_GetArrFuncs(PyArray_DESCR(a))->sort[NPY_QUICKSORT]) Py_RETURN_NONE;
+        if (!(made = PyBytes_FromStringAndSize(NULL, sizeof(lazyarray_chunks)))) return NULL;
+        chunks = (lazyarray_chunks *)PyBytes_AS_STRING(made);
+        chunks->settle = NULL;
+        switch (PyArray_TYPE(a)) {
+            case NPY_DOUBLE: chunks->merge = lazyarray_merge_double; chunks->settle = lazyarray_settle_double; break;
+            case NPY_FLOAT: chunks->merge = lazyarray_merge_float; chunks->settle = lazyarray_settle_float; break;
+            case NPY_INT64: chunks->merge = lazyarray_merge_long; break;
+            case NPY_UINT64: chunks->merge = lazyarray_merge_ulong; break;
+            case NPY_INT32: chunks->merge = lazyarray_merge_int; break;
+            case NPY_UINT32: chunks->merge = lazyarray_merge_uint; break;
+            default: Py_DECREF(made); Py_RETURN_NONE;
+        }
+        chunks->sort = PyDataType_GetArrFuncs(PyArray_DESCR(a))->sort[NPY_QUICKSORT];
+        chunks->from = PyArray_BYTES(a);
+        chunks->into = PyArray_BYTES((PyArrayObject *)spare);
+        chunks->length = chunks->numbers = PyArray_SIZE(a);
+        chunks->itemsize = PyArray_ITEMSIZE(a);
+        chunks->count = count;
+        chunks->failed = 0;
+        for (k = 0; k < count; k++) {
+            chunks->starts[k] = chunks->length / count * k;
+            chunks->ends[k] = k + 1 < count ? chunks->length / count * (k + 1) : chunks->length;
+        }
+        chunks->shared.run = lazyarray_sort_chunks;
+        chunks->shared.raised = 0;
+        chunks->shared.count = count;
+        return made;
+    }
+
+    static int lazyarray_are_mergeable(PyObject *record) {
+        lazyarray_chunks *chunks = (lazyarray_chunks *)PyBytes_AS_STRING(record);
+        return !chunks->failed && (!chunks->settle || chunks->settle(chunks));
+    }
+
+    static PyObject *lazyarray_merge_of(PyObject *record, PyObject *result) {
+        lazyarray_chunks *before = (lazyarray_chunks *)PyBytes_AS_STRING(record), *chunks;
+        PyObject *made = PyBytes_FromStringAndSize(NULL, sizeof(lazyarray_chunks));
+        npy_intp at = 0, k;
+        if (!made) return NULL;
+        chunks = (lazyarray_chunks *)PyBytes_AS_STRING(made);
+        *chunks = *before;
+        /* What was merged before lies without gaps. */
+        if (before->shared.run == lazyarray_merge_chunks) {
+            chunks->count = before->count / 2;
+            for (k = 0; k < chunks->count; k++) {
+                chunks->starts[k] = at;
+                at += before->ends[2 * k] - before->starts[2 * k] + before->ends[2 * k + 1] - before->starts[2 * k + 1];
+                chunks->ends[k] = at;
+            }
+        }
+        chunks->from = before->into;
+        chunks->into = PyArray_BYTES((PyArrayObject *)result);
+        chunks->shared.run = lazyarray_merge_chunks;
+        chunks->shared.count = (chunks->numbers + LAZYARRAY_MERGED - 1) / LAZYARRAY_MERGED;
+        if (chunks->count == 2)
+            for (k = chunks->numbers; k < chunks->length; k++)
+                memcpy(chunks->into + k * chunks->itemsize, chunks->nan, chunks->itemsize);
+        return made;
+    }
+    """
+    object lanes_of "lazyarray_lanes_of" (object a, object out, tuple lanes, int kind, bint places)
+    object chunks_of "lazyarray_chunks_of" (object a, object spare, int chunks)
+    bint are_mergeable "lazyarray_are_mergeable" (object record)
+    object merge_of "lazyarray_merge_of" (object record, object out)
+    bint has_failed "lazyarray_lanes_failed" (object record)
