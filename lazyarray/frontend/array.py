@@ -13,7 +13,7 @@ import copyreg
 import sys
 from types import GenericAlias
 from typing import Any, Final
-from weakref import ref
+from weakref import WeakValueDictionary, ref
 
 import numpy as np
 
@@ -254,13 +254,36 @@ def lies_apart(array: ndarray) -> bool:
     return array._node is None and array._part is not None
 
 
+# Of read-only memory, by its `id`: the node that reads it where it lies; the array that refused writes to it when
+# others had it, too. (Of the memory there are no weak references: NumPy resizes no such array.)
+_readers: WeakValueDictionary[int, Node] = WeakValueDictionary()
+_open: WeakValueDictionary[int, ndarray] = WeakValueDictionary()
+
+
 def _snapshot(data: Array) -> Node:
     dtype = data.dtype
     if dtype not in COMPILED:
         raise TypeError(f"arrays of dtype {dtype} are not compiled")
-    if not data.flags.writeable and data.base is None and data.flags.c_contiguous:
-        return leaf(data.view())  # whose shape nobody sets
+    if not data.flags.writeable and data.base is None and data.flags.c_contiguous and id(data) not in _open:
+        node = _readers.get(id(data))
+        if node is None or node.data is None or node.data.base is not data:
+            _readers[id(data)] = node = leaf(data.view())  # whose shape nobody sets
+        return node
     return leaf(np.array(data, dtype=spec_of(data.shape, dtype).dtype, order="C", copy=True, ndmin=0))
+
+
+def will_be_fixed(array: Any) -> None:
+    """A plain array is about to refuse writes. Whoever has a view of its memory may write all the same."""
+    data: Array = array._np
+    if not owns_alone(data):
+        _open[id(data)] = array
+
+
+def will_be_written(data: Array) -> None:
+    """Read-only memory is about to take writes again: what is recorded of it reads a copy from now on."""
+    node = _readers.pop(id(data), None)
+    if node is not None and node.data is not None and node.data.base is data:
+        node.data = data.copy()
 
 
 def _value_of_shared(array: ndarray) -> Node:

@@ -5,7 +5,6 @@ A method whose function lazyarray does not have runs NumPy's own method on the a
 
 from __future__ import annotations
 
-import gc
 import sys
 from typing import Any, Final
 
@@ -13,7 +12,6 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.callables import FEW_SORTED
-from lazyarray.ir.node import Node
 from lazyarray.runtime.device import in_use
 
 Array = np.ndarray[Any, Any]
@@ -275,10 +273,12 @@ class Methods:
             raise ValueError(_KEPT_READ_ONLY)
         from lazyarray.frontend.reforming import make_plain
 
-        data = make_plain(array)
-        if write and not data.flags.writeable:
-            _give_to_readers(data)
-        data.setflags(write=write, align=align, uic=uic)
+        make_plain(array)
+        if write and not array._np.flags.writeable:
+            core.will_be_written(array._np)
+        elif write is not None and not write:
+            core.will_be_fixed(array)
+        array._np.setflags(write=write, align=align, uic=uic)
 
     def resize(self, *args: Any, **options: Any) -> None:
         array: Any = self
@@ -325,14 +325,6 @@ class Methods:
             return to_device(self, device, stream)  # type: ignore[arg-type]
         np.empty(0).to_device(device, stream=stream)  # type: ignore[arg-type]
         return self
-
-
-def _give_to_readers(data: np.ndarray[Any, Any]) -> None:
-    """Copies read-only memory for the expressions that read it as it is: from now on it may be written."""
-    copied = None
-    for item in gc.get_referrers(data):
-        if type(item) is Node and item.data is data:
-            item.data = copied = data.copy() if copied is None else copied
 
 
 _KEPT_READ_ONLY: Final = "cannot set WRITEABLE flag to True of this array"

@@ -41,6 +41,22 @@ FOUND = {
     "what a read-only array is read for stays when it is writeable again": (
         "x = np.arange(30); x.flags.writeable = False; v = x[1:]; y = x | 1; x.flags.writeable = True; x *= x"
     ),
+    "what lies with others, too, is read before it is written again": (
+        "x = np.array(numpy.arange(36.0)); n = numpy.asarray(x)[::2]; x.setflags(write=False); y = x + x; z = x * 2; "
+        "x.setflags(write=True); x *= 3"
+    ),
+    "what is nobody else's is read before it is written again": (
+        "x = np.array(numpy.arange(36.0)); x.setflags(write=False); y = x + x; x.flags.writeable = True; x *= 3; "
+        "z = x + x; x.flags.writeable = False; u = x + x; x.flags.writeable = True; x *= 3"
+    ),
+    "a view from before an array refused writes writes all the same": (
+        "x = np.array(numpy.arange(36).reshape(6, 6)); n = numpy.asarray(x)[1:]; x.setflags(write=False); y = x + x; "
+        "n *= n"
+    ),
+    "an array over NumPy's read-only memory is read before it is written": (
+        "x = np.ones(2); n = numpy.arange(36.0); n.setflags(write=False); v = np.asarray(n); y = v + v; "
+        "v.flags.writeable = True; v *= 3"
+    ),
     "what a read-only array of others is read for stays when its shape is set": (
         "x = np.zeros((2, 3, 5)); n = numpy.ones((2, 3, 5)); n.flags.writeable = False; v = np.asarray(n); y = v != x; "
         "v.shape = -1"
@@ -117,6 +133,6 @@ def program_of(text: str) -> tuple[Step, ...]:
 def test_the_programs_show_something() -> None:
     """A program all of whose statements fail would pass on anything."""
     for claim, text in FOUND.items():
-        env: dict[str, Any] = {"np": numpy}
+        env: dict[str, Any] = {"np": numpy, "numpy": numpy}
         exec(text.split(";")[0], env)
         assert "x" in env, claim
