@@ -170,7 +170,8 @@ class Methods:
             if found is not NotImplemented:
                 array[...] = found
                 return
-        if array.size >= FEW_SORTED and array.flags.writeable:
+        axis = args[0] if args else options.get("axis", -1)
+        if array.size >= FEW_SORTED and array.flags.writeable and axis is not None:
             array[...] = _namespace("sort")(self, *args, **options)
             return
         run_numpy("sort", self, args, options)

@@ -28,6 +28,7 @@ from lazyarray.runtime.pool import allocate
 Array = np.ndarray[Any, Any]
 NAMES: Final = frozenset({"sort", "argsort"})
 LEAST: Final = 1 << 16  # elements of a vector, from which sorting parts of it and merging them saves more than it costs
+_MOST: Final = 1 << 28  # bytes of a vector: parts of it are sorted in as many more
 _KINDS: Final = {None: 0, "quicksort": 0, "mergesort": 2, "stable": 2}  # NumPy's numbers of those that it has
 _INTP: Final = np.dtype(np.intp)
 _STEPS: Final = 8  # that a thread takes for an element, beside one of those of `run_parts`
@@ -38,7 +39,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, **options:
     if order is None and not options and _is_large(a, kind):
         if axis is None:
             a, axis = a.ravel(), 0
-        found = _sorted_vector(a) if a.ndim == 1 and axis in (0, -1) else None
+        found = _sorted_vector(a) if a.ndim == 1 and type(axis) is int and axis in (0, -1) else None
         if found is None:
             found = _by_lanes(a, axis, kind, False)
         if found is not None:
@@ -86,7 +87,7 @@ def _by_lanes(a: Array, axis: Any, kind: Any, places: bool) -> Array | None:
 def _sorted_vector(a: Array) -> Array | None:
     """None where NumPy is to sort it: on one thread, of other dtypes, or where equal numbers have different bits."""
     count = threads()
-    if a.size < LEAST or count < 2:
+    if a.size < LEAST or a.nbytes > _MOST or count < 2:
         return None
     if workers() is None:
         miss_workers(_STEPS * a.size)

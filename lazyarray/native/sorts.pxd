@@ -6,7 +6,9 @@ cdef extern from *:
     """
     #include <stdlib.h>
 
-    #define LAZYARRAY_LANES 16  /* neighbours that are gathered at once: a cache line has 8 or 16 numbers */
+    /* Neighbours that are gathered at once: a cache line has 8 or 16 numbers. So many bytes of them, or one. */
+    #define LAZYARRAY_LANES 16
+    #define LAZYARRAY_GATHERED (1 << 24)
     #define LAZYARRAY_MOST_CHUNKS 16
     #define LAZYARRAY_MERGED 8192  /* results that a thread takes at once */
     #define LAZYARRAY_STREAMS 4  /* merges that go on beside one another: each step waits for the one before */
@@ -17,7 +19,7 @@ cdef extern from *:
         PyArray_ArgSortFunc *place;
         const char *from;
         char *into;
-        npy_intp length, inner, groups, itemsize;
+        npy_intp length, inner, groups, width, itemsize;
         int failed;
     } lazyarray_lanes;
 
@@ -65,17 +67,16 @@ cdef extern from *:
     static void lazyarray_run_lanes(lazyarray_shared *record, npy_intp begin, npy_intp end) {
         lazyarray_lanes *lanes = (lazyarray_lanes *)record;
         npy_intp size = lanes->itemsize, line = lanes->length * size;
-        npy_intp most = lanes->inner < LAZYARRAY_LANES ? lanes->inner : LAZYARRAY_LANES;
         char *lines = NULL, *places = NULL;
         int failed = 0;
         if (lanes->inner > 1) {
-            lines = (char *)malloc(most * line);
-            if (lanes->place) places = (char *)malloc(most * lanes->length * sizeof(npy_intp));
+            lines = (char *)malloc(lanes->width * line);
+            if (lanes->place) places = (char *)malloc(lanes->width * lanes->length * sizeof(npy_intp));
             failed = !lines || (lanes->place && !places);
         }
         for (; begin < end && !failed; begin++) {
-            npy_intp outer = begin / lanes->groups, first = begin % lanes->groups * LAZYARRAY_LANES, step = lanes->inner;
-            npy_intp at = outer * lanes->length * step + first, n = step - first < most ? step - first : most;
+            npy_intp outer = begin / lanes->groups, first = begin % lanes->groups * lanes->width, step = lanes->inner;
+            npy_intp at = outer * lanes->length * step + first, n = step - first < lanes->width ? step - first : lanes->width;
             if (lanes->inner == 1 && lanes->place) {
                 failed = lazyarray_sort_lines(lanes, (char *)lanes->from + at * size, (npy_intp *)lanes->into + at, 1);
             } else if (lanes->inner == 1) {
@@ -114,8 +115,12 @@ cdef extern from *:
         lanes->into = PyArray_BYTES((PyArrayObject *)result);
         lanes->length = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 1));
         lanes->inner = inner;
-        lanes->groups = (inner + LAZYARRAY_LANES - 1) / LAZYARRAY_LANES;
         lanes->itemsize = PyArray_ITEMSIZE(a);
+        lanes->width = LAZYARRAY_GATHERED / (lanes->length * lanes->itemsize);
+        if (lanes->width > LAZYARRAY_LANES) lanes->width = LAZYARRAY_LANES;
+        if (lanes->width > inner) lanes->width = inner;
+        if (lanes->width < 1) lanes->width = 1;
+        lanes->groups = (inner + lanes->width - 1) / lanes->width;
         lanes->failed = 0;
         lanes->shared.run = lazyarray_run_lanes;
         lanes->shared.raised = 0;
