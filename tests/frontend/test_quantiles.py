@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -66,6 +67,21 @@ def agree(call: Callable[..., Any], values: Any) -> None:
         assert found.tobytes() == expected.tobytes()
         assert ours == words
         assert numpy.asarray(given).tobytes() == kept.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4"])
+@pytest.mark.parametrize(
+    "shape", [(300, 200), (201, 303), (9, 70, 80), (4, 20_000), (20_000, 5), (3, 600, 40)], ids=str
+)
+@pytest.mark.parametrize("values", VALUES)
+def test_medians_of_lines_are_numpys(values: str, shape: tuple[int, ...], dtype: str) -> None:
+    size = math.prod(shape)
+    made = VALUES[values](size + size % 2).reshape(-1)[:size].reshape(shape)
+    if dtype != "f8" and not (numpy.isfinite(made).all() and abs(made).max() < 2e9):
+        return
+    for axis in (*range(len(shape)), -1, (0, 1)):
+        agree(lambda np, a, axis=axis: np.median(a, axis), made.astype(dtype))
+    agree(lambda np, a: np.median(a, axis=0, keepdims=True), made.astype(dtype).T)
 
 
 @pytest.mark.parametrize("size", SIZES)
