@@ -43,7 +43,7 @@ def partition(a: Any, kth: Any, axis: Any = -1) -> Any:
 
 
 def _are_settled(lines: Array, places: list[int], axis: int) -> bool:
-    """Whether there are no NaN, and no zeros of two signs at these places of sorted lines: both are NumPy's to choose."""
+    """Whether there are no NaN, and no zeros of two signs at these places of sorted lines: NumPy chooses among such."""
     if lines.dtype.kind != "f":
         return True
     if np.isnan(lines.take(-1, axis)).any():
