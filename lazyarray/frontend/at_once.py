@@ -18,7 +18,7 @@ from lazyarray.frontend.array import lies_apart, map_of, ndarray, plain, view_of
 from lazyarray.frontend.callables import FEW_COUNTED, FEW_RANGED
 from lazyarray.frontend.contractions import Plan, plan_of, run_in_order
 from lazyarray.frontend.exchange import adopt
-from lazyarray.frontend.linalg import sums_here
+from lazyarray.frontend.linalg import sum_here
 from lazyarray.frontend.loops import MEMO_LIMIT
 from lazyarray.frontend.reading import lent
 from lazyarray.frontend.regions import SHORT_PRODUCT, at_hand, picked, source_of
@@ -134,6 +134,8 @@ def einsum(args: Any, kwargs: Any) -> Any:
     contraction = plan_of(args[0], *arrays) if usual else None
     if contraction is not None:
         return _contracted(contraction, args[0], arrays)
+    if usual and arrays and sum_here(args[0], arrays) is not None:
+        return REFUSED
     found = small_call(np.einsum, args, kwargs)
     if found is not REFUSED:
         return found
@@ -144,8 +146,6 @@ def einsum(args: Any, kwargs: Any) -> Any:
         return REFUSED
     known = _in_memory(args, kwargs)
     if known is None or known[2].size >= CALLED * config.eager_below or not _is_short(labels[0], known[0][1:]):
-        return REFUSED
-    if usual and sums_here(*labels, arrays):
         return REFUSED
     rest()
     return adopt(np.einsum(*known[0], **known[1]))

@@ -92,6 +92,18 @@ class Chain(NamedTuple):
 Plan = Products | Chain
 
 
+class Sum(NamedTuple):
+    """An `einsum` that is a sum of elementwise products: one operand has all labels, each of them once.
+
+    `operands`: how each is transposed, and the key that gives it the axes of that one, or None. `summed`: the axes
+    that vanish. `order`: of those that are left, or None.
+    """
+
+    operands: tuple[tuple[tuple[int, ...] | None, tuple[slice | None, ...] | None], ...]
+    summed: tuple[int, ...]
+    order: tuple[int, ...] | None
+
+
 def plan_of(subscripts: str, *operands: Any) -> Plan | None:
     """How an `einsum` of arrays is made by BLAS, if it has enough to multiply; None for others."""
     if len(operands) < 2 or config.numerics != "fast":
@@ -211,15 +223,34 @@ def _model(subscripts: str, *shapes: Shape) -> Array:
     return made
 
 
-def is_sum(terms: list[str], out: str, arrays: list[Any]) -> bool:
-    """Whether an `einsum` is a sum of elementwise products over some labels: one operand has all, each of them once.
+def sum_of(subscripts: str, arrays: Sequence[Any]) -> Sum | None:
+    """How an `einsum` of arrays is added up; None where it is no such sum, or a short one.
 
-    Its products are no more than the elements of that operand, and need no memory: they are added as they are made.
+    Its products are no more than the elements of one operand, and need no memory: they are added as they are made.
     """
-    dtype, shapes = arrays[0].dtype, tuple([array.shape for array in arrays])
+    dtype = arrays[0].dtype
     if config.numerics != "fast" or dtype not in _SUMMED or any([array.dtype != dtype for array in arrays]):
-        return False
-    longest = max(range(len(terms)), key=lambda place: len(terms[place]))
-    if not {*"".join(terms)} <= {*terms[longest]} or arrays[longest].size < FEW_SUMMED:
-        return False
-    return _fits(terms, out, shapes)
+        return None
+    return _sum_of(subscripts, *[array.shape for array in arrays])
+
+
+@functools.lru_cache(maxsize=1024)
+def _sum_of(subscripts: str, *shapes: Shape) -> Sum | None:
+    found = labels_of(subscripts)
+    if found is None or not _fits(*found, shapes):
+        return None
+    terms, out = found
+    longest = max(terms, key=len)
+    if not {*"".join(terms)} <= {*longest} or math.prod(shapes[terms.index(longest)]) < FEW_SUMMED:
+        return None
+    summed = tuple([axis for axis, label in enumerate(longest) if label not in out])
+    if len(terms) == 1 and not summed:
+        return None  # a view
+    operands = []
+    for term in terms:
+        kept = [label for label in longest if label in term]
+        turned = tuple([term.index(label) for label in kept]) if "".join(kept) != term else None
+        placed = tuple([slice(None) if label in term else None for label in longest])
+        operands.append((turned, placed if len(kept) != len(longest) else None))
+    left = [label for label in longest if label in out]
+    return Sum(tuple(operands), summed, tuple([left.index(label) for label in out]) if "".join(left) != out else None)

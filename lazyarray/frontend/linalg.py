@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from lazyarray.frontend import products
 from lazyarray.frontend.array import assign, from_node, ndarray, scalar_from_node, value, wrap
-from lazyarray.frontend.contractions import is_sum, run_einsum
+from lazyarray.frontend.contractions import Sum, run_einsum, sum_of
 from lazyarray.frontend.dispatch import Uncompiled
 from lazyarray.frontend.exchange import adopt
 from lazyarray.frontend.reading import Reading, lent, product_operand_as_it_lies
@@ -161,6 +161,9 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: An
     if type(optimize) not in (bool, str):
         raise Uncompiled
     arrays = [operand(a) for a in operands[1:]]
+    added = sum_here(operands[0], arrays) if optimize is False and arrays else None
+    if added is not None:
+        return _sum_of_products(added, arrays)
     terms, output = _labels(operands[0], arrays)
     extents: dict[str, int] = {}
     for term, x in zip(terms, arrays, strict=True):
@@ -175,8 +178,6 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: An
         if x._np is not None:
             raise Uncompiled
         return view_by(x, _einsum_view, operands[0])
-    if optimize is False and sums_here(terms, output, arrays):
-        return _sum_of_products(terms, output, arrays)
     dtype = np.result_type(*[x.dtype for x in arrays])
     shape = tuple(extents[label] for label in output)
     library = Library("einsum", run_einsum, (("subscripts", operands[0]), ("optimize", optimize)), into=True)
@@ -185,29 +186,26 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: An
     return _result(reading.made(call_(library, nodes, shape, np.dtype(dtype.str))))
 
 
-def sums_here(terms: list[str], output: str, arrays: list[ndarray]) -> bool:
-    """Whether an `einsum` is recorded as the sum of products that it is: on the host, of large arrays of its own."""
-    return stays_home() and is_sum(terms, output, arrays) and not any([lent(x) is not None for x in arrays])
+def sum_here(subscripts: str, arrays: Sequence[ndarray]) -> Sum | None:
+    """How an `einsum` is recorded as the sum of products that it is: on the host, of large arrays of its own."""
+    added = sum_of(subscripts, arrays) if stays_home() else None
+    return None if added is None or any([lent(x) is not None for x in arrays]) else added
 
 
-def _sum_of_products(terms: list[str], output: str, arrays: list[ndarray]) -> Any:
+def _sum_of_products(added: Sum, arrays: Sequence[ndarray]) -> Any:
     """einsum(x, y, ...) = sum(x * y * ... + 0.0): with operands' axes beside those of the one that has all labels."""
-    longest = max(terms, key=len)
     product: Any = None
     with np.errstate(all="ignore"):  # as NumPy's einsum, which tells nothing
-        for term, x in zip(terms, arrays, strict=True):
-            kept = [label for label in longest if label in term]
-            lying: Any = x.transpose([term.index(label) for label in kept]) if "".join(kept) != term else x
-            if len(kept) != len(longest):
-                lying = lying[tuple([slice(None) if label in term else None for label in longest])]
+        for (turned, placed), x in zip(added.operands, arrays, strict=True):
+            lying: Any = x if turned is None else x.transpose(turned)
+            if placed is not None:
+                lying = lying[placed]
             product = lying if product is None else product * lying
-        summed = tuple([axis for axis, label in enumerate(longest) if label not in output])
-        if summed:
-            product = reduce("sum", product, summed, product.dtype)
+        if added.summed:
+            product = reduce("sum", product, added.summed, product.dtype)
         if product.dtype.kind in "fc":
             product = product + 0.0  # NumPy adds to 0.0: -0.0 is no sum
-    left = [label for label in longest if label in output]
-    return product if "".join(left) == output else product.transpose([left.index(label) for label in output])
+    return product if added.order is None else product.transpose(added.order)
 
 
 def _einsum_view(stand_in: Any, subscripts: str) -> Any:
