@@ -25,14 +25,15 @@ SUMS = ["ij,ij->i", "ij,ij->j", "ij,ij", "ij,ij->", "ij->j", "ij->i", "ij->", "i
 
 
 def drawn(subscripts: str, dtype: str, extents: dict[str, int] = EXTENTS) -> list[Any]:
-    """Operands with an extent for each label."""
+    """Operands with an extent for each label, the same ones whatever ran before."""
+    draw = numpy.random.default_rng([*subscripts.encode(), *dtype.encode()])
     terms = subscripts.replace(" ", "").partition("->")[0].split(",")
     shapes = [[extents[label] for label in term] for term in terms]
     if dtype in ("D", "F"):
-        return [(DRAW.standard_normal(shape) + 1j * DRAW.standard_normal(shape)).astype(dtype) for shape in shapes]
+        return [(draw.standard_normal(shape) + 1j * draw.standard_normal(shape)).astype(dtype) for shape in shapes]
     if dtype in ("d", "f", "e"):
-        return [DRAW.standard_normal(shape).astype(dtype) for shape in shapes]
-    return [DRAW.integers(0, 1000, shape).astype(dtype) for shape in shapes]
+        return [draw.standard_normal(shape).astype(dtype) for shape in shapes]
+    return [draw.integers(0, 1000, shape).astype(dtype) for shape in shapes]
 
 
 def both(subscripts: str, operands: list[Any], **options: Any) -> tuple[Any, Any]:
@@ -57,7 +58,8 @@ def test_products_of_matrices_are_numpys_up_to_the_order_of_sums(subscripts: str
     exact = numpy.einsum(subscripts, *[a.astype("G" if dtype in "DF" else "g") for a in operands])
     scale = numpy.einsum(subscripts, *[abs(a.astype("D")) for a in operands]).real
     error = numpy.finfo(dtype).eps * scale
-    assert (abs(numpy.asarray(found) - exact) <= 2 * error).all()
+    # Of 20 numbers each. NumPy's own are as far away: 3 of these, in 3,000 draws.
+    assert (abs(numpy.asarray(found) - exact) <= 4 * error).all()
     # Nowhere less accurate than NumPy's by more than the last bit of the sum of magnitudes.
     assert abs(numpy.asarray(found) - exact).max() <= abs(expected - exact).max() + error.max()
 
