@@ -134,11 +134,11 @@ def einsum(args: Any, kwargs: Any) -> Any:
     contraction = plan_of(args[0], *arrays) if usual else None
     if contraction is not None:
         return _contracted(contraction, args[0], arrays)
-    if usual and arrays and sum_here(args[0], arrays) is not None:
-        return REFUSED
     found = small_call(np.einsum, args, kwargs)
     if found is not REFUSED:
         return found
+    if usual and arrays and sum_here(args[0], arrays) is not None:
+        return REFUSED
     if type(args[0]) is not str or not kwargs.keys() <= {"optimize"}:
         return REFUSED
     labels = labels_of(args[0])

@@ -108,8 +108,7 @@ def plan_of(subscripts: str, *operands: Any) -> Plan | None:
     """How an `einsum` of arrays is made by BLAS, if it has enough to multiply; None for others."""
     if len(operands) < 2 or config.numerics != "fast":
         return None
-    dtype = operands[0].dtype
-    if dtype not in _BLAS or any([x.dtype != dtype for x in operands]):
+    if not _are_all(operands, _BLAS):
         return None
     find = _products_of if len(operands) == 2 else _chain_of
     return find(subscripts, *[x.shape for x in operands])
@@ -117,8 +116,8 @@ def plan_of(subscripts: str, *operands: Any) -> Plan | None:
 
 @functools.lru_cache(maxsize=256)
 def _chain_of(subscripts: str, *shapes: Shape) -> Chain | None:
-    found = labels_of(subscripts)
-    if found is None or not _fits(*found, shapes):
+    found = _fitting_labels(subscripts, shapes)
+    if found is None:
         return None
     terms, out = found
     extents = dict(zip("".join(terms), itertools.chain(*shapes), strict=True))
@@ -144,16 +143,26 @@ def _chain_of(subscripts: str, *shapes: Shape) -> Chain | None:
     return Chain(tuple(steps), tuple([extents[c] for c in out]), whole) if 2 * cost <= places else None
 
 
-def _fits(terms: list[str], out: str, shapes: tuple[Shape, ...]) -> bool:
-    """Whether each label stands once in an operand, and for the same extent in all."""
+def _are_all(operands: Sequence[Any], dtypes: frozenset[np.dtype[Any]]) -> bool:
+    """Whether all have one dtype, and that is one of these."""
+    dtype = operands[0].dtype
+    return dtype in dtypes and all([x.dtype == dtype for x in operands])
+
+
+def _fitting_labels(subscripts: str, shapes: tuple[Shape, ...]) -> tuple[list[str], str] | None:
+    """As `labels_of`; None also unless each label stands once in an operand, and for the same extent in all."""
+    found = labels_of(subscripts)
+    if found is None:
+        return None
+    terms, out = found
     if len(terms) != len(shapes) or not {*out} <= {*"".join(terms)}:
-        return False
+        return None
     if any([len(term) != len(shape) for term, shape in zip(terms, shapes, strict=True)]):
-        return False
+        return None
     extents = dict(zip("".join(terms), itertools.chain(*shapes), strict=True))
-    return all([len({*term}) == len(term) for term in (*terms, out)]) and all(
-        [tuple([extents[label] for label in term]) == shape for term, shape in zip(terms, shapes, strict=True)]
-    )
+    once = all([len({*term}) == len(term) for term in (*terms, out)])
+    same = all([tuple([extents[c] for c in term]) == shape for term, shape in zip(terms, shapes, strict=True)])
+    return found if once and same else None
 
 
 def run_einsum(*operands: Any, subscripts: str, optimize: Any, out: Any = None) -> Any:
@@ -228,16 +237,15 @@ def sum_of(subscripts: str, arrays: Sequence[Any]) -> Sum | None:
 
     Its products are no more than the elements of one operand, and need no memory: they are added as they are made.
     """
-    dtype = arrays[0].dtype
-    if config.numerics != "fast" or dtype not in _SUMMED or any([array.dtype != dtype for array in arrays]):
+    if config.numerics != "fast" or not _are_all(arrays, _SUMMED):
         return None
     return _sum_of(subscripts, *[array.shape for array in arrays])
 
 
 @functools.lru_cache(maxsize=1024)
 def _sum_of(subscripts: str, *shapes: Shape) -> Sum | None:
-    found = labels_of(subscripts)
-    if found is None or not _fits(*found, shapes):
+    found = _fitting_labels(subscripts, shapes)
+    if found is None:
         return None
     terms, out = found
     longest = max(terms, key=len)

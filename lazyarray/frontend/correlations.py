@@ -61,7 +61,7 @@ def _correlated(a: Any, v: Any, mode: Any, conjugates: bool) -> Array | None:
     ):
         return None
     dtype = a.dtype if a.dtype == v.dtype else np.result_type(a.dtype, v.dtype)
-    if dtype not in _KNOWN or not dtype.isnative or (v.size <= _FEW and dtype.kind == "f" and not _ROUNDS_TWICE):
+    if dtype not in _KNOWN or (v.size <= _FEW and dtype.kind == "f" and not _ROUNDS_TWICE):
         return None
     left, right = {"valid": (0, 0), "same": (v.size // 2, (v.size - 1) // 2), "full": (v.size - 1, v.size - 1)}.get(
         mode, (-1, 0)

@@ -1,16 +1,11 @@
 # C's side of `searches.py`.
 from lazyarray.native.lines cimport runner
+from lazyarray.native.targets cimport has_avx2
 
 cdef extern from *:
     """
     #define LAZYARRAY_SEARCHED 16  /* values at once: while memory answers one, the others ask */
     #define LAZYARRAY_SEARCH_PART 256  /* values that a thread takes at once */
-
-    #if defined(__GNUC__) && !defined(__clang__)
-    #define LAZYARRAY_UNROLLED __attribute__((optimize("O3")))
-    #else
-    #define LAZYARRAY_UNROLLED
-    #endif
 
     typedef struct lazyarray_search {
         lazyarray_shared shared;
@@ -59,7 +54,7 @@ cdef extern from *:
     }
 
     #define LAZYARRAY_SEARCH(NAME, TYPE, LESS, PASSED) \\
-        LAZYARRAY_UNROLLED static void lazyarray_seek_few_##NAME( \\
+        LAZYARRAY_VECTORS static void lazyarray_seek_few_##NAME( \\
             const TYPE *keys, npy_intp many, const TYPE *values, npy_intp n, npy_intp begin, npy_intp *at \\
         ) { \\
             TYPE value[LAZYARRAY_SEARCHED]; \\
@@ -69,7 +64,7 @@ cdef extern from *:
             for (j = 0; j < LAZYARRAY_SEARCHED; j++) at[j] += begin; \\
         } \\
         /* Of a part, which has no more than LAZYARRAY_SEARCH_PART values; as many places are written as whole rounds take. */ \\
-        LAZYARRAY_UNROLLED static void lazyarray_seek_##NAME( \\
+        LAZYARRAY_VECTORS static void lazyarray_seek_##NAME( \\
             const lazyarray_search *search, npy_intp first, npy_intp n, npy_intp *at \\
         ) { \\
             const TYPE *part = (const TYPE *)search->keys, *values = (const TYPE *)search->values + first; \\
@@ -111,7 +106,7 @@ cdef extern from *:
 
     /* Values between keys that differ from both, where heights have slopes that are numbers; 0 if one of them is none, and
        all are left to be looked at one by one. */
-    LAZYARRAY_UNROLLED static int lazyarray_interpolate_within(
+    LAZYARRAY_VECTORS static int lazyarray_interpolate_within(
         const lazyarray_search *search, const double *values, const npy_intp *at, double *out, npy_intp n
     ) {
         const double *x = (const double *)search->keys, *y = search->heights, *slopes = search->slopes;
@@ -162,7 +157,7 @@ cdef extern from *:
         return !wrong; \\
     }
 
-    LAZYARRAY_UNROLLED static int lazyarray_are_sorted(PyObject *given) {
+    LAZYARRAY_VECTORS static int lazyarray_are_sorted(PyObject *given) {
         PyArrayObject *a = (PyArrayObject *)given;
         npy_intp k, count;
         int wrong = 0;

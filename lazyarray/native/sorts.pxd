@@ -1,6 +1,6 @@
 # C's side of `sorts.py`.
 from lazyarray.native.lines cimport runner
-from lazyarray.native.widening cimport widening_of
+from lazyarray.native.targets cimport has_avx2
 
 cdef extern from *:
     """
