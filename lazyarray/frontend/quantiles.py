@@ -1,136 +1,144 @@
-"""Owns medians and quantiles of many values: by a partition for each place in the order that they need.
+"""Owns medians and quantiles of many values: NumPy's code, over arrays of which the places that it asks for are known.
 
-NumPy asks for all places at once, with which its vector code for partitions does not run; one at a time it does, ten
-times as fast. The values are the same, and so is what NumPy's own code makes of them.
+NumPy's partition has no vector code for several places at once, and runs on one thread. What its code makes of the
+values at those places is NumPy's own, all methods and errors too.
 """
 
 from __future__ import annotations
 
-import math
 from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
-from numpy.lib import _function_base_impl as numpys
-from numpy.lib import _nanfunctions_impl as numpys_of_nan
+from numpy.lib import _function_base_impl, _nanfunctions_impl, _utils_impl
 
-from lazyarray.frontend.callables import FEW_SEARCHED, FEW_SORTED
 from lazyarray.frontend.renamed import with_names
+from lazyarray.frontend.selections import MOST_PLACES, select
 from lazyarray.frontend.sorts import sort
 
 Array = np.ndarray[Any, Any]
-NAMES: Final = frozenset({"median", "nanmedian", "percentile", "quantile"})
-_PARTITIONED: Final = frozenset(map(np.dtype, ("f8", "f4", "i8", "i4", "u8", "u4")))
-_DOUBLE: Final = np.dtype(float)
-# Numbers of a line, in which NumPy finds several places no sooner than it sorts them (AMD Zen 4, one thread: 500).
-_SHORT: Final = 1 << 9
-_MOST: Final = 8  # quantiles that are found one after the other
+NAMES: Final = frozenset({"median", "nanmedian", "percentile", "quantile", "nanpercentile", "nanquantile"})
+_SELECTED: Final = frozenset(map(np.dtype, ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1")))
+_LEAST: Final = 1 << 13  # elements, from which finding places saves more than it costs
+# NumPy's functions that have no public names.
+numpys: Final[Any] = _function_base_impl
+numpys_of_nan: Final[Any] = _nanfunctions_impl
+numpys_of_all: Final[Any] = _utils_impl
 _functions: dict[str, Any] = {}
 
 
-def partition(a: Any, kth: Any, axis: Any = -1) -> Any:
-    """NumPy's, of all of an array or of a vector; of short lines, which are sorted as soon."""
-    if type(a) is np.ndarray and a.size >= FEW_SEARCHED and a.dtype in _PARTITIONED:
-        if axis is None or a.ndim == 1:
-            made = a.flatten()
-            if _arrange(made, sorted({place % made.size for place in kth}, reverse=True)):
-                return made
-        elif a.size >= FEW_SORTED and type(axis) is int and a.shape[axis] <= _SHORT:
-            made = sort(a, axis)
-            if _are_settled(made, kth, axis):
-                return made
-    return np.partition(a, kth, axis=axis)
+class Placed(np.ndarray[Any, Any]):
+    """An array that gets the values of another one's axis, which is its first, at the places that it is partitioned by.
 
-
-def _are_settled(lines: Array, places: list[int], axis: int) -> bool:
-    """Whether there are no NaN, and no zeros of two signs at these places of sorted lines: NumPy chooses among such."""
-    if lines.dtype.kind != "f":
-        return True
-    if np.isnan(lines.take(-1, axis)).any():
-        return False
-    return all([lines.take(place, axis).all() for place in places]) or not np.signbit(lines[lines == 0]).any()
-
-
-def _arrange(values: Array, places: list[int]) -> bool:
-    """Has the values at these places, the last one first, be those that would be there in order.
-
-    False where they may be zeros of two signs, between which NumPy's partition chooses in its own way.
+    The others hold anything.
     """
-    end = values.size
-    for place in places:
-        rest = values[:end]
-        if place == end - 1:
-            last = int(rest.argmax())  # NaN, if there is one
-            rest[last], rest[place] = rest[place], rest[last]
-        else:
-            rest.partition(place)
-        end = place
-    if values.dtype.kind != "f" or all([values[place] != 0 for place in places]):
-        return True
-    return not np.signbit(values[values == 0]).any()
+
+    source: Array
+    along: int
+
+    @classmethod
+    def of(cls, source: Array, axis: int) -> Placed:
+        made = cls((source.shape[axis], *source.shape[:axis], *source.shape[axis + 1 :]), source.dtype)
+        made.source, made.along = source, axis
+        return made
+
+    def partition(self, kth: Any, axis: Any = 0, *_: Any, **__: Any) -> None:
+        """NumPy's, along the first axis."""
+        _place(self.source, self.along, np.ravel(kth).tolist(), self.view(np.ndarray))
 
 
-def _quantiles(a: Any, fractions: list[float]) -> list[float] | None:
-    """Quantiles of float64 by the method "linear"; None for what NumPy is to do."""
-    last = a.size - 1
-    if not all([0.0 <= fraction <= 1.0 for fraction in fractions]):
-        return None
-    virtual = [last * fraction for fraction in fractions]
-    before = [min(math.floor(index), last) for index in virtual]
-    values = a.flatten()
-    if not _arrange(values, sorted({last, *before, *[min(place + 1, last) for place in before]}, reverse=True)):
-        return None
-    if math.isnan(values[last]):
-        return None
-    found = []
-    for index, place in zip(virtual, before, strict=True):
-        low, high = float(values[place]), float(values[min(place + 1, last)])
-        if not math.isfinite(high - low):
-            return None  # which NumPy tells, or makes NaN of
-        found.append(_between(low, high, index - place))
-    return found
+def _place(source: Array, axis: int, kth: list[int], into: Array) -> None:
+    """The values of the source's axis into the first one's places, at least those `kth` of them."""
+    places = sorted({place % len(into) for place in kth})
+    found = _at_places(source, axis, places)
+    if found is None:
+        into[...] = np.moveaxis(source, axis, 0)
+        into.partition(kth, axis=0)
+        return
+    for place, values in zip(places, found, strict=True):
+        into[place] = values
 
 
-def _between(low: float, high: float, part: float) -> float:
-    """NumPy's `_lerp` (numpy/lib/_function_base_impl.py)."""
-    apart = high - low
-    return high - apart * (1 - part) if part >= 0.5 else low + apart * part
+def _at_places(a: Array, axis: int, places: list[int]) -> Array | None:
+    """The values at these places of the sorted axis, which come first; None where NumPy is to tell."""
+    if len(places) <= MOST_PLACES:
+        return select(a, axis, places)
+    found: Array = sort(a, axis).take(places, axis)
+    if found.dtype.kind == "f" and not (found.all() and found.max() == found.max()):
+        return None  # zeros and NaN of several kinds may be among them
+    return np.moveaxis(found, axis, 0)
 
 
-def _of_double(a: Any, q: Any) -> bool:
-    return type(a) is np.ndarray and a.dtype is _DOUBLE and a.size >= FEW_SEARCHED and _are_few(q)
+def partition(a: Any, kth: list[int], axis: Any = -1) -> Any:
+    """What NumPy's has at these places; anything elsewhere."""
+    if not _is_large(a) or (axis is not None and type(axis) is not int):
+        return np.partition(a, kth, axis=axis)
+    if axis is None:
+        a, axis = a.ravel(), 0
+    if a.ndim > 1 and a.flags.f_contiguous:  # NumPy keeps the layout
+        return partition(a.T, kth, a.ndim - 1 - axis % a.ndim).T
+    axis %= a.ndim
+    made = np.empty((a.shape[axis], *a.shape[:axis], *a.shape[axis + 1 :]), a.dtype)
+    _place(a, axis, kth, made)
+    return np.moveaxis(made, 0, axis) if axis else made
 
 
-def _are_few(q: Any) -> bool:
-    if type(q) in (list, tuple):
-        return len(q) <= _MOST and all([type(item) in (int, float) for item in q])
-    return type(q) in (int, float)
+def _is_large(a: Any) -> bool:
+    return type(a) is np.ndarray and a.size >= _LEAST and a.dtype in _SELECTED
 
 
-def _asked_in(source: Any, whole: float) -> Any:
-    """NumPy's `percentile` or `quantile`, which is `source`: what it is asked for is parts of `whole`."""
+def _with_nan(data: Any, result: Any, axis: int) -> Any:
+    """NumPy's `_median_nancheck`, which takes the last ones of an axis: a copy of all if that is not the first one."""
+    return numpys_of_all._median_nancheck(np.moveaxis(data, axis, 0), result, 0)
 
-    def call(a: Any, q: Any, *args: Any, **options: Any) -> Any:
-        if not args and not options and _of_double(a, q):
-            several = type(q) in (list, tuple)
-            found = _quantiles(a, [item / whole for item in (q if several else (q,))])
-            if found is not None:
-                return np.array(found) if several else np.float64(found[0])
-        return source(a, q, *args, **options)
 
-    return call
+def _quantiles(
+    a: Any, q: Any, weights: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, **options: Any
+) -> Any:
+    """NumPy's `_quantile_ureduce_func`."""
+    if weights is not None or out is not None or overwrite_input or not _is_large(a):
+        return numpys._quantile_ureduce_func(a, q, weights, axis, out, overwrite_input, **options)
+    placed = Placed.of(a.reshape(-1), 0) if axis is None else Placed.of(a, axis % a.ndim)
+    found = numpys._quantile(placed, quantiles=q, axis=0, **options)
+    if not isinstance(found, Placed):
+        return found
+    return np.array(found) if found.ndim else found.view(np.ndarray)[()]
+
+
+def _quantiles_of_rest(a: Any, q: Any, overwrite_input: bool = False, **options: Any) -> Any:
+    """NumPy's `_quantile_unchecked` of what is no NaN, a copy that may be written and is not."""
+    return _functions["_quantile_unchecked"](a, q, **options)
 
 
 def function_of(name: str) -> Any:
     """NumPy's function of the name with its places found here; None where NumPy is written otherwise."""
     if not _functions:
-        _functions.update(percentile=_asked_in(np.percentile, 100.0), quantile=_asked_in(np.quantile, 1.0))
-        _functions["median"] = median = _through(np.median, numpys, ("_median",), {"partition": partition})
-        if median is not None:
-            own = SimpleNamespace(**{**vars(np), "median": lambda a, overwrite_input=False: median(a)})
-            inner = ("_nanmedian", "_nanmedian1d")
-            _functions["nanmedian"] = _through(np.nanmedian, numpys_of_nan, inner, {"np": own})
+        _functions.update(_made())
     return _functions.get(name)
+
+
+def _made() -> dict[str, Any]:
+    """All of `NAMES` that can be made, and what those of them that look over NaN call."""
+    lib = _in_space(np.lib, _utils_impl=_in_space(numpys_of_all, _median_nancheck=_with_nan))
+    own: dict[str, Any] = {"partition": partition, "np": _in_space(np, lib=lib)}
+    made = {"median": _through(np.median, numpys, ("_median",), own)}
+    if made["median"] is not None:
+        own = {"np": _in_space(np, median=lambda a, overwrite_input=False: made["median"](a))}
+        made["nanmedian"] = _through(np.nanmedian, numpys_of_nan, ("_nanmedian", "_nanmedian1d"), own)
+    own = {"_quantile_ureduce_func": _quantiles}
+    made["_quantile_unchecked"] = unchecked = with_names(getattr(numpys, "_quantile_unchecked", None), own)
+    if unchecked is not None:
+        for name in ("percentile", "quantile"):
+            made[name] = with_names(getattr(np, name), {"_quantile_unchecked": unchecked})
+        own = {"fnb": _in_space(numpys, _quantile_unchecked=_quantiles_of_rest)}
+        inner = ("_nanquantile_unchecked", "_nanquantile_ureduce_func", "_nanquantile_1d")
+        for name in ("nanpercentile", "nanquantile"):
+            made[name] = _through(getattr(np, name), numpys_of_nan, inner, own)
+    return made
+
+
+def _in_space(module: Any, **names: Any) -> SimpleNamespace:
+    return SimpleNamespace(**{**vars(module), **names})
 
 
 def _through(source: Any, module: Any, inner: tuple[str, ...], names: dict[str, Any]) -> Any:

@@ -19,7 +19,7 @@ from lazyarray.frontend.transforms import threads
 
 # The build reads such imports by the line.
 # isort: split
-from lazyarray.native.sorts import are_mergeable, chunks_of, has_failed, lanes_of, merge_of  # cimport
+from lazyarray.native.sorts import are_mergeable, chunks_of, has_failed, in_pieces, lanes_of, merge_of  # cimport
 
 # isort: split
 from lazyarray.runtime.backend import miss_workers, workers
@@ -74,7 +74,7 @@ def _by_lanes(a: Array, axis: Any, kind: Any, places: bool) -> Array | None:
         turned = _by_lanes(a.T, a.ndim - 1 - axis, kind, False)
         return None if turned is None else turned.T
     outer, inner = math.prod(a.shape[:axis]), math.prod(a.shape[axis + 1 :])
-    if outer * inner < 2:
+    if outer * inner < 2 and (places or not in_pieces()):
         return None
     out = allocate(a.shape, _INTP if places else a.dtype)
     record = lanes_of(a, out, (outer, a.shape[axis], inner), _KINDS[kind], places)

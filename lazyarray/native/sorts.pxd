@@ -5,23 +5,115 @@ from lazyarray.native.targets cimport has_avx2
 cdef extern from *:
     """
     #include <stdlib.h>
+    #if defined(__GNUC__) && defined(__x86_64__)
+    #include <cpuid.h>
+    #endif
 
     /* Neighbours that are gathered at once: a cache line has 8 or 16 numbers. So many bytes of them, or one. */
     #define LAZYARRAY_LANES 16
     #define LAZYARRAY_GATHERED (1 << 24)
+    #define LAZYARRAY_PIECE (1 << 11)  /* bytes that NumPy sorts by networks alone */
     #define LAZYARRAY_MOST_CHUNKS 16
     #define LAZYARRAY_MERGED 8192  /* results that a thread takes at once */
     #define LAZYARRAY_STREAMS 4  /* merges that go on beside one another: each step waits for the one before */
 
+    /* Vectors of comparisons, which may tell the processor's flags of NaN or not; of numbers without NaN. */
+    #if defined(__GNUC__) && !defined(__clang__)
+    #define LAZYARRAY_COMPARES __attribute__((optimize("O3", "no-trapping-math")))
+    #define LAZYARRAY_NUMBERS __attribute__((optimize("O3", "no-trapping-math", "finite-math-only", "no-signed-zeros")))
+    #else
+    #define LAZYARRAY_COMPARES
+    #define LAZYARRAY_NUMBERS
+    #endif
+
+    /* How many are NaN; how many are that, or zeros with a sign. */
+    #define LAZYARRAY_COUNT(KIND, NAME, TARGET, TYPE, BITS, TEST) \\
+        TARGET LAZYARRAY_COMPARES static npy_intp lazyarray_count_##KIND##_##NAME(const char *given, npy_intp n) { \\
+            npy_intp found = 0; \\
+            while (n > 0) { \\
+                npy_intp taken = n < 4096 ? n : 4096, j; \\
+                BITS some = 0; \\
+                for (j = 0; j < taken; j++) { \\
+                    TYPE x; \\
+                    BITS bits; \\
+                    memcpy(&x, given + j * sizeof(TYPE), sizeof(TYPE)); \\
+                    memcpy(&bits, given + j * sizeof(TYPE), sizeof(TYPE)); \\
+                    (void)bits; \\
+                    some += TEST; \\
+                } \\
+                found += some; \\
+                given += taken * sizeof(TYPE); \\
+                n -= taken; \\
+            } \\
+            return found; \\
+        }
+    #define LAZYARRAY_COUNT_NANS(NAME, TARGET, TYPE, BITS) LAZYARRAY_COUNT(nans, NAME, TARGET, TYPE, BITS, x != x)
+    #define LAZYARRAY_COUNT_ODD(NAME, TARGET, TYPE, BITS, LEAST) \\
+        LAZYARRAY_COUNT(odd, NAME, TARGET, TYPE, BITS, (x != x) | (bits == LEAST))
+    LAZYARRAY_BOTH(LAZYARRAY_COUNT_NANS, double, npy_double, npy_int64)
+    LAZYARRAY_BOTH(LAZYARRAY_COUNT_NANS, float, npy_float, npy_int32)
+    LAZYARRAY_BOTH(LAZYARRAY_COUNT_ODD, double, npy_double, npy_int64, NPY_MIN_INT64)
+    LAZYARRAY_BOTH(LAZYARRAY_COUNT_ODD, float, npy_float, npy_int32, NPY_MIN_INT32)
+    /* Merges two rising vectors, from one result to another. */
+    typedef void lazyarray_merge(const char *from, const npy_intp *starts, const npy_intp *ends, npy_intp k, npy_intp first,
+                                 npy_intp stop, char *into);
+
+    /* How a line is sorted: by NumPy's loop, or by that in pieces, which are merged. */
+    typedef struct {
+        PyArray_SortFunc *sort;
+        lazyarray_merge *merge;  /* NULL: not in pieces */
+        npy_intp (*count_odd)(const char *x, npy_intp n);  /* NULL: equal numbers have the same bits */
+        npy_intp size;
+    } lazyarray_sorting;
+
     typedef struct {
         lazyarray_shared shared;
-        PyArray_SortFunc *sort;
+        lazyarray_sorting sorting;
         PyArray_ArgSortFunc *place;
         const char *from;
         char *into;
         npy_intp length, inner, groups, width, itemsize;
         int failed;
     } lazyarray_lanes;
+
+    /* Whether NumPy's sorts are slow but for few numbers, though of AVX-512: they store compressed vectors, which AMD's
+       Zen 4 does by microcode. By the family: Zen 3 is of the same one, and has no AVX-512. */
+    static int lazyarray_in_pieces(void) {
+        #if defined(__GNUC__) && defined(__x86_64__)
+        unsigned eax = 0, ebx, ecx, edx;
+        if (!__builtin_cpu_is("amd") || !__builtin_cpu_supports("avx512f") || !__get_cpuid(1, &eax, &ebx, &ecx, &edx)) return 0;
+        return ((eax >> 8) & 15) + ((eax >> 20) & 255) == 0x19;
+        #else
+        return 0;
+        #endif
+    }
+
+    /* The numbers, or what they are sorted to, at the end in `spare` if `over`. -1: NumPy's loop failed. */
+    static int lazyarray_sort_pieces(const lazyarray_sorting *how, char *x, npy_intp n, char *spare, int over) {
+        npy_intp starts[2], ends[2];
+        if (n * how->size <= LAZYARRAY_PIECE) {
+            if (how->sort(x, n, NULL) < 0) return -1;
+            if (over) memcpy(spare, x, n * how->size);
+            return 0;
+        }
+        starts[0] = 0;
+        starts[1] = ends[0] = n / 2;
+        ends[1] = n;
+        if (lazyarray_sort_pieces(how, x, n / 2, spare, !over) < 0) return -1;
+        if (lazyarray_sort_pieces(how, x + n / 2 * how->size, n - n / 2, spare + n / 2 * how->size, !over) < 0) return -1;
+        how->merge(over ? x : spare, starts, ends, 0, 0, n, over ? spare : x);
+        return 0;
+    }
+
+    static int lazyarray_sort_line(const lazyarray_sorting *how, char *x, npy_intp n) {
+        char *spare = NULL;
+        int failed;
+        if (how->merge && n * how->size > LAZYARRAY_PIECE && !(how->count_odd && how->count_odd(x, n)))
+            spare = (char *)malloc(n * how->size);
+        failed = spare ? lazyarray_sort_pieces(how, x, n, spare, 0) : how->sort(x, n, NULL);
+        free(spare);
+        return failed;
+    }
 
     static void lazyarray_gather(const char *from, npy_intp step, char *into, npy_intp length, npy_intp n, npy_intp size) {
         npy_intp k, j;
@@ -54,7 +146,7 @@ cdef extern from *:
         npy_intp k, j;
         int failed = 0;
         for (j = 0; j < n; j++, lines += lanes->length * lanes->itemsize) {
-            if (lanes->sort) failed |= lanes->sort(lines, lanes->length, NULL) < 0;
+            if (lanes->sorting.sort) failed |= lazyarray_sort_line(&lanes->sorting, lines, lanes->length) < 0;
             else {
                 for (k = 0; k < lanes->length; k++) places[k] = k;
                 failed |= lanes->place(lines, places, lanes->length, NULL) < 0;
@@ -96,46 +188,13 @@ cdef extern from *:
         if (failed) LAZYARRAY_ALSO(&lanes->failed, 1);
     }
 
-    static PyObject *lazyarray_lanes_of(PyObject *given, PyObject *result, PyObject *shape, int kind, int places) {
-        PyArrayObject *a = (PyArrayObject *)given;
-        PyArray_ArrFuncs *functions;
-        lazyarray_lanes *lanes;
-        PyObject *made;
-        npy_intp outer = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 0)), inner = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 2));
-        if (!PyArray_API && _import_array() < 0) return NULL;
-        functions = PyDataType_GetArrFuncs(PyArray_DESCR(a));
-        if (!PyArray_ISNUMBER(a) || !(places ? (void *)functions->argsort[kind] : (void *)functions->sort[kind]))
-            Py_RETURN_NONE;
-        if (!PyArray_ISCARRAY_RO(a) || !PyArray_ISCARRAY((PyArrayObject *)result)) Py_RETURN_NONE;
-        if (!(made = PyBytes_FromStringAndSize(NULL, sizeof(lazyarray_lanes)))) return NULL;
-        lanes = (lazyarray_lanes *)PyBytes_AS_STRING(made);
-        lanes->sort = places ? NULL : functions->sort[kind];
-        lanes->place = places ? functions->argsort[kind] : NULL;
-        lanes->from = PyArray_BYTES(a);
-        lanes->into = PyArray_BYTES((PyArrayObject *)result);
-        lanes->length = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 1));
-        lanes->inner = inner;
-        lanes->itemsize = PyArray_ITEMSIZE(a);
-        lanes->width = LAZYARRAY_GATHERED / (lanes->length * lanes->itemsize);
-        if (lanes->width > LAZYARRAY_LANES) lanes->width = LAZYARRAY_LANES;
-        if (lanes->width > inner) lanes->width = inner;
-        if (lanes->width < 1) lanes->width = 1;
-        lanes->groups = (inner + lanes->width - 1) / lanes->width;
-        lanes->failed = 0;
-        lanes->shared.run = lazyarray_run_lanes;
-        lanes->shared.raised = 0;
-        lanes->shared.count = outer * lanes->groups;
-        return made;
-    }
-
     static int lazyarray_lanes_failed(PyObject *record) { return ((lazyarray_lanes *)PyBytes_AS_STRING(record))->failed; }
 
     /* Parts of a vector that are sorted, or two by two merged. Part `k` lies from `starts[k]` to `ends[k]`. */
     typedef struct lazyarray_chunks {
         lazyarray_shared shared;
-        PyArray_SortFunc *sort;
-        void (*merge)(const char *from, const npy_intp *starts, const npy_intp *ends, npy_intp k, npy_intp first,
-                      npy_intp stop, char *into);
+        lazyarray_sorting sorting;
+        lazyarray_merge *merge;
         int (*settle)(struct lazyarray_chunks *chunks);
         const char *from;
         char *into;
@@ -150,7 +209,7 @@ cdef extern from *:
             npy_intp size = chunks->itemsize, n = chunks->ends[begin] - chunks->starts[begin];
             char *into = chunks->into + chunks->starts[begin] * size;
             memcpy(into, chunks->from + chunks->starts[begin] * size, n * size);
-            if (chunks->sort(into, n, NULL) < 0) LAZYARRAY_ALSO(&chunks->failed, 1);
+            if (lazyarray_sort_line(&chunks->sorting, into, n) < 0) LAZYARRAY_ALSO(&chunks->failed, 1);
         }
     }
 
@@ -178,19 +237,35 @@ cdef extern from *:
             } \\
             return low; \\
         } \\
+        /* How many results come before the last number of that vector which ends first. */ \\
+        static npy_intp lazyarray_until_##NAME(const TYPE *x, npy_intp nx, const TYPE *y, npy_intp ny) { \\
+            const int x_ends = nx && ny && !(y[ny - 1] < x[nx - 1]); \\
+            const TYPE *among = x_ends ? y : x, *last = x_ends ? x + nx - 1 : y + ny - 1; \\
+            npy_intp low = 0, high = x_ends ? ny : nx; \\
+            if (!nx || !ny) return 0; \\
+            while (low < high) { \\
+                npy_intp middle = low + (high - low) / 2; \\
+                if (x_ends ? among[middle] < *last : among[middle] <= *last) low = middle + 1; \\
+                else high = middle; \\
+            } \\
+            return low + (x_ends ? nx : ny) - 1; \\
+        } \\
         LAZYARRAY_VECTORS static void lazyarray_merge_##NAME( \\
             const char *from, const npy_intp *starts, const npy_intp *ends, npy_intp k, npy_intp first, npy_intp stop, char *to \\
         ) { \\
             const TYPE *x = (const TYPE *)from + starts[k], *y = (const TYPE *)from + starts[k + 1]; \\
-            npy_intp nx = ends[k] - starts[k], ny = ends[k + 1] - starts[k + 1], each = (stop - first) / LAZYARRAY_STREAMS; \\
+            npy_intp nx = ends[k] - starts[k], ny = ends[k + 1] - starts[k + 1], each = 0; \\
+            npy_intp until = lazyarray_until_##NAME(x, nx, y, ny); \\
             npy_intp i[LAZYARRAY_STREAMS + 1], j[LAZYARRAY_STREAMS + 1], at = first, s, n; \\
             TYPE *out = (TYPE *)to; \\
+            if (until > stop) until = stop; \\
+            if (until > first) each = (until - first) / LAZYARRAY_STREAMS; \\
             for (s = 0; s <= LAZYARRAY_STREAMS; s++) { \\
                 i[s] = lazyarray_cut_##NAME(x, nx, y, ny, first + s * each); \\
                 j[s] = first + s * each - i[s]; \\
             } \\
             /* No stream reads beyond where the next one begins, which is there. */ \\
-            if (i[LAZYARRAY_STREAMS] < nx && j[LAZYARRAY_STREAMS] < ny) { \\
+            if (each) { \\
                 const TYPE *x0 = x + i[0], *x1 = x + i[1], *x2 = x + i[2], *x3 = x + i[3]; \\
                 const TYPE *y0 = y + j[0], *y1 = y + j[1], *y2 = y + j[2], *y3 = y + j[3]; \\
                 TYPE *o0 = out + first, *o1 = o0 + each, *o2 = o1 + each, *o3 = o2 + each; \\
@@ -254,6 +329,58 @@ cdef extern from *:
     LAZYARRAY_SETTLE(double, npy_double)
     LAZYARRAY_SETTLE(float, npy_float)
 
+    /* Also what merges two lines, which is for few dtypes: NULL for others. */
+    static lazyarray_merge *lazyarray_find_sorting(PyArrayObject *a, lazyarray_sorting *how) {
+        lazyarray_merge *merge = NULL;
+        how->sort = PyDataType_GetArrFuncs(PyArray_DESCR(a))->sort[NPY_QUICKSORT];
+        how->count_odd = NULL;
+        how->size = PyArray_ITEMSIZE(a);
+        switch (PyArray_TYPE(a)) {
+            case NPY_DOUBLE: merge = lazyarray_merge_double; how->count_odd = LAZYARRAY_PICK(count_odd, double); break;
+            case NPY_FLOAT: merge = lazyarray_merge_float; how->count_odd = LAZYARRAY_PICK(count_odd, float); break;
+            case NPY_INT64: merge = lazyarray_merge_long; break;
+            case NPY_UINT64: merge = lazyarray_merge_ulong; break;
+            case NPY_INT32: merge = lazyarray_merge_int; break;
+            case NPY_UINT32: merge = lazyarray_merge_uint; break;
+        }
+        how->merge = lazyarray_in_pieces() ? merge : NULL;
+        return merge;
+    }
+
+    static PyObject *lazyarray_lanes_of(PyObject *given, PyObject *result, PyObject *shape, int kind, int places) {
+        PyArrayObject *a = (PyArrayObject *)given;
+        PyArray_ArrFuncs *functions;
+        lazyarray_lanes *lanes;
+        PyObject *made;
+        npy_intp outer = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 0)), inner = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 2));
+        if (!PyArray_API && _import_array() < 0) return NULL;
+        functions = PyDataType_GetArrFuncs(PyArray_DESCR(a));
+        if (!PyArray_ISNUMBER(a) || !(places ? (void *)functions->argsort[kind] : (void *)functions->sort[kind]))
+            Py_RETURN_NONE;
+        if (!PyArray_ISCARRAY_RO(a) || !PyArray_ISCARRAY((PyArrayObject *)result)) Py_RETURN_NONE;
+        if (!(made = PyBytes_FromStringAndSize(NULL, sizeof(lazyarray_lanes)))) return NULL;
+        lanes = (lazyarray_lanes *)PyBytes_AS_STRING(made);
+        lazyarray_find_sorting(a, &lanes->sorting);
+        lanes->sorting.sort = places ? NULL : functions->sort[kind];
+        if (kind != NPY_QUICKSORT) lanes->sorting.merge = NULL;
+        lanes->place = places ? functions->argsort[kind] : NULL;
+        lanes->from = PyArray_BYTES(a);
+        lanes->into = PyArray_BYTES((PyArrayObject *)result);
+        lanes->length = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 1));
+        lanes->inner = inner;
+        lanes->itemsize = PyArray_ITEMSIZE(a);
+        lanes->width = LAZYARRAY_GATHERED / (lanes->length * lanes->itemsize);
+        if (lanes->width > LAZYARRAY_LANES) lanes->width = LAZYARRAY_LANES;
+        if (lanes->width > inner) lanes->width = inner;
+        if (lanes->width < 1) lanes->width = 1;
+        lanes->groups = (inner + lanes->width - 1) / lanes->width;
+        lanes->failed = 0;
+        lanes->shared.run = lazyarray_run_lanes;
+        lanes->shared.raised = 0;
+        lanes->shared.count = outer * lanes->groups;
+        return made;
+    }
+
     static PyObject *lazyarray_chunks_of(PyObject *given, PyObject *spare, int count) {
         PyArrayObject *a = (PyArrayObject *)given;
         lazyarray_chunks *chunks;
@@ -264,17 +391,13 @@ cdef extern from *:
         if (!PyDataType_GetArrFuncs(PyArray_DESCR(a))->sort[NPY_QUICKSORT]) Py_RETURN_NONE;
         if (!(made = PyBytes_FromStringAndSize(NULL, sizeof(lazyarray_chunks)))) return NULL;
         chunks = (lazyarray_chunks *)PyBytes_AS_STRING(made);
-        chunks->settle = NULL;
-        switch (PyArray_TYPE(a)) {
-            case NPY_DOUBLE: chunks->merge = lazyarray_merge_double; chunks->settle = lazyarray_settle_double; break;
-            case NPY_FLOAT: chunks->merge = lazyarray_merge_float; chunks->settle = lazyarray_settle_float; break;
-            case NPY_INT64: chunks->merge = lazyarray_merge_long; break;
-            case NPY_UINT64: chunks->merge = lazyarray_merge_ulong; break;
-            case NPY_INT32: chunks->merge = lazyarray_merge_int; break;
-            case NPY_UINT32: chunks->merge = lazyarray_merge_uint; break;
-            default: Py_DECREF(made); Py_RETURN_NONE;
+        chunks->merge = lazyarray_find_sorting(a, &chunks->sorting);
+        if (!chunks->merge) {
+            Py_DECREF(made);
+            Py_RETURN_NONE;
         }
-        chunks->sort = PyDataType_GetArrFuncs(PyArray_DESCR(a))->sort[NPY_QUICKSORT];
+        chunks->settle = PyArray_TYPE(a) == NPY_DOUBLE ? lazyarray_settle_double
+                       : PyArray_TYPE(a) == NPY_FLOAT ? lazyarray_settle_float : NULL;
         chunks->from = PyArray_BYTES(a);
         chunks->into = PyArray_BYTES((PyArrayObject *)spare);
         chunks->length = chunks->numbers = PyArray_SIZE(a);
@@ -327,3 +450,4 @@ cdef extern from *:
     bint are_mergeable "lazyarray_are_mergeable" (object record)
     object merge_of "lazyarray_merge_of" (object record, object out)
     bint has_failed "lazyarray_lanes_failed" (object record)
+    bint in_pieces "lazyarray_in_pieces" ()

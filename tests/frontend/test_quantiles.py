@@ -12,10 +12,16 @@ import pytest
 
 import lazyarray
 from lazyarray.frontend import quantiles
+from lazyarray.frontend.selections import MOST_PLACES, select
 
 DRAW = numpy.random.default_rng(6)
 NAN, INF = numpy.nan, numpy.inf
-SIZES = (4096, 4097, 70_000, 70_001)
+SIZES = (8192, 8193, 70_000, 70_001)
+
+
+def quantiles_are_compiled() -> bool:
+    return select(numpy.arange(3.0), 0, [1]) is not None
+
 
 VALUES: dict[str, Callable[[int], Any]] = {
     "any": lambda size: DRAW.standard_normal(size) * 10.0 ** DRAW.integers(-9, 9, size),
@@ -47,6 +53,12 @@ CALLS: dict[str, Callable[..., Any]] = {
     "quantiles, an array": lambda np, a: np.quantile(a, numpy.linspace(0, 1, 7)),
     "quantile, lower": lambda np, a: np.quantile(a, 0.3, method="lower"),
     "quantile, along an axis": lambda np, a: np.quantile(a, 0.3, axis=0),
+    "quantiles, along an axis": lambda np, a: np.quantile(a, [[0.3, 0.1], [1.0, 0.0]], axis=-1, keepdims=True),
+    "more than are looked for": lambda np, a: np.percentile(a, numpy.arange(0, 101, 5)),
+    "nanpercentile": lambda np, a: np.nanpercentile(a, [30, 60.5]),
+    "nanquantile, first axis": lambda np, a: np.nanquantile(a[..., :4], 0.3, axis=0),
+    "no interpolation": lambda np, a: np.quantile(a, [0.3, 0.6], method="inverted_cdf"),
+    "another interpolation": lambda np, a: np.quantile(a, [0.3, 0.6], method="hazen"),
 }
 
 
@@ -58,8 +70,9 @@ def agree(call: Callable[..., Any], values: Any) -> None:
             warnings.simplefilter("always")
             return numpy.asarray(call(np, a)), [str(one.message) for one in seen]
 
-    expected, words = told(numpy, values)
-    for given in (lazyarray.array(values), lazyarray.array(values) * values.dtype.type(1)):
+    one = values.dtype.type(1)
+    for plain, given in ((values, lazyarray.array(values)), (values * one, lazyarray.array(values) * one)):
+        expected, words = told(numpy, plain)
         kept = numpy.array(given)
         found, ours = told(lazyarray, given)
         assert found.dtype == expected.dtype
@@ -104,13 +117,13 @@ def test_quantiles_of_other_dtypes(call: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("q", [DRAW.random() for _ in range(12)])
 def test_any_quantile_of_any_size(q: float) -> None:
-    for size in DRAW.integers(4096, 20_000, 4):
+    for size in DRAW.integers(8192, 40_000, 4):
         agree(lambda np, a: np.quantile(a, q), VALUES["any"](size))
         agree(lambda np, a: np.percentile(a, 100 * q), VALUES["any"](size))
 
 
 def test_scalars_are_numpys() -> None:
-    a = lazyarray.array(DRAW.random(5000))
+    a = lazyarray.array(DRAW.random(9000))
     for found in (lazyarray.median(a), lazyarray.percentile(a, 3), lazyarray.quantile(a, 0.5)):
         assert type(found) is numpy.float64
 
@@ -127,7 +140,7 @@ def test_scalars_are_numpys() -> None:
     ],
 )
 def test_errors_are_numpys(call: Callable[..., Any]) -> None:
-    values = DRAW.random(5000)
+    values = DRAW.random(9000)
     with pytest.raises(Exception) as expected:  # noqa: PT011
         call(numpy, values)
     with pytest.raises(type(expected.value)) as found:
@@ -138,3 +151,59 @@ def test_errors_are_numpys(call: Callable[..., Any]) -> None:
 def test_places_are_found_here() -> None:
     for name in quantiles.NAMES:
         assert quantiles.function_of(name) not in (None, getattr(numpy, name))
+
+
+LINES = (1, 2, 3, 5, 16, 17, 63, 64, 65, 100, 1000, 4097, 40_001)
+KINDS: dict[str, Callable[[Any, tuple[int, ...]], Any]] = {
+    "any": lambda draw, shape: draw.standard_normal(shape) * 1000,
+    "few": lambda draw, shape: draw.integers(-2, 3, shape),
+    "mostly one": lambda draw, shape: numpy.where(draw.random(shape) < 0.9, 7, draw.integers(0, 100, shape)),
+    "saws": lambda draw, shape: numpy.resize(numpy.arange(97.0), shape),
+    "rising": lambda draw, shape: numpy.sort(draw.standard_normal(shape) * 50, axis=1),
+    "ends": lambda draw, shape: numpy.resize([numpy.inf, -numpy.inf, 5.0, numpy.inf], shape),
+    "with NaN": lambda draw, shape: numpy.where(draw.random(shape) < 0.1, NAN, draw.random(shape)),
+    "NaN mostly": lambda draw, shape: numpy.where(draw.random(shape) < 0.9, NAN, draw.random(shape)),
+}
+
+
+@pytest.mark.skipif(not quantiles_are_compiled(), reason="values at places are found by C")
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u8", "i4", "u4", "i2", "u2", "i1", "u1"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("length", LINES)
+def test_values_at_places_are_those_of_a_sort(length: int, kind: str, dtype: str) -> None:
+    draw = numpy.random.default_rng(length)
+    if kind in ("ends", "with NaN", "NaN mostly") and dtype[0] != "f":
+        return
+    for outer, inner in ((1, 1), (3, 1), (70, 1), (2, 3), (1, 130)):
+        if outer * inner * length > 2_000_000:
+            continue
+        values = KINDS[kind](draw, (outer, length, inner)).astype(dtype)
+        places = sorted({int(place) for place in draw.integers(0, length, 4)} | {length - 1, length // 2})
+        for asked in (places, [0, length - 1] if length > 1 else [0], [length // 2]):
+            expected = numpy.moveaxis(numpy.sort(values, axis=1).take(asked, axis=1), 1, 0)
+            if dtype[0] == "f" and ((expected == 0).any() and numpy.signbit(values[values == 0]).any()):
+                continue
+            for given, axis in ((values, 1), (values.transpose(2, 1, 0), 1), (values[:, ::-1], 1)):
+                found = select(given, axis, asked)
+                assert found is not None
+                if given.base is values and given.shape != values.shape:
+                    found = found.transpose(0, 2, 1)
+                assert found.tobytes() == expected.tobytes()
+    assert select(numpy.zeros(length), 0, [*range(MOST_PLACES + 1)]) is None
+
+
+@pytest.mark.skipif(not quantiles_are_compiled(), reason="values at places are found by C")
+@pytest.mark.parametrize("length", LINES[1:])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_equal_values_of_several_bits_are_left_to_numpy(dtype: str, length: int) -> None:
+    zeros = numpy.zeros((length, 70), dtype)
+    zeros[0] = -0.0
+    assert select(zeros, 0, [length // 2]) is None
+    assert select(zeros[:, 0].copy(), 0, [length - 1]) is None
+    nans = numpy.full(length, NAN, dtype)
+    assert numpy.isnan(select(nans, 0, [length - 1])).all()
+    nans[0] = -nans[0]
+    assert select(nans, 0, [length - 1]) is None
+    other = numpy.ones((length, 70), dtype)
+    other[0] = -0.0
+    assert (select(other, 0, [length - 1]) == 1).all()
