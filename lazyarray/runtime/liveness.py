@@ -15,6 +15,9 @@ from lazyarray.runtime.recalled import forget
 
 EXPENSIVE: Final = _EXPENSIVE
 LARGE: Final = 1 << 18  # bytes from which reading other values again takes as long as reading this one
+CACHED: Final = (
+    1 << 22
+)  # bytes up to which a value stays in caches, so that writing it costs less than computing it again
 SITES_LIMIT: Final = 4096  # lines of which it is known that their values are needed again
 _NONE: Final[set[int]] = set()
 _NO_USES: Final[dict[int, int]] = {}
@@ -141,12 +144,17 @@ def named_and_dear(closure: list[Node], targets: list[Node]) -> tuple[list[Node]
 
 
 def learn(node: Node) -> None:
-    """Notes of a node that is computed again that values of its line are to be kept, if that reads two values or more.
+    """Notes of a node that is computed again that values of its line are to be kept, if that costs less.
 
-    What is computed of one value in memory is as soon computed as read.
+    It does if caches hold the value, or if two values or more are read for it. What is computed of one value in memory
+    is as soon computed as read.
     """
     site = node.site
-    if site is not None and (id(site[0]), site[1]) not in needed_again and reads_several(node):
+    if (
+        site is not None
+        and (id(site[0]), site[1]) not in needed_again
+        and (node.key.spec.nbytes <= CACHED or reads_several(node))
+    ):
         if len(needed_again) >= SITES_LIMIT:
             needed_again.clear()
         needed_again[id(site[0]), site[1]] = site[0]

@@ -78,19 +78,33 @@ def test_results_are_those_of_numpy() -> None:
     assert numpy.array_equal(numpy.asarray(r), expected)
 
 
-def test_what_is_computed_of_one_value_is_computed_again_rather_than_written() -> None:
-    x = made()
+def ask_twice(x: Any) -> list[int]:
+    """Bytes that two evaluations of what is computed of one value write, each time that the lines run."""
+    written = []
     for _ in range(4):
         with np.record_runs() as runs:
             y = x * 2.0
             float(y.max())
             float((y + 1.0).sum())
-        assert runs.bytes_written <= 8 * COUNT + 16  # by the second, who finds it named: it is no third time computed
-    with np.record_runs() as runs:
-        y = x * 2.0
-        float(y.max())
-    assert runs.bytes_written == 8
+        written.append(runs.bytes_written)
+    return written
+
+
+def test_what_is_computed_of_one_value_is_computed_again_rather_than_written() -> None:
+    count = liveness.CACHED // 8 + 1
+    assert ask_twice(made(count)) == [8 * count + 16] * 4  # by the second, who finds it named: no third time computed
     assert not liveness.needed_again
+
+
+def test_what_caches_hold_is_written_when_it_is_computed_first() -> None:
+    def state(r: Any, v: Any) -> Any:
+        return r - v[:1]
+
+    assert ask_twice(made()) == [8 * COUNT + 16] * 4
+    assert len(liveness.needed_again) == 1
+    nbytes = 8 * COUNT
+    found = steps(state, made(), made(), 6)
+    assert {(read, written) for _, read, written in found[2:]} == {(nbytes + 8, nbytes + 8)}
 
 
 def test_small_values_are_kept_when_they_are_computed_again_only() -> None:
