@@ -13,6 +13,7 @@ from lazyarray.frontend.array import (
     from_node,
     from_node_as,
     ndarray,
+    read_only,
     scalar_from_node,
     value,
 )
@@ -36,6 +37,7 @@ from lazyarray.frontend.reductions import (
     reduction,
 )
 from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.ir.index_map import size_of
 from lazyarray.ir.node import Node, Shape
 
 DType = np.dtype[Any]
@@ -43,6 +45,7 @@ F2: Final = np.dtype(np.float16)
 F4: Final = np.dtype(np.float32)
 F8: Final = np.dtype(np.float64)
 INTP: Final = np.dtype(np.intp)
+_FEW: Final = 1 << 12  # elements that are looked at in memory sooner than by a kernel of their own
 
 
 def _warn(message: str) -> None:
@@ -59,9 +62,13 @@ def _counts(shape: Shape, axes: tuple[int, ...], mask: Node | None) -> Any:
     return reduction("sum", cast_(broadcast_(mask, shape), INTP), axes)
 
 
-def is_any(condition: Node) -> bool:
-    """Whether the condition holds anywhere: an evaluation."""
-    return bool(scalar_from_node(reduction("any", condition, tuple(range(condition.spec.ndim)))))
+def is_any(condition: str, x: Node, *numbers: int) -> bool:
+    """Whether the condition holds of any element: an evaluation."""
+    if size_of(x.shape) <= _FEW:
+        found = getattr(np, condition)(read_only(from_node(x)), *numbers)
+        return bool(found.any() if x.shape else found)
+    held = map_(condition, (x, *numbers))
+    return bool(scalar_from_node(reduction("any", held, tuple(range(held.spec.ndim)))))
 
 
 def _accumulator(dtype: DType, wanted: Any, half: DType) -> DType:
@@ -93,7 +100,7 @@ def mean(
     problem = arrange(x, axes)
     mask = problem.masked(mask_of(where, shape))
     count = _counts(problem.node.shape, problem.axes, mask)
-    if (count == 0) if mask is None else is_any(map_("equal", (count, 0))):
+    if (count == 0) if mask is None else is_any("equal", count, 0):
         _warn("Mean of empty slice")
     total = reduction("sum", problem.node, problem.axes, mask, None, accumulator)
     result = _divided(total, count)
@@ -129,7 +136,7 @@ def _variance(x: ndarray, problem: Problem, dtype: Any, ddof: Any, where: Any, m
         average = reshape_(_divided(total, count), kept_shape(shape, axes))
     else:
         average = _given_mean(mean, accumulator)
-    if (ddof >= count) if mask is None else is_any(map_("less_equal", (count, ddof))):
+    if (ddof >= count) if mask is None else is_any("less_equal", count, ddof):
         _warn("Degrees of freedom <= 0 for slice")
     deviation = map_("subtract", (node, average))
     if deviation.shape != shape:
@@ -239,7 +246,7 @@ def _nan_extremum(name: str) -> Callable[..., Any]:
         if operand(a).dtype.kind == "c":
             raise Uncompiled  # of NaNs alone NumPy gives the first, part by part; kernels start from one of their own
         result = reduce(name, a, axis, None, out, keepdims, initial, where)
-        if is_any(map_("isnan", (value(as_array(result)),))):
+        if is_any("isnan", value(as_array(result))):
             _warn("All-NaN slice encountered")
         return result
 
@@ -271,10 +278,9 @@ def nanvar_node(x: ndarray, problem: Problem, dtype: Any, ddof: Any, where: Any,
     result = reduction("sum", squares, axes, chosen, None, accumulator)
     degrees = map_("subtract", (count, ddof))
     result = _divided(result, degrees)
-    bad = map_("less_equal", (degrees, 0))
-    if is_any(bad):
+    if is_any("less_equal", degrees, 0):
         _warn("Degrees of freedom <= 0 for slice.")
-        result = map_("where", (bad, result.dtype.type(np.nan), result))
+        result = map_("where", (map_("less_equal", (degrees, 0)), result.dtype.type(np.nan), result))
     return result
 
 
