@@ -80,9 +80,13 @@ cdef extern from *:
        Zen 4 does by microcode. By the family: Zen 3 is of the same one, and has no AVX-512. */
     static int lazyarray_in_pieces(void) {
         #if defined(__GNUC__) && defined(__x86_64__)
+        static int known = -1;
         unsigned eax = 0, ebx, ecx, edx;
-        if (!__builtin_cpu_is("amd") || !__builtin_cpu_supports("avx512f") || !__get_cpuid(1, &eax, &ebx, &ecx, &edx)) return 0;
-        return ((eax >> 8) & 15) + ((eax >> 20) & 255) == 0x19;
+        if (known < 0) {
+            if (!__builtin_cpu_is("amd") || !__builtin_cpu_supports("avx512f")) known = 0;
+            else known = __get_cpuid(1, &eax, &ebx, &ecx, &edx) && ((eax >> 8) & 15) + ((eax >> 20) & 255) == 0x19;
+        }
+        return known;
         #else
         return 0;
         #endif

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from ..builder import AnyValue, Builder, Complex, Predicate, Value, is_float, is_signed, itemsize, llvm_type
-from ..vecmath.registers import by_registers
+from ..builder import AnyValue, Builder, Complex, Predicate, Value, is_float, is_signed
+from ..vecmath.registers import better
 from .casts import cast_real, truth, widen
 from .flags import quiet
 
-_REGISTER_BYTES = 64  # of AVX-512
 _FLOAT: dict[str, Predicate] = {
     "equal": "oeq",
     "not_equal": "une",
@@ -119,22 +118,7 @@ def extremum(b: Builder, op: str, x: AnyValue, y: AnyValue) -> AnyValue:
         order = compare(b, "greater_equal" if larger else "less_equal", x, y)
         first = b.or_(order, isnan(b, decided_by))
         return chosen_half(b, first, x, y)
-    return b.select(isnan(b, decided_by), x, _better(b, larger, x, y))
-
-
-def _better(b: Builder, larger: bool, x: Value, y: Value) -> Value:
-    """x if it is larger, or less, than y; else y: of +0 and -0, and where one is NaN.
-
-    That is maxps or minps, which tell of NaN as an invalid operation, but for whole registers of AVX-512.
-    """
-    lanes = _REGISTER_BYTES // itemsize(x.code)
-    if not b.has_avx512 or x.lanes % lanes:
-        return b.select(quiet(b, "ogt" if larger else "olt", x, y), x, y)
-    name = f"llvm.x86.avx512.{'max' if larger else 'min'}.p{'s' if lanes == 16 else 'd'}.512"
-    vector = llvm_type(x.code, lanes)
-    b.module.declare(name, vector, [vector, vector, "i32"])
-    quietly = Value("8", "i4", 1)
-    return by_registers(b, lambda *parts: b.call(name, x.code, lanes, [*parts, quietly], "better"), x, y)
+    return b.select(isnan(b, decided_by), x, better(b, larger, x, y))
 
 
 def isnan(b: Builder, x: Value) -> Value:

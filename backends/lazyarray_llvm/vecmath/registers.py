@@ -1,4 +1,4 @@
-"""Owns what AVX-512 does in one instruction and other CPUs in several: looking up, telling kinds of numbers, scaling.
+"""Owns what AVX-512 does in one instruction and other CPUs in several: look up, tell kinds of numbers, scale, choose.
 
 A table has 16 numbers.  float64s are two registers, of which `vpermi2pd` looks eight up at once; float32s one, of
 which `vpermps` looks sixteen up, or with AVX2 two, of which it looks eight up each.  Elsewhere they lie in memory.
@@ -131,6 +131,21 @@ def _scalef(y: Real, n: Real) -> Real:
         return b.call(name, code, lanes, [part, exponent, *rest], "scaled")
 
     return Real(b, by_registers(b, scale, y.v, n.v))
+
+
+def better(b: Builder, larger: bool, x: Value, y: Value) -> Value:
+    """x if it is larger than y, or less; else y: of +0 and -0, and where one is NaN. No flag is raised.
+
+    That is maxps or minps, which tell of NaN as an invalid operation, but for whole registers of AVX-512.
+    """
+    lanes = _REGISTER_BYTES // itemsize(x.code)
+    if not b.has_avx512 or x.lanes % lanes:
+        return b.select(b.quiet("ogt" if larger else "olt", x, y), x, y)
+    name = f"llvm.x86.avx512.{'max' if larger else 'min'}.p{'s' if lanes == 16 else 'd'}.512"
+    vector = llvm_type(x.code, lanes)
+    b.module.declare(name, vector, [vector, vector, "i32"])
+    quietly = Value("8", "i4", 1)
+    return by_registers(b, lambda *parts: b.call(name, x.code, lanes, [*parts, quietly], "better"), x, y)
 
 
 def by_registers(b: Builder, call: Callable[..., Value], *arguments: Value, lanes: int = 0) -> Value:
