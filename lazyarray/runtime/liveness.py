@@ -15,9 +15,7 @@ from lazyarray.runtime.recalled import forget
 
 EXPENSIVE: Final = _EXPENSIVE
 LARGE: Final = 1 << 18  # bytes from which reading other values again takes as long as reading this one
-CACHED: Final = (
-    1 << 22
-)  # bytes up to which a value stays in caches, so that writing it costs less than computing it again
+CACHED: Final = 1 << 22  # bytes of a value that caches hold: it is sooner written than computed again
 SITES_LIMIT: Final = 4096  # lines of which it is known that their values are needed again
 _NONE: Final[set[int]] = set()
 _NO_USES: Final[dict[int, int]] = {}
