@@ -38,13 +38,17 @@ class Placed(np.ndarray[Any, Any]):
 
     @classmethod
     def of(cls, source: Array, axis: int) -> Placed:
-        made = cls((source.shape[axis], *source.shape[:axis], *source.shape[axis + 1 :]), source.dtype)
+        made = cls(_with_axis_first(source.shape, axis), source.dtype)
         made.source, made.along = source, axis
         return made
 
     def partition(self, kth: Any, axis: Any = 0, *_: Any, **__: Any) -> None:
         """NumPy's, along the first axis."""
         _place(self.source, self.along, np.ravel(kth).tolist(), self.view(np.ndarray))
+
+
+def _with_axis_first(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    return (shape[axis], *shape[:axis], *shape[axis + 1 :])
 
 
 def _place(source: Array, axis: int, kth: list[int], into: Array) -> None:
@@ -78,7 +82,7 @@ def partition(a: Any, kth: list[int], axis: Any = -1) -> Any:
     if a.ndim > 1 and a.flags.f_contiguous:  # NumPy keeps the layout
         return partition(a.T, kth, a.ndim - 1 - axis % a.ndim).T
     axis %= a.ndim
-    made = np.empty((a.shape[axis], *a.shape[:axis], *a.shape[axis + 1 :]), a.dtype)
+    made = np.empty(_with_axis_first(a.shape, axis), a.dtype)
     _place(a, axis, kth, made)
     return np.moveaxis(made, 0, axis) if axis else made
 
