@@ -1,4 +1,4 @@
-"""What sorts, medians and convolutions of large arrays cost: `python -m benchmarks.sorts [--quick]`.
+"""What sorts, ranks, medians and convolutions of large arrays cost: `python -m benchmarks.sorts [--quick]`.
 
 Vectors of random numbers and of rising ones, lines along both axes, windows of few and of many weights, under NumPy and
 lazyarray turn by turn in one process. Figures are the least of all turns.
@@ -13,6 +13,12 @@ from benchmarks import harness
 from benchmarks.searches import figure
 
 VECTORS = harness.lines_of("np.sort(x) | np.sort(r) | np.convolve(x, w, 'same') | np.convolve(x, v, 'same')")
+RANKS = harness.lines_of(
+    """
+    np.argsort(x) | np.argsort(x, kind='stable') | np.argsort(r) | np.argsort(r, kind='stable') | np.lexsort((x, l))
+    np.argsort(l, kind='stable') | np.unique(x) | np.unique(x, return_inverse=True) | np.unique(l, return_counts=True)
+    """
+)
 MATRICES = harness.lines_of("np.sort(m) | np.sort(m, axis=0) | np.argsort(m) | np.argsort(m, axis=0)")
 PLACES = harness.lines_of(
     "np.median(m, axis=0) | np.median(m, axis=1) | np.percentile(m, 30, axis=0) | np.median(s, axis=0)"
@@ -23,12 +29,13 @@ WEIGHTS = (5, 100)
 
 
 def arrays_for(size: int, dtype: str) -> dict[str, numpy.ndarray]:
-    """A vector `x`, the same that rises, `r`, windows `w` and `v`, a matrix `m` of rows of 100, 20 rows `s`."""
+    """A vector `x`, it rising, `r`, one of 100 labels `l`, windows `w` and `v`, rows of 100 `m`, 20 rows `s`."""
     draw = numpy.random.default_rng(1)
     x, *windows = [(draw.standard_normal(count) * 1e4).astype(dtype) for count in (size, *WEIGHTS)]
     return {
         "x": x,
         "r": numpy.sort(x),
+        "l": draw.integers(0, 100, size).astype(dtype),
         "w": windows[0],
         "v": windows[1],
         "m": x.reshape(-1, 100),
@@ -42,7 +49,7 @@ def main() -> int:
     turns = 3 if parser.parse_args().quick else 9
     rows, ratios = [], []
     for dtype in DTYPES:
-        for line in (*VECTORS, *MATRICES, *PLACES):
+        for line in (*VECTORS, *RANKS, *MATRICES, *PLACES):
             cells = []
             for size in SIZES:
                 cell, ratio = figure(line, arrays_for(size, dtype), turns)

@@ -31,11 +31,13 @@ COUNTS: Final = 14  # the first argument is an array of fewer than `FEW_COUNTED`
 CONTRACTS: Final = 15  # all but subscripts and arrays of which `einsum` makes `FEW_CONTRACTED` products or more
 SEARCHES: Final = 16  # arrays of fewer than `FEW_SEARCHED` elements each
 SORTS: Final = 17  # arrays of fewer than `FEW_SORTED` elements each
+RANKS: Final = 18  # arrays of fewer than `FEW_RANKED` elements each
 
 FEW_COUNTED: Final = 1 << 8  # elements whose histogram NumPy makes as quickly as a kernel is launched
 FEW_RANGED: Final = 1 << 13  # the same where the range is to be found first
 FEW_SEARCHED: Final = 1 << 12  # values, for which checking that an array is sorted costs much beside searching it
 FEW_SORTED: Final = 1 << 15  # elements, from which sorting lines on several threads saves more than it costs
+FEW_RANKED: Final = 1 << 11  # elements, from which sorting keys that hold their places saves more than it costs
 FEW_CONTRACTED: Final = 1 << 13  # multiplications that BLAS makes no sooner than NumPy's own loop (`contractions.py`)
 FEW_DRAWN: Final = 1 << 15  # numbers drawn, from which sharing out saves more than it costs: 0.1 ms in NumPy
 

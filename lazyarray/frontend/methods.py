@@ -11,7 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.callables import FEW_SORTED
+from lazyarray.frontend.callables import FEW_RANKED
+from lazyarray.frontend.sorts import FEW as FEW_SORTED
 from lazyarray.runtime.device import in_use
 
 Array = np.ndarray[Any, Any]
@@ -154,7 +155,7 @@ class Methods:
 
     def argsort(self, *args: Any, **options: Any) -> Any:
         array: Any = self
-        if array.size >= FEW_SORTED:
+        if array.size >= FEW_RANKED:
             return _namespace("argsort")(self, *args, **options)
         return run("argsort", self, args, options)
 

@@ -22,6 +22,7 @@ from lazyarray.frontend import (
     modules,
     quantiles,
     ranges,
+    rankings,
     rebase,
     reductions,
     searches,
@@ -38,12 +39,14 @@ from lazyarray.frontend.callables import (
     CONTRACTS,
     CONVERTS,
     COUNTS,
+    FEW_SORTED,
     FORTRAN,
     GROWS,
     ITSELF,
     LIKE,
     NUMBERS,
     RANGE,
+    RANKS,
     REPEATS,
     SEARCHES,
     SIZED,
@@ -88,6 +91,15 @@ RECORDED: Final[dict[str, Callable[..., Any]]] = {
 _AHEAD: Final = {**reductions.AHEAD, **at_once.AHEAD}
 # Of which small operands NumPy's function is asked, where not of all.
 _UNLESS: Final = {"histogram": COUNTS, "einsum": CONTRACTS}
+# Functions that large arrays have here, and when NumPy's are to do it.
+_LARGE: Final = {
+    searches: SEARCHES,
+    sorts: SORTS if sorts.FEW == FEW_SORTED else RANKS,
+    rankings: RANKS,
+    correlations: SEARCHES,
+    distinct: SEARCHES,
+    quantiles: SEARCHES,
+}
 # When NumPy's function makes the new array at once.
 GUARDS: Final = {
     **dict.fromkeys(("zeros", "empty", "ones", "full"), SIZED),
@@ -320,9 +332,8 @@ def _make(name: str, source: Any) -> tuple[Any, str]:
         return compiled(name, source, rebased(source), at_once=name in REBASED, ahead=ahead), ways.REBASED
     if name in BY_DTYPE:
         return _of_dtypes(name), ways.ABOUT
-    for module in (searches, sorts, correlations, distinct, quantiles):
+    for module, guard in _LARGE.items():
         if name in module.NAMES:
-            guard = SORTS if module is sorts else SEARCHES
             found = passing(name, source, True, large=module.function_of, guard=guard)
             return unbound(found, source, guard), ways.NUMPY
     return unbound(passing(name, source, name in PURE), source, ANY), ways.NUMPY

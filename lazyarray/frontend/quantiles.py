@@ -6,13 +6,12 @@ values at those places is NumPy's own, all methods and errors too.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
 from numpy.lib import _function_base_impl, _nanfunctions_impl, _utils_impl
 
-from lazyarray.frontend.renamed import with_names
+from lazyarray.frontend.renamed import in_module, with_names
 from lazyarray.frontend.selections import MOST_PLACES, select
 from lazyarray.frontend.sorts import sort
 
@@ -123,26 +122,22 @@ def function_of(name: str) -> Any:
 
 def _made() -> dict[str, Any]:
     """All of `NAMES` that can be made, and what those of them that look over NaN call."""
-    lib = _in_space(np.lib, _utils_impl=_in_space(numpys_of_all, _median_nancheck=_with_nan))
-    own: dict[str, Any] = {"partition": partition, "np": _in_space(np, lib=lib)}
+    lib = in_module(np.lib, _utils_impl=in_module(numpys_of_all, _median_nancheck=_with_nan))
+    own: dict[str, Any] = {"partition": partition, "np": in_module(np, lib=lib)}
     made = {"median": _through(np.median, numpys, ("_median",), own)}
     if made["median"] is not None:
-        own = {"np": _in_space(np, median=lambda a, overwrite_input=False: made["median"](a))}
+        own = {"np": in_module(np, median=lambda a, overwrite_input=False: made["median"](a))}
         made["nanmedian"] = _through(np.nanmedian, numpys_of_nan, ("_nanmedian", "_nanmedian1d"), own)
     own = {"_quantile_ureduce_func": _quantiles}
     made["_quantile_unchecked"] = unchecked = with_names(getattr(numpys, "_quantile_unchecked", None), own)
     if unchecked is not None:
         for name in ("percentile", "quantile"):
             made[name] = with_names(getattr(np, name), {"_quantile_unchecked": unchecked})
-        own = {"fnb": _in_space(numpys, _quantile_unchecked=_quantiles_of_rest)}
+        own = {"fnb": in_module(numpys, _quantile_unchecked=_quantiles_of_rest)}
         inner = ("_nanquantile_unchecked", "_nanquantile_ureduce_func", "_nanquantile_1d")
         for name in ("nanpercentile", "nanquantile"):
             made[name] = _through(getattr(np, name), numpys_of_nan, inner, own)
     return made
-
-
-def _in_space(module: Any, **names: Any) -> SimpleNamespace:
-    return SimpleNamespace(**{**vars(module), **names})
 
 
 def _through(source: Any, module: Any, inner: tuple[str, ...], names: dict[str, Any]) -> Any:

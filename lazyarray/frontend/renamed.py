@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 
@@ -19,3 +19,8 @@ def in_space(function: FunctionType, space: dict[str, Any]) -> Any:
     made = FunctionType(function.__code__, space, function.__name__, function.__defaults__, function.__closure__)
     made.__kwdefaults__ = function.__kwdefaults__
     return made
+
+
+def in_module(module: Any, **names: Any) -> SimpleNamespace:
+    """The module's names, but for these."""
+    return SimpleNamespace(**{**vars(module), **names})

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
 
 from lazyarray.frontend.callables import FEW_SEARCHED
-from lazyarray.frontend.renamed import with_names
+from lazyarray.frontend.renamed import in_module, with_names
 from lazyarray.frontend.shares import run_parts
 
 # The build reads such imports by the line.
@@ -109,7 +108,7 @@ def function_of(name: str) -> Any:
 
 def _find() -> dict[str, Any]:
     found: dict[str, Any] = {"searchsorted": searchsorted}
-    own = SimpleNamespace(**{**vars(np), "searchsorted": searchsorted})
+    own = in_module(np, searchsorted=searchsorted)
     loop = getattr(getattr(np.interp, "_implementation", None), "__globals__", {}).get("compiled_interp")
     for source, names in (
         (np.digitize, {"_nx": own}),

@@ -33,11 +33,13 @@ cdef enum:  # of `callables.py`
     CONTRACTS = 15
     SEARCHES = 16
     SORTS = 17
+    RANKS = 18
     FEW_COUNTED = 1 << 8
     FEW_RANGED = 1 << 13
     FEW_CONTRACTED = 1 << 13
     FEW_SEARCHED = 1 << 12
     FEW_SORTED = 1 << 15
+    FEW_RANKED = 1 << 11
     FEW_DRAWN = 1 << 15
     FEW_SPACED = 50  # elements where nobody says how many
 
@@ -452,8 +454,8 @@ cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names)
         return repeats_little(args, given)
     if guard == COUNTS:
         return given > 0 and has_numbers(args[0]) and counts_few(size_of_memory((<Fields>args[0])._np), given, names)
-    if guard == SEARCHES or guard == SORTS:
-        return are_few(args, given, FEW_SEARCHED if guard == SEARCHES else FEW_SORTED)
+    if guard == SEARCHES or guard == SORTS or guard == RANKS:
+        return are_few(args, given, FEW_SEARCHED if guard == SEARCHES else FEW_SORTED if guard == SORTS else FEW_RANKED)
     if guard == CONTRACTS:
         return names != NULL or not contracted(args, given)
     if names != NULL and (converts(guard) or guard == RANGE or not lazyarray_names_dtype(names)):

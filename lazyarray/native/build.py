@@ -112,6 +112,7 @@ MODULES: Final = (
     "lazyarray.frontend.searches",
     "lazyarray.frontend.correlations",
     "lazyarray.frontend.sorts",
+    "lazyarray.frontend.rankings",
     "lazyarray.frontend.selections",
     "lazyarray.frontend.shares",
     "lazyarray.frontend.segments",

@@ -47,13 +47,13 @@ cdef extern from *:
         int (*pick)(const char *x, npy_intp n, const npy_intp *places, int count, char *found, char *spare, char *other);
         /* Sorts columns of rows, as far as the pairs do; of numbers that are other ones if they have other bits. */
         void (*exchange)(char *rows, const npy_uint8 *pairs, int count, npy_intp width);
+        PyArray_SortFunc *sort;
+        npy_intp size;
         /* All that follow are NULL of integers. */
         npy_intp (*count_nans)(const char *x, npy_intp n);
         npy_intp (*count_odd)(const char *x, npy_intp n);
         int (*is_unsure)(const char *found, int count, const char *x, npy_intp n);
         void (*make_nan)(const char *x, npy_intp n, char *found);
-        PyArray_SortFunc *sort;
-        npy_intp size;
     } lazyarray_order;
 
     typedef struct {
@@ -134,7 +134,7 @@ cdef extern from *:
             npy_intp j, k, less; \\
             while (count && n > LAZYARRAY_FEWEST) { \\
                 npy_intp part = n / 10; \\
-                TYPE *swapped = y; \\
+                TYPE *swapped; \\
                 TYPE pivot = lazyarray_middle_##NAME( \\
                     lazyarray_middle_##NAME(x[part], x[4 * part], x[7 * part]), \\
                     lazyarray_middle_##NAME(x[2 * part], x[5 * part], x[8 * part]), \\
@@ -637,10 +637,7 @@ cdef extern from *:
         selection->length = length;
         selection->inner = inner;
         selection->lines = outer * inner;
-        selection->width = LAZYARRAY_GATHERED / (length * order.size);
-        if (selection->width > LAZYARRAY_LANES) selection->width = LAZYARRAY_LANES;
-        if (selection->width > inner) selection->width = inner;
-        if (selection->width < 1) selection->width = 1;
+        selection->width = lazyarray_width_of(length * order.size, inner);
         selection->groups = (inner + selection->width - 1) / selection->width;
         memcpy(selection->places, asked, sizeof(asked));
         selection->count = count;

@@ -58,6 +58,20 @@ cdef extern from *:
     typedef void lazyarray_merge(const char *from, const npy_intp *starts, const npy_intp *ends, npy_intp k, npy_intp first,
                                  npy_intp stop, char *into);
 
+    /* Whether there are zeros of both signs. NumPy's vectors of the greater and the less of two of them are one of them. */
+    #define LAZYARRAY_ZEROS(NAME, TARGET, TYPE) \\
+        TARGET LAZYARRAY_COMPARES static int lazyarray_mixes_zeros_##NAME(const char *given, npy_intp n) { \\
+            const TYPE *x = (const TYPE *)given; \\
+            npy_intp zeros = 0, negative = 0, j; \\
+            for (j = 0; j < n; j++) { \\
+                zeros += x[j] == 0; \\
+                negative += (x[j] == 0) & (npy_signbit(x[j]) != 0); \\
+            } \\
+            return negative && negative < zeros; \\
+        }
+    LAZYARRAY_BOTH(LAZYARRAY_ZEROS, double, npy_double)
+    LAZYARRAY_BOTH(LAZYARRAY_ZEROS, float, npy_float)
+
     /* How a line is sorted: by NumPy's loop, or by that in pieces, which are merged. */
     typedef struct {
         PyArray_SortFunc *sort;
@@ -66,14 +80,15 @@ cdef extern from *:
         npy_intp size;
     } lazyarray_sorting;
 
-    typedef struct {
+    typedef struct lazyarray_lanes {
         lazyarray_shared shared;
+        /* What is made of a line; nonzero: failed. Lines are sorted where they lie. */
+        int (*make)(const struct lazyarray_lanes *lanes, char *line, char *result);
         lazyarray_sorting sorting;
-        PyArray_ArgSortFunc *place;
         const char *from;
         char *into;
-        npy_intp length, inner, groups, width, itemsize;
-        int failed;
+        npy_intp length, inner, groups, width, itemsize, made;  /* `made`: bytes of a result */
+        int in_place, failed;
     } lazyarray_lanes;
 
     /* Whether NumPy's sorts are slow but for few numbers, though of AVX-512: they store compressed vectors, which AMD's
@@ -145,51 +160,62 @@ cdef extern from *:
             for (j = 0; j < n; j++) memcpy(into + k * step + j * size, from + (j * length + k) * size, size);
     }
 
-    /* Sorts `n` lines that lie behind one another. */
-    static int lazyarray_sort_lines(const lazyarray_lanes *lanes, char *lines, npy_intp *places, npy_intp n) {
-        npy_intp k, j;
-        int failed = 0;
-        for (j = 0; j < n; j++, lines += lanes->length * lanes->itemsize) {
-            if (lanes->sorting.sort) failed |= lazyarray_sort_line(&lanes->sorting, lines, lanes->length) < 0;
-            else {
-                for (k = 0; k < lanes->length; k++) places[k] = k;
-                failed |= lanes->place(lines, places, lanes->length, NULL) < 0;
-                places += lanes->length;
-            }
-        }
-        return failed;
+    static int lazyarray_sort_lane(const lazyarray_lanes *lanes, char *line, char *result) {
+        (void)result;
+        return lazyarray_sort_line(&lanes->sorting, line, lanes->length) < 0;
     }
 
     static void lazyarray_run_lanes(lazyarray_shared *record, npy_intp begin, npy_intp end) {
         lazyarray_lanes *lanes = (lazyarray_lanes *)record;
-        npy_intp size = lanes->itemsize, line = lanes->length * size;
-        char *lines = NULL, *places = NULL;
+        npy_intp size = lanes->itemsize, made = lanes->made, line = lanes->length * size, result = lanes->length * made, j;
+        char *lines = NULL, *results = NULL;
         int failed = 0;
         if (lanes->inner > 1) {
             lines = (char *)malloc(lanes->width * line);
-            if (lanes->place) places = (char *)malloc(lanes->width * lanes->length * sizeof(npy_intp));
-            failed = !lines || (lanes->place && !places);
+            results = lanes->in_place ? lines : (char *)malloc(lanes->width * result);
+            failed = !lines || !results;
         }
         for (; begin < end && !failed; begin++) {
             npy_intp outer = begin / lanes->groups, first = begin % lanes->groups * lanes->width, step = lanes->inner;
             npy_intp at = outer * lanes->length * step + first, n = step - first < lanes->width ? step - first : lanes->width;
-            if (lanes->inner == 1 && lanes->place) {
-                failed = lazyarray_sort_lines(lanes, (char *)lanes->from + at * size, (npy_intp *)lanes->into + at, 1);
+            char *from = (char *)lanes->from + at * size, *into = lanes->into + at * made;
+            if (lanes->inner == 1 && lanes->in_place) {
+                if (into != from) memcpy(into, from, line);
+                failed = lanes->make(lanes, into, into);
             } else if (lanes->inner == 1) {
-                char *into = lanes->into + at * size;
-                if (into != lanes->from + at * size) memcpy(into, lanes->from + at * size, line);
-                failed = lazyarray_sort_lines(lanes, into, NULL, 1);
+                failed = lanes->make(lanes, from, into);
             } else {
-                lazyarray_gather(lanes->from + at * size, step * size, lines, lanes->length, n, size);
-                failed = lazyarray_sort_lines(lanes, lines, (npy_intp *)places, n);
-                if (lanes->place) size = sizeof(npy_intp);
-                lazyarray_scatter(lanes->place ? places : lines, lanes->into + at * size, step * size, lanes->length, n, size);
-                size = lanes->itemsize;
+                lazyarray_gather(from, step * size, lines, lanes->length, n, size);
+                for (j = 0; j < n; j++) failed |= lanes->make(lanes, lines + j * line, results + j * result);
+                lazyarray_scatter(results, into, step * made, lanes->length, n, made);
             }
         }
+        if (results != lines) free(results);
         free(lines);
-        free(places);
         if (failed) LAZYARRAY_ALSO(&lanes->failed, 1);
+    }
+
+    /* How many neighbours are gathered at once. */
+    static npy_intp lazyarray_width_of(npy_intp line, npy_intp inner) {
+        npy_intp width = LAZYARRAY_GATHERED / line;
+        if (width > LAZYARRAY_LANES) width = LAZYARRAY_LANES;
+        if (width > inner) width = inner;
+        return width < 1 ? 1 : width;
+    }
+
+    static void lazyarray_fill_lanes(lazyarray_lanes *lanes, PyArrayObject *a, PyArrayObject *result, PyObject *shape) {
+        lanes->from = PyArray_BYTES(a);
+        lanes->into = PyArray_BYTES(result);
+        lanes->length = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 1));
+        lanes->inner = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 2));
+        lanes->itemsize = PyArray_ITEMSIZE(a);
+        lanes->made = PyArray_ITEMSIZE(result);
+        lanes->width = lazyarray_width_of(lanes->length * lanes->itemsize, lanes->inner);
+        lanes->groups = (lanes->inner + lanes->width - 1) / lanes->width;
+        lanes->failed = 0;
+        lanes->shared.run = lazyarray_run_lanes;
+        lanes->shared.raised = 0;
+        lanes->shared.count = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 0)) * lanes->groups;
     }
 
     static int lazyarray_lanes_failed(PyObject *record) { return ((lazyarray_lanes *)PyBytes_AS_STRING(record))->failed; }
@@ -199,7 +225,9 @@ cdef extern from *:
         lazyarray_shared shared;
         lazyarray_sorting sorting;
         lazyarray_merge *merge;
+        void (*fill)(const struct lazyarray_chunks *chunks, npy_intp begin, npy_intp end);  /* what is sorted */
         int (*settle)(struct lazyarray_chunks *chunks);
+        int (*mixes_zeros)(const char *x, npy_intp n);  /* both NULL where equal numbers have the same bits */
         const char *from;
         char *into;
         npy_intp length, itemsize, numbers, starts[LAZYARRAY_MOST_CHUNKS], ends[LAZYARRAY_MOST_CHUNKS];
@@ -207,14 +235,38 @@ cdef extern from *:
         char nan[16];
     } lazyarray_chunks;
 
+    static void lazyarray_copy_chunk(const lazyarray_chunks *chunks, npy_intp begin, npy_intp end) {
+        npy_intp size = chunks->itemsize;
+        memcpy(chunks->into + begin * size, chunks->from + begin * size, (end - begin) * size);
+    }
+
     static void lazyarray_sort_chunks(lazyarray_shared *record, npy_intp begin, npy_intp end) {
         lazyarray_chunks *chunks = (lazyarray_chunks *)record;
         for (; begin < end; begin++) {
-            npy_intp size = chunks->itemsize, n = chunks->ends[begin] - chunks->starts[begin];
-            char *into = chunks->into + chunks->starts[begin] * size;
-            memcpy(into, chunks->from + chunks->starts[begin] * size, n * size);
-            if (lazyarray_sort_line(&chunks->sorting, into, n) < 0) LAZYARRAY_ALSO(&chunks->failed, 1);
+            npy_intp first = chunks->starts[begin], stop = chunks->ends[begin];
+            char *into = chunks->into + first * chunks->itemsize;
+            chunks->fill(chunks, first, stop);
+            if ((chunks->mixes_zeros && chunks->mixes_zeros(into, stop - first))
+                || lazyarray_sort_line(&chunks->sorting, into, stop - first) < 0)
+                LAZYARRAY_ALSO(&chunks->failed, 1);
         }
+    }
+
+    static void lazyarray_fill_chunks(lazyarray_chunks *chunks, PyArrayObject *a, PyArrayObject *spare, int count) {
+        int k;
+        chunks->from = PyArray_BYTES(a);
+        chunks->into = PyArray_BYTES(spare);
+        chunks->length = chunks->numbers = PyArray_SIZE(a);
+        chunks->itemsize = PyArray_ITEMSIZE(spare);
+        chunks->count = count;
+        chunks->failed = 0;
+        for (k = 0; k < count; k++) {
+            chunks->starts[k] = chunks->length / count * k;
+            chunks->ends[k] = k + 1 < count ? chunks->length / count * (k + 1) : chunks->length;
+        }
+        chunks->shared.run = lazyarray_sort_chunks;
+        chunks->shared.raised = 0;
+        chunks->shared.count = count;
     }
 
     static void lazyarray_merge_chunks(lazyarray_shared *record, npy_intp begin, npy_intp end) {
@@ -351,37 +403,21 @@ cdef extern from *:
         return merge;
     }
 
-    static PyObject *lazyarray_lanes_of(PyObject *given, PyObject *result, PyObject *shape, int kind, int places) {
+    static PyObject *lazyarray_lanes_of(PyObject *given, PyObject *result, PyObject *shape, int kind) {
         PyArrayObject *a = (PyArrayObject *)given;
-        PyArray_ArrFuncs *functions;
         lazyarray_lanes *lanes;
         PyObject *made;
-        npy_intp outer = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 0)), inner = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 2));
         if (!PyArray_API && _import_array() < 0) return NULL;
-        functions = PyDataType_GetArrFuncs(PyArray_DESCR(a));
-        if (!PyArray_ISNUMBER(a) || !(places ? (void *)functions->argsort[kind] : (void *)functions->sort[kind]))
-            Py_RETURN_NONE;
+        if (!PyArray_ISNUMBER(a) || !PyDataType_GetArrFuncs(PyArray_DESCR(a))->sort[kind]) Py_RETURN_NONE;
         if (!PyArray_ISCARRAY_RO(a) || !PyArray_ISCARRAY((PyArrayObject *)result)) Py_RETURN_NONE;
         if (!(made = PyBytes_FromStringAndSize(NULL, sizeof(lazyarray_lanes)))) return NULL;
         lanes = (lazyarray_lanes *)PyBytes_AS_STRING(made);
         lazyarray_find_sorting(a, &lanes->sorting);
-        lanes->sorting.sort = places ? NULL : functions->sort[kind];
+        lanes->sorting.sort = PyDataType_GetArrFuncs(PyArray_DESCR(a))->sort[kind];
         if (kind != NPY_QUICKSORT) lanes->sorting.merge = NULL;
-        lanes->place = places ? functions->argsort[kind] : NULL;
-        lanes->from = PyArray_BYTES(a);
-        lanes->into = PyArray_BYTES((PyArrayObject *)result);
-        lanes->length = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 1));
-        lanes->inner = inner;
-        lanes->itemsize = PyArray_ITEMSIZE(a);
-        lanes->width = LAZYARRAY_GATHERED / (lanes->length * lanes->itemsize);
-        if (lanes->width > LAZYARRAY_LANES) lanes->width = LAZYARRAY_LANES;
-        if (lanes->width > inner) lanes->width = inner;
-        if (lanes->width < 1) lanes->width = 1;
-        lanes->groups = (inner + lanes->width - 1) / lanes->width;
-        lanes->failed = 0;
-        lanes->shared.run = lazyarray_run_lanes;
-        lanes->shared.raised = 0;
-        lanes->shared.count = outer * lanes->groups;
+        lanes->make = lazyarray_sort_lane;
+        lanes->in_place = 1;
+        lazyarray_fill_lanes(lanes, a, (PyArrayObject *)result, shape);
         return made;
     }
 
@@ -389,7 +425,6 @@ cdef extern from *:
         PyArrayObject *a = (PyArrayObject *)given;
         lazyarray_chunks *chunks;
         PyObject *made;
-        int k;
         if (!PyArray_API && _import_array() < 0) return NULL;
         if (count > LAZYARRAY_MOST_CHUNKS || !PyArray_ISCARRAY_RO(a) || !PyArray_ISCARRAY((PyArrayObject *)spare)) Py_RETURN_NONE;
         if (!PyDataType_GetArrFuncs(PyArray_DESCR(a))->sort[NPY_QUICKSORT]) Py_RETURN_NONE;
@@ -400,21 +435,17 @@ cdef extern from *:
             Py_DECREF(made);
             Py_RETURN_NONE;
         }
-        chunks->settle = PyArray_TYPE(a) == NPY_DOUBLE ? lazyarray_settle_double
-                       : PyArray_TYPE(a) == NPY_FLOAT ? lazyarray_settle_float : NULL;
-        chunks->from = PyArray_BYTES(a);
-        chunks->into = PyArray_BYTES((PyArrayObject *)spare);
-        chunks->length = chunks->numbers = PyArray_SIZE(a);
-        chunks->itemsize = PyArray_ITEMSIZE(a);
-        chunks->count = count;
-        chunks->failed = 0;
-        for (k = 0; k < count; k++) {
-            chunks->starts[k] = chunks->length / count * k;
-            chunks->ends[k] = k + 1 < count ? chunks->length / count * (k + 1) : chunks->length;
+        chunks->settle = NULL;
+        chunks->mixes_zeros = NULL;
+        if (PyArray_TYPE(a) == NPY_DOUBLE) {
+            chunks->settle = lazyarray_settle_double;
+            chunks->mixes_zeros = LAZYARRAY_PICK(mixes_zeros, double);
+        } else if (PyArray_TYPE(a) == NPY_FLOAT) {
+            chunks->settle = lazyarray_settle_float;
+            chunks->mixes_zeros = LAZYARRAY_PICK(mixes_zeros, float);
         }
-        chunks->shared.run = lazyarray_sort_chunks;
-        chunks->shared.raised = 0;
-        chunks->shared.count = count;
+        chunks->fill = lazyarray_copy_chunk;
+        lazyarray_fill_chunks(chunks, a, (PyArrayObject *)spare, count);
         return made;
     }
 
@@ -449,7 +480,7 @@ cdef extern from *:
         return made;
     }
     """
-    object lanes_of "lazyarray_lanes_of" (object a, object out, tuple lanes, int kind, bint places)
+    object lanes_of "lazyarray_lanes_of" (object a, object out, tuple lanes, int kind)
     object chunks_of "lazyarray_chunks_of" (object a, object spare, int chunks)
     bint are_mergeable "lazyarray_are_mergeable" (object record)
     object merge_of "lazyarray_merge_of" (object record, object out)

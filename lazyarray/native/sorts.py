@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 
-def lanes_of(a: Any, out: Any, lanes: tuple[int, int, int], kind: int, places: bool) -> bytes | None:
-    """`out[...] = numpy.sort(a, 1, kind)`, or `argsort`, of C-contiguous arrays of three axes `lanes`.
+def lanes_of(a: Any, out: Any, lanes: tuple[int, int, int], kind: int) -> bytes | None:
+    """`out[...] = numpy.sort(a, 1, kind)` of C-contiguous arrays of three axes `lanes`.
 
     `kind`: NumPy's number of it. None for dtypes that NumPy has no loop for.
     """

@@ -1,4 +1,4 @@
-"""Holds that distinct elements of many integers, and functions on sets of them, are NumPy's."""
+"""Holds that distinct elements of many numbers, and functions on sets of them, are NumPy's."""
 
 from __future__ import annotations
 
@@ -13,15 +13,21 @@ from lazyarray.frontend import distinct
 
 DRAW = numpy.random.default_rng(4)
 MANY = 70_000
+NAN = numpy.nan
+OTHER_NAN = numpy.array([0x7FF8000000000001], "u8").view("f8")[0]
+
+
+def ends_of(dtype: str) -> tuple[Any, Any]:
+    known = numpy.finfo(dtype) if numpy.dtype(dtype).kind == "f" else numpy.iinfo(dtype)
+    return known.min, known.max
+
 
 VALUES: dict[str, Callable[[str], Any]] = {
     "few": lambda dtype: DRAW.integers(0, 100, MANY).astype(dtype),
     "many": lambda dtype: DRAW.integers(0, 1 << 30, MANY).astype(dtype),
     "some": lambda dtype: DRAW.integers(0, MANY, MANY).astype(dtype),
     "equal": lambda dtype: numpy.full(MANY, 7).astype(dtype),
-    "both ends": lambda dtype: numpy.resize(
-        numpy.array([numpy.iinfo(dtype).min, numpy.iinfo(dtype).max, 5], dtype), MANY
-    ),
+    "both ends": lambda dtype: numpy.resize(numpy.array([*ends_of(dtype), 5], dtype), MANY),
     "a matrix": lambda dtype: DRAW.integers(0, 500, (MANY // 100, 100)).astype(dtype),
     "a view": lambda dtype: DRAW.integers(0, 500, (100, MANY // 50)).astype(dtype)[:, ::2].T,
 }
@@ -35,11 +41,19 @@ CALLS: dict[str, Callable[..., Any]] = {
     "intersect1d, indices": lambda np, a, b: np.intersect1d(a, b, return_indices=True)[2],
     "setdiff1d": lambda np, a, b: np.setdiff1d(a, b),
     "setxor1d": lambda np, a, b: np.setxor1d(a, b),
+    "isin": lambda np, a, b: np.isin(a, b),
+    "isin, sorted": lambda np, a, b: np.isin(a, b, kind="sort", invert=True),
+    "isin, distinct": lambda np, a, b: np.isin(np.unique(a), np.unique(b), assume_unique=True, kind="sort"),
+    "unique_all": lambda np, a, b: np.unique_all(a).indices,
+    "unique_counts": lambda np, a, b: np.unique_counts(a).counts,
+    "unique_inverse": lambda np, a, b: np.unique_inverse(a).inverse_indices,
+    "unique_values": lambda np, a, b: np.sort(np.unique_values(a)),  # in any order
+    "unique, all": lambda np, a, b: np.unique(a, True, True, True)[0],
 }
 
 
 @pytest.mark.parametrize("values", VALUES)
-@pytest.mark.parametrize("dtype", ["i8", "i4", "u8", "u4", "u2", "i1"])
+@pytest.mark.parametrize("dtype", ["i8", "i4", "u8", "u4", "u2", "i1", "f8", "f4"])
 @pytest.mark.parametrize("call", CALLS)
 def test_sets_are_numpys(call: str, dtype: str, values: str) -> None:
     a, b = VALUES[values](dtype), VALUES["some"](dtype)[: MANY // 2]
@@ -53,7 +67,7 @@ def test_sets_are_numpys(call: str, dtype: str, values: str) -> None:
         assert numpy.array_equal(numpy.asarray(given[0]), a)
 
 
-@pytest.mark.parametrize("dtype", ["f8", "?", "c16", ">i8", "M8[s]", "S3"])
+@pytest.mark.parametrize("dtype", ["?", "c16", ">i8", ">f8", "f2", "M8[s]", "S3"])
 def test_other_dtypes_are_numpys_own(dtype: str) -> None:
     a = DRAW.integers(0, 9, MANY).astype(dtype)
     numpy.testing.assert_array_equal(numpy.asarray(lazyarray.unique(lazyarray.array(a))), numpy.unique(a))
@@ -66,6 +80,28 @@ def test_axes_are_numpys_own() -> None:
     )
 
 
-def test_distinct_integers_are_found_here() -> None:
+@pytest.mark.parametrize("equal_nan", [True, False])
+@pytest.mark.parametrize("put", [[0.0, -0.0], [NAN], [NAN, OTHER_NAN], [NAN, -0.0, -NAN, 0.0], [-0.0, NAN]], ids=str)
+@pytest.mark.parametrize("share", [2, 1000, 100_000])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_zeros_and_nan_are_numpys_to_the_bit(dtype: str, share: int, put: list[float], equal_nan: bool) -> None:
+    draw = numpy.random.default_rng(share)
+    a = draw.standard_normal(MANY).round(2).astype(dtype)
+    a[a == 0] = 5
+    for k, value in enumerate(put):
+        a[k :: share * len(put)] = numpy.array(value, dtype)
+    a = draw.permutation(a)
+    for wanted in ((), (True,), (False, True), (False, False, True), (True, True, True)):
+        expected = numpy.unique(a, *wanted, equal_nan=equal_nan)
+        found = lazyarray.unique(lazyarray.array(a), *wanted, equal_nan=equal_nan)
+        for one, other in zip(*([x] if not wanted else x for x in (expected, found)), strict=True):
+            assert numpy.asarray(other).tobytes() == one.tobytes()
+    for name in ("intersect1d", "setdiff1d", "setxor1d", "union1d", "isin"):
+        expected = getattr(numpy, name)(a, a[: MANY // 3])
+        found = getattr(lazyarray, name)(lazyarray.array(a), lazyarray.array(a[: MANY // 3]))
+        assert numpy.asarray(found).tobytes() == expected.tobytes()
+
+
+def test_distinct_numbers_are_found_here() -> None:
     for name in distinct.NAMES:
         assert distinct.function_of(name) not in (None, getattr(numpy, name))

@@ -104,6 +104,19 @@ def test_zeros_and_nan_of_any_kind(put: list[float], share: int, threads: int) -
             agree(SORTS[name], DRAW.permutation(a).astype("f4"))
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_some_zeros_of_both_signs_in_one_part(dtype: str, count: int) -> None:
+    # NumPy's vectors make two of the same sign of two: which, depends on how much is sorted at once.
+    draw = numpy.random.default_rng(count)
+    for _ in range(20):
+        a = draw.standard_normal(MANY).astype(dtype)
+        a[draw.integers(0, MANY // 2, count)] = 0.0
+        a[draw.integers(0, MANY // 2, count)] = -0.0
+        with lazyarray.config.set(num_threads=2):
+            agree(SORTS["sort"], a)
+
+
 @pytest.mark.parametrize("kind", [None, "quicksort", "heapsort", "mergesort", "stable"])
 @pytest.mark.parametrize(
     "shape", [(120, 300), (300, 120), (2, 17_000), (17_000, 2), (29, 33, 41), (40_000, 1), (1, 40_000)]
