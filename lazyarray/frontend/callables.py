@@ -29,9 +29,10 @@ GROWS: Final = 12  # vectors, the product of whose sizes is small; of a single o
 REPEATS: Final = 13  # all but an array that is repeated so often that the result is large
 COUNTS: Final = 14  # the first argument is an array of fewer than `FEW_COUNTED` elements, or `FEW_RANGED`
 CONTRACTS: Final = 15  # all but subscripts and arrays of which `einsum` makes `FEW_CONTRACTED` products or more
-SEARCHES: Final = 16  # arrays of fewer than `FEW_SEARCHED` elements each
-SORTS: Final = 17  # arrays of fewer than `FEW_SORTED` elements each
-RANKS: Final = 18  # arrays of fewer than `FEW_RANKED` elements each
+SEARCHES: Final = 16  # arrays of fewer than `FEW_SEARCHED` elements each, also those of a tuple
+SORTS: Final = 17  # the same, of fewer than `FEW_SORTED`
+RANKS: Final = 18  # the same, of fewer than `FEW_RANKED`
+PIECES: Final = 19  # as SORTS; vectors as RANKS
 
 FEW_COUNTED: Final = 1 << 8  # elements whose histogram NumPy makes as quickly as a kernel is launched
 FEW_RANGED: Final = 1 << 13  # the same where the range is to be found first

@@ -76,7 +76,7 @@ def unique(ar: Any, *args: Any, **options: Any) -> Any:
     if args or options or type(ar) is not np.ndarray or ar.size < FEW_SEARCHED or ar.dtype not in _INTEGERS:
         own = _functions.get("unique")
         return np.unique(ar, *args, **options) if own is None else own(ar, *args, **options)
-    rising = sort(ar, None)
+    rising = sort(ar.reshape(-1))
     first = np.empty(rising.shape, bool)
     first[0] = True
     np.not_equal(rising[1:], rising[:-1], out=first[1:])

@@ -12,7 +12,7 @@ import numpy as np
 
 from lazyarray.config import config
 from lazyarray.frontend.callables import FEW_RANKED
-from lazyarray.frontend.sorts import FEW as FEW_SORTED
+from lazyarray.frontend.sorts import are_many
 from lazyarray.runtime.device import in_use
 
 Array = np.ndarray[Any, Any]
@@ -172,7 +172,7 @@ class Methods:
                 array[...] = found
                 return
         axis = args[0] if args else options.get("axis", -1)
-        if array.size >= FEW_SORTED and array.flags.writeable and axis is not None:
+        if are_many(array) and array.flags.writeable and axis is not None:
             array[...] = _namespace("sort")(self, *args, **options)
             return
         run_numpy("sort", self, args, options)

@@ -45,6 +45,7 @@ from lazyarray.frontend.callables import (
     ITSELF,
     LIKE,
     NUMBERS,
+    PIECES,
     RANGE,
     RANKS,
     REPEATS,
@@ -94,7 +95,7 @@ _UNLESS: Final = {"histogram": COUNTS, "einsum": CONTRACTS}
 # Functions that large arrays have here, and when NumPy's are to do it.
 _LARGE: Final = {
     searches: SEARCHES,
-    sorts: SORTS if sorts.FEW == FEW_SORTED else RANKS,
+    sorts: SORTS if sorts.FEW == FEW_SORTED else PIECES,
     rankings: RANKS,
     correlations: SEARCHES,
     distinct: SEARCHES,

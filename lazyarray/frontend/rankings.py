@@ -32,7 +32,7 @@ _INTP: Final = np.dtype(np.intp)
 
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, **options: Any) -> Any:
     """NumPy's."""
-    if order is None and not options and takes(a, kind, FEW_RANKED):
+    if order is None and not options and takes(a, kind) and a.size >= FEW_RANKED:
         stable = KINDS[kind] > 0
         if axis is None:
             a, axis = a.ravel(), 0
@@ -59,7 +59,9 @@ def _are_vectors(keys: Any) -> bool:
     """True for several large vectors of numbers, of one length."""
     if type(keys) not in (tuple, list) or not keys:
         return False
-    return all(takes(key, None, FEW_RANKED) and key.ndim == 1 and key.shape == keys[0].shape for key in keys)
+    return all(
+        takes(key, None) and key.shape == keys[0].shape and key.size >= FEW_RANKED and key.ndim == 1 for key in keys
+    )
 
 
 def rank(a: Array, stable: bool) -> Array | None:

@@ -27,7 +27,7 @@ from lazyarray.runtime.pool import allocate
 
 Array = np.ndarray[Any, Any]
 NAMES: Final = frozenset({"sort"})
-FEW: Final = FEW_RANKED if in_pieces() else FEW_SORTED  # elements that are NumPy's to sort
+FEW: Final = FEW_RANKED if in_pieces() else FEW_SORTED
 LEAST: Final = 1 << 16  # elements of a vector, from which sorting parts of it and merging them saves more than it costs
 MOST: Final = 1 << 28  # bytes of a vector: parts of it are sorted in as many more
 KINDS: Final = {None: 0, "quicksort": 0, "mergesort": 2, "stable": 2}  # NumPy's numbers of those that it has
@@ -36,7 +36,7 @@ STEPS: Final = 8  # that a thread takes for an element, beside one of those of `
 
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, **options: Any) -> Any:
     """NumPy's."""
-    if order is None and not options and takes(a, kind, FEW):
+    if order is None and not options and takes(a, kind) and are_many(a):
         if axis is None:
             a, axis = a.ravel(), 0
         found = _sorted_vector(a) if a.ndim == 1 and type(axis) is int and axis in (0, -1) else None
@@ -47,15 +47,14 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, **options:
     return np.sort(a, axis, kind, order, **options)
 
 
-def takes(a: Any, kind: Any, least: int) -> bool:
-    """True for arrays of numbers, at least so many, and kinds of sorts that may be known here."""
-    return (
-        type(a) is np.ndarray
-        and a.size >= least
-        and a.dtype.kind in "fiuc"
-        and (kind is None or type(kind) is str)
-        and kind in KINDS
-    )
+def are_many(a: Any) -> bool:
+    """Whether so many numbers are not NumPy's to sort: of a vector, or of lines, which are shared out."""
+    return bool(a.size >= (FEW if a.ndim == 1 else FEW_SORTED))
+
+
+def takes(a: Any, kind: Any) -> bool:
+    """True for arrays of numbers, and kinds of sorts, that may be known here."""
+    return type(a) is np.ndarray and a.dtype.kind in "fiuc" and (kind is None or type(kind) is str) and kind in KINDS
 
 
 def lanes_along(a: Array, axis: Any) -> tuple[int, int, int] | None:

@@ -34,6 +34,7 @@ cdef enum:  # of `callables.py`
     SEARCHES = 16
     SORTS = 17
     RANKS = 18
+    PIECES = 19
     FEW_COUNTED = 1 << 8
     FEW_RANGED = 1 << 13
     FEW_CONTRACTED = 1 << 13
@@ -423,12 +424,26 @@ cdef inline bint counts_few(Py_ssize_t size, size_t given, PyObject *names):
     return size < FEW_COUNTED or (size < FEW_RANGED and given < 3 and names_only(names, "bins"))
 
 
-# Whether no array in memory has so many values.
-cdef inline bint are_few(PyObject **args, size_t given, Py_ssize_t many):
+# Whether it is an array in memory of so many values, or of so many as a vector.
+cdef inline bint are_many(PyObject *array, Py_ssize_t many, Py_ssize_t as_vector):
+    cdef Py_ssize_t size
+    if not has_numbers(array):
+        return False
+    size = size_of_memory((<Fields>array)._np)
+    return size >= many or (size >= as_vector and rank_of_memory((<Fields>array)._np) == 1)
+
+
+# Whether no argument is such an array, or has one, as a tuple.
+cdef inline bint are_few(PyObject **args, size_t given, Py_ssize_t many, Py_ssize_t as_vector):
     cdef size_t place
+    cdef object item
     for place in range(given):
-        if has_numbers(args[place]) and size_of_memory((<Fields>args[place])._np) >= many:
+        if are_many(args[place], many, as_vector):
             return False
+        if Py_TYPE(args[place]) == <PyTypeObject *>tuple:
+            for item in <tuple>args[place]:
+                if are_many(<PyObject *>item, many, as_vector):
+                    return False
     return True
 
 
@@ -454,8 +469,10 @@ cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names)
         return repeats_little(args, given)
     if guard == COUNTS:
         return given > 0 and has_numbers(args[0]) and counts_few(size_of_memory((<Fields>args[0])._np), given, names)
-    if guard == SEARCHES or guard == SORTS or guard == RANKS:
-        return are_few(args, given, FEW_SEARCHED if guard == SEARCHES else FEW_SORTED if guard == SORTS else FEW_RANKED)
+    if guard == SEARCHES:
+        return are_few(args, given, FEW_SEARCHED, FEW_SEARCHED)
+    if SORTS <= guard <= PIECES:
+        return are_few(args, given, FEW_RANKED if guard == RANKS else FEW_SORTED, FEW_SORTED if guard == SORTS else FEW_RANKED)
     if guard == CONTRACTS:
         return names != NULL or not contracted(args, given)
     if names != NULL and (converts(guard) or guard == RANGE or not lazyarray_names_dtype(names)):

@@ -9,26 +9,31 @@ cdef extern from *:
     #define LAZYARRAY_SAMPLED_EACH 32  /* or one of so many, */
     #define LAZYARRAY_GAP 8  /* between so many of which the others are taken to be anywhere */
     #define LAZYARRAY_SURE 3  /* equal ones, of which a sample would have one at least */
+    #define LAZYARRAY_KEPT 512  /* keys that are looked at together */
     #define LAZYARRAY_RANKED_FEW 512  /* keys that have room on the stack */
     #define LAZYARRAY_FEW_EQUAL 24  /* what is as quickly sorted by insertion */
     #define LAZYARRAY_RANKED 16384  /* places that a thread takes at once */
 
+    #ifdef _MSC_VER
+    #define LAZYARRAY_AND_ONE(word) _InterlockedIncrement((volatile long *)(word))
+    #else
+    #define LAZYARRAY_AND_ONE(word) __atomic_fetch_add((word), 1, __ATOMIC_RELAXED)
+    #endif
     #if defined(__GNUC__)
     static int lazyarray_length_of(npy_uint64 x) { return x ? 64 - __builtin_clzll(x) : 0; }
     #else
     static int lazyarray_length_of(npy_uint64 x) { int n = 0; while (x) { x >>= 1; n++; } return n; }
     #endif
 
-    /* Integers in the order of numbers: zeros have one, and NaN the greatest. */
-    #define LAZYARRAY_TOP_LONG ((npy_uint64)1 << 63)
-    #define LAZYARRAY_TOP_INT ((npy_uint32)1 << 31)
-    #define LAZYARRAY_KEY_OF(bits, x, UNSIGNED, SIGNED, TOP) ( \\
-        (x) != (x) ? ~(UNSIGNED)0 : (bits) == TOP ? TOP : (bits) ^ ((UNSIGNED)((SIGNED)(bits) >> (8 * sizeof(bits) - 1)) | TOP))
-    #define LAZYARRAY_KEY_DOUBLE(bits, x) LAZYARRAY_KEY_OF(bits, x, npy_uint64, npy_int64, LAZYARRAY_TOP_LONG)
-    #define LAZYARRAY_KEY_FLOAT(bits, x) LAZYARRAY_KEY_OF(bits, x, npy_uint32, npy_int32, LAZYARRAY_TOP_INT)
-    #define LAZYARRAY_KEY_LONG(bits, x) ((bits) ^ LAZYARRAY_TOP_LONG)
-    #define LAZYARRAY_KEY_INT(bits, x) ((bits) ^ LAZYARRAY_TOP_INT)
-    #define LAZYARRAY_KEY_UNSIGNED(bits, x) (bits)
+    /* Integers in the order of numbers: zeros have one, and NaN the greatest. Of integers, themselves or less half of all. */
+    #define LAZYARRAY_NEGATED(x, sign) (((x) ^ -(sign)) + (sign))
+    #define LAZYARRAY_KEY_OF(bits, MOST, INFINITE) ( \\
+        ((bits) & MOST) > INFINITE ? MOST : LAZYARRAY_NEGATED((bits) & MOST, (bits) < 0))
+    #define LAZYARRAY_KEY_DOUBLE(bits) LAZYARRAY_KEY_OF(bits, NPY_MAX_INT64, (npy_int64)2047 << 52)
+    #define LAZYARRAY_KEY_FLOAT(bits) LAZYARRAY_KEY_OF(bits, NPY_MAX_INT32, (npy_int32)255 << 23)
+    #define LAZYARRAY_KEY_SIGNED(bits) (bits)
+    #define LAZYARRAY_KEY_ULONG(bits) ((bits) ^ NPY_MIN_INT64)
+    #define LAZYARRAY_KEY_UINT(bits) ((bits) ^ NPY_MIN_INT32)
 
     /* What is known of a line: its least key and the range, how often the next is less, and how often it is not greater. */
     typedef struct {
@@ -36,53 +41,58 @@ cdef extern from *:
         npy_intp falls, stays;
     } lazyarray_extent;
 
-    #define LAZYARRAY_KEYS(NAME, TARGET, TYPE, BITS, KEY) \\
-        TARGET LAZYARRAY_COMPARES static void lazyarray_extent_##NAME(const char *given, npy_intp n, lazyarray_extent *known) { \\
-            const TYPE *x = (const TYPE *)given; \\
+    #define LAZYARRAY_KEYS(NAME, TARGET, BITS, KEY) \\
+        TARGET LAZYARRAY_VECTORS static void lazyarray_extent_##NAME(const char *given, npy_intp n, lazyarray_extent *known) { \\
             const BITS *b = (const BITS *)given; \\
-            BITS least = KEY(b[0], x[0]), most = least, falls = 0, stays = 0; \\
-            npy_intp j; \\
-            (void)x; \\
-            for (j = 1; j < n; j++) { \\
-                const BITS before = KEY(b[j - 1], x[j - 1]), key = KEY(b[j], x[j]); \\
-                least = key < least ? key : least; \\
-                most = key > most ? key : most; \\
-                falls += key < before; \\
-                stays += key <= before; \\
+            BITS keys[LAZYARRAY_KEPT + 1] = {KEY(b[0])}, least = keys[0], most = least; \\
+            npy_intp taken, j; \\
+            known->falls = known->stays = 0; \\
+            /* Compilers make vectors of two loops, and not of one that does both. */ \\
+            for (n--, b++; n > 0; n -= taken, b += taken) { \\
+                BITS falls = 0, stays = 0; \\
+                taken = n < LAZYARRAY_KEPT ? n : LAZYARRAY_KEPT; \\
+                for (j = 0; j < taken; j++) keys[j + 1] = KEY(b[j]); \\
+                for (j = 1; j <= taken; j++) { \\
+                    const BITS before = keys[j - 1], key = keys[j]; \\
+                    least = key < least ? key : least; \\
+                    most = key > most ? key : most; \\
+                    falls += key < before; \\
+                    stays += key <= before; \\
+                } \\
+                keys[0] = keys[taken]; \\
+                known->falls += falls; \\
+                known->stays += stays; \\
             } \\
-            known->least = least; \\
-            known->range = most - least; \\
-            known->falls = falls; \\
-            known->stays = stays; \\
+            known->least = (npy_uint64)(npy_int64)least; \\
+            known->range = (npy_uint64)(npy_int64)most - known->least; \\
         } \\
-        TARGET LAZYARRAY_COMPARES static void lazyarray_pack_##NAME( \\
+        TARGET LAZYARRAY_VECTORS static void lazyarray_pack_##NAME( \\
             const char *given, npy_intp first, npy_intp stop, npy_uint64 least, int dropped, int bits, npy_uint64 *packed \\
         ) { \\
-            const TYPE *x = (const TYPE *)given; \\
             const BITS *b = (const BITS *)given; \\
             npy_intp j; \\
-            (void)x; \\
             for (j = first; j < stop; j++) \\
-                packed[j] = ((npy_uint64)KEY(b[j], x[j]) - least) >> dropped << bits | (npy_uint64)j; \\
+                packed[j] = ((npy_uint64)(npy_int64)KEY(b[j]) - least) >> dropped << bits | (npy_uint64)j; \\
         }
-    #define LAZYARRAY_KEY_AT(NAME, TYPE, BITS, KEY) \\
-        LAZYARRAY_BOTH(LAZYARRAY_KEYS, NAME, TYPE, BITS, KEY) \\
-        static npy_uint64 lazyarray_key_at_##NAME(const char *given, npy_intp place) { \\
-            return KEY(((const BITS *)given)[place], ((const TYPE *)given)[place]); \\
+    #define LAZYARRAY_KEY_AT(NAME, BITS, KEY) \\
+        LAZYARRAY_BOTH(LAZYARRAY_KEYS, NAME, BITS, KEY) \\
+        static npy_int64 lazyarray_key_at_##NAME(const char *given, npy_intp place) { \\
+            const BITS bits = ((const BITS *)given)[place]; \\
+            return KEY(bits); \\
         }
-    LAZYARRAY_KEY_AT(double, npy_double, npy_uint64, LAZYARRAY_KEY_DOUBLE)
-    LAZYARRAY_KEY_AT(float, npy_float, npy_uint32, LAZYARRAY_KEY_FLOAT)
-    LAZYARRAY_KEY_AT(long, npy_int64, npy_uint64, LAZYARRAY_KEY_LONG)
-    LAZYARRAY_KEY_AT(ulong, npy_uint64, npy_uint64, LAZYARRAY_KEY_UNSIGNED)
-    LAZYARRAY_KEY_AT(int, npy_int32, npy_uint32, LAZYARRAY_KEY_INT)
-    LAZYARRAY_KEY_AT(uint, npy_uint32, npy_uint32, LAZYARRAY_KEY_UNSIGNED)
+    LAZYARRAY_KEY_AT(double, npy_int64, LAZYARRAY_KEY_DOUBLE)
+    LAZYARRAY_KEY_AT(float, npy_int32, LAZYARRAY_KEY_FLOAT)
+    LAZYARRAY_KEY_AT(long, npy_int64, LAZYARRAY_KEY_SIGNED)
+    LAZYARRAY_KEY_AT(ulong, npy_int64, LAZYARRAY_KEY_ULONG)
+    LAZYARRAY_KEY_AT(int, npy_int32, LAZYARRAY_KEY_SIGNED)
+    LAZYARRAY_KEY_AT(uint, npy_int32, LAZYARRAY_KEY_UINT)
 
     /* How lines are ranked: keys, less their least one and but for the lowest bits where they are too wide, are sorted with
        the places of their numbers below them. Of two with the same upper bits the keys tell. */
     typedef struct {
         void (*extent)(const char *x, npy_intp n, lazyarray_extent *known);
         void (*pack)(const char *x, npy_intp first, npy_intp stop, npy_uint64 least, int dropped, int bits, npy_uint64 *packed);
-        npy_uint64 (*key_at)(const char *x, npy_intp place);
+        npy_int64 (*key_at)(const char *x, npy_intp place);
         lazyarray_sorting sorting;  /* of what is packed */
         PyArray_ArgSortFunc *numpys;
         int stable;  /* equal numbers in the order of their places: else NumPy is to rank them */
@@ -125,9 +135,12 @@ cdef extern from *:
         npy_uint64 *sample;
         int found;
         if (size < LAZYARRAY_SAMPLE) size = LAZYARRAY_SAMPLE;
+        size -= size % LAZYARRAY_GAP;
         step = n / size;
         if (!(sample = (npy_uint64 *)malloc(size * sizeof(npy_uint64)))) return 1;
-        for (k = 0; k < size; k++) sample[k] = how->key_at(x, k * step);
+        /* Neighbours, too: equal ones are next to one another where numbers almost rise. */
+        for (k = 0; k < size; k++)
+            sample[k] = (npy_uint64)how->key_at(x, k / LAZYARRAY_GAP * LAZYARRAY_GAP * step + k % LAZYARRAY_GAP) ^ (npy_uint64)1 << 63;
         found = lazyarray_sort_line(&how->sorting, (char *)sample, size) < 0;
         for (k = 1; k < size && !found; k++) found = sample[k] == sample[k - 1];
         /* Of the sample's numbers, were they drawn one by one. */
@@ -141,7 +154,7 @@ cdef extern from *:
     static int lazyarray_plan_ranking(const lazyarray_ranking *how, const char *x, npy_intp n, lazyarray_packing *packing) {
         lazyarray_extent known;
         how->extent(x, n, &known);
-        if (how->stable ? !known.falls : !known.stays) return 2;
+        if (!known.falls) return how->stable || !known.stays ? 2 : 0;
         if (known.falls == n - 1) return 3;
         /* More numbers than keys. */
         if (!how->stable && (known.range < (npy_uint64)n - 1 || (n >= LAZYARRAY_SAMPLED && lazyarray_may_have_equals(how, x, n)))) return 0;
@@ -157,19 +170,20 @@ cdef extern from *:
         const lazyarray_ranking *how, const char *x, const lazyarray_packing *packing, npy_intp *places, npy_intp n
     ) {
         int bits = lazyarray_length_of((npy_uint64)n - 1), done = 1;
-        npy_uint64 *keys, least = ~(npy_uint64)0, most = 0;
+        npy_int64 *keys, least = NPY_MAX_INT64, most = NPY_MIN_INT64;
+        npy_uint64 *packed;
         npy_intp *old, j, k;
         if (n <= LAZYARRAY_FEW_EQUAL) {
             for (j = 1; j < n; j++) {
                 npy_intp place = places[j];
-                npy_uint64 key = how->key_at(x, place), before = 0;
+                npy_int64 key = how->key_at(x, place), before = 0;
                 for (k = j; k > 0 && (before = how->key_at(x, places[k - 1])) > key; k--) places[k] = places[k - 1];
                 if (k > 0 && before == key && !how->stable) return 0;
                 places[k] = place;
             }
             return 1;
         }
-        if (packing->dropped + bits > 64 || !(keys = (npy_uint64 *)malloc(2 * n * sizeof(npy_uint64)))) return 0;
+        if (packing->dropped + bits > 64 || !(keys = (npy_int64 *)malloc(2 * n * sizeof(npy_int64)))) return 0;
         old = (npy_intp *)(keys + n);
         for (j = 0; j < n; j++) {
             old[j] = places[j];
@@ -181,11 +195,12 @@ cdef extern from *:
             free(keys);
             return how->stable;
         }
-        for (j = 0; j < n; j++) keys[j] = (keys[j] - least) << bits | (npy_uint64)j;
-        if (lazyarray_sort_line(&how->sorting, (char *)keys, n) < 0) done = 0;
+        packed = (npy_uint64 *)keys;
+        for (j = 0; j < n; j++) packed[j] = ((npy_uint64)keys[j] - (npy_uint64)least) << bits | (npy_uint64)j;
+        if (lazyarray_sort_line(&how->sorting, (char *)packed, n) < 0) done = 0;
         for (j = 0; j < n && done; j++) {
-            if (!how->stable && j && keys[j] >> bits == keys[j - 1] >> bits) done = 0;
-            places[j] = old[keys[j] & (((npy_uint64)1 << bits) - 1)];
+            if (!how->stable && j && packed[j] >> bits == packed[j - 1] >> bits) done = 0;
+            places[j] = old[packed[j] & (((npy_uint64)1 << bits) - 1)];
         }
         free(keys);
         return done;
@@ -228,30 +243,39 @@ cdef extern from *:
     typedef struct {
         lazyarray_lanes lanes;
         lazyarray_ranking ranking;
+        int tried, refused;  /* lines: most others have equals, too, where most had */
     } lazyarray_ranked_lanes;
-
-    static int lazyarray_rank_lane(const lazyarray_lanes *lanes, char *line, char *result) {
-        const lazyarray_ranking *how = &((const lazyarray_ranked_lanes *)lanes)->ranking;
-        npy_intp *places = (npy_intp *)result, n = lanes->length;
-        lazyarray_packing packing;
-        int plan = lazyarray_plan_ranking(how, line, n, &packing);
-        if (plan == 1) {
-            npy_uint64 few[LAZYARRAY_RANKED_FEW], *packed = few;
-            if (n > LAZYARRAY_RANKED_FEW && !(packed = (npy_uint64 *)malloc(n * sizeof(npy_uint64)))) return 1;
-            how->pack(line, 0, n, packing.least, packing.dropped, packing.bits, packed);
-            plan = lazyarray_sort_line(&how->sorting, (char *)packed, n) == 0
-                && lazyarray_unpack(how, line, &packing, packed, n, places);
-            if (packed != few) free(packed);
-            if (plan) return 0;
-        }
-        lazyarray_count_places(0, n, plan == 3, n, places);
-        return plan ? 0 : how->numpys(line, places, n, NULL) < 0;
-    }
 
     static int lazyarray_rank_as_numpy(const lazyarray_lanes *lanes, char *line, char *result) {
         npy_intp *places = (npy_intp *)result, n = lanes->length;
         lazyarray_count_places(0, n, 0, n, places);
         return ((const lazyarray_ranked_lanes *)lanes)->ranking.numpys(line, places, n, NULL) < 0;
+    }
+
+    static int lazyarray_rank_lane(const lazyarray_lanes *lanes, char *line, char *result) {
+        lazyarray_ranked_lanes *ranked = (lazyarray_ranked_lanes *)lanes;
+        const lazyarray_ranking *how = &ranked->ranking;
+        npy_intp *places = (npy_intp *)result, n = lanes->length;
+        npy_uint64 few[LAZYARRAY_RANKED_FEW], *packed = few;
+        lazyarray_packing packing;
+        int plan, done;
+        if (2 * ranked->refused > ranked->tried + LAZYARRAY_SURE) return lazyarray_rank_as_numpy(lanes, line, result);
+        plan = lazyarray_plan_ranking(how, line, n, &packing);
+        if (plan > 1) {
+            lazyarray_count_places(0, n, plan == 3, n, places);
+            return 0;
+        }
+        if (plan == 1) {
+            if (n > LAZYARRAY_RANKED_FEW && !(packed = (npy_uint64 *)malloc(n * sizeof(npy_uint64)))) return 1;
+            how->pack(line, 0, n, packing.least, packing.dropped, packing.bits, packed);
+            done = lazyarray_sort_line(&how->sorting, (char *)packed, n) == 0
+                && lazyarray_unpack(how, line, &packing, packed, n, places);
+            if (packed != few) free(packed);
+            LAZYARRAY_AND_ONE(&ranked->tried);
+            if (done) return 0;
+            LAZYARRAY_AND_ONE(&ranked->refused);
+        }
+        return lazyarray_rank_as_numpy(lanes, line, result);
     }
 
     static PyObject *lazyarray_ranked_lanes_of(PyObject *given, PyObject *result, PyObject *shape, int stable) {
@@ -270,6 +294,7 @@ cdef extern from *:
         }
         ranked->lanes.make = known ? lazyarray_rank_lane : lazyarray_rank_as_numpy;
         ranked->lanes.in_place = 0;
+        ranked->tried = ranked->refused = 0;
         lazyarray_fill_lanes(&ranked->lanes, a, (PyArrayObject *)result, shape);
         return made;
     }
