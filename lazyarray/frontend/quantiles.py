@@ -19,6 +19,7 @@ Array = np.ndarray[Any, Any]
 NAMES: Final = frozenset({"median", "nanmedian", "percentile", "quantile", "nanpercentile", "nanquantile"})
 _SELECTED: Final = frozenset(map(np.dtype, ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1")))
 _LEAST: Final = 1 << 13  # elements, from which finding places saves more than it costs
+_SORTED: Final = 1 << 12  # elements of a line that is sorted for many places; a median of what is no NaN is quicker
 # NumPy's functions that have no public names.
 numpys: Final[Any] = _function_base_impl
 numpys_of_nan: Final[Any] = _nanfunctions_impl
@@ -120,14 +121,79 @@ def function_of(name: str) -> Any:
     return _functions.get(name)
 
 
+def _nanmedian(median: Any) -> Any:
+    """NumPy's, over medians of these; along an axis it has a short way and a long one, of lines of 600 numbers on."""
+    own: dict[str, Any] = {"np": in_module(np, median=lambda a, overwrite_input=False: median(a))}
+    one = with_names(getattr(numpys_of_nan, "_nanmedian1d", None), own)
+    own = {"np": in_module(np, ma=in_module(np.ma, masked_array=lambda a, mask: (a, mask), median=_masked_median))}
+    short = with_names(getattr(numpys_of_nan, "_nanmedian_small", None), own)
+    if one is None or short is None:
+        return None
+    own = {"_nanmedian1d": one, "_nanmedian_small": short, "np": in_module(np, apply_along_axis=_medians_along)}
+    return _through(np.nanmedian, numpys_of_nan, ("_nanmedian",), own)
+
+
+def _masked_median(masked: tuple[Any, Any], axis: int, overwrite_input: bool) -> Any:
+    """NumPy's `np.ma.median` of an array with its NaN masked."""
+    middles = _find_middles(*masked, axis)
+    if middles is None:
+        median: Any = np.ma.median
+        return median(np.ma.masked_array(*masked), axis=axis, overwrite_input=overwrite_input)
+    counts, *both = middles
+    half = np.array(both).sum(axis=0)
+    np.true_divide(half, 2.0, casting="unsafe", out=half)
+    return np.ma.masked_array(half, counts == 0)
+
+
+def _medians_along(median: Any, axis: int, a: Any, overwrite_input: bool) -> Any:
+    """NumPy's `apply_along_axis` of `_nanmedian1d`, which is `median`."""
+    middles = _find_middles(a, np.isnan(a), axis)
+    if middles is not None and middles[0].all():
+        counts, low, high = middles
+        odd = counts % 2 == 1
+        np.copyto(low, 0, where=odd)
+        with np.errstate(all="ignore"):
+            found: Array = np.where(odd, high, (low + high) / 2)
+        if np.isfinite(found).all():  # else NumPy's warnings are of each line
+            return found
+    return np.apply_along_axis(median, axis, a, overwrite_input)
+
+
+def _find_middles(a: Any, mask: Any, axis: int) -> tuple[Array, Array, Array] | None:
+    """How many numbers lines of the axis have but those masked, NaN, and the two in their middle; None if NumPy is to.
+
+    Of an odd number the two are the same; of none, zeros.
+    """
+    if not _is_large(a) or a.dtype.kind != "f":
+        return None
+    axis %= a.ndim
+    counts = a.shape[axis] - np.count_nonzero(mask, axis=axis)
+    known = np.flatnonzero(np.bincount(counts.ravel())).tolist()
+    places = sorted({place for count in known if count for place in ((count - 1) // 2, count // 2)})
+    if counts.min() < a.shape[axis]:
+        a = np.where(mask, np.inf, a)  # behind all others, too, and of one kind
+    found = select(a, axis, places) if places else None
+    if found is None:
+        if not places or a.shape[axis] > _SORTED:
+            return None
+        found = np.moveaxis(sort(a, axis).take(places, axis), axis, 0)
+        if not found.all():  # zeros, of which there may be two kinds
+            return None
+    low, high = np.zeros((2, *counts.shape), a.dtype)
+    for count in known:
+        if count:
+            np.copyto(low, found[places.index((count - 1) // 2)], where=counts == count)
+            np.copyto(high, found[places.index(count // 2)], where=counts == count)
+    return counts, low, high
+
+
 def _made() -> dict[str, Any]:
     """All of `NAMES` that can be made, and what those of them that look over NaN call."""
     lib = in_module(np.lib, _utils_impl=in_module(numpys_of_all, _median_nancheck=_with_nan))
     own: dict[str, Any] = {"partition": partition, "np": in_module(np, lib=lib)}
     made = {"median": _through(np.median, numpys, ("_median",), own)}
     if made["median"] is not None:
-        own = {"np": in_module(np, median=lambda a, overwrite_input=False: made["median"](a))}
-        made["nanmedian"] = _through(np.nanmedian, numpys_of_nan, ("_nanmedian", "_nanmedian1d"), own)
+        made["nanmedian"] = _nanmedian(made["median"])
     own = {"_quantile_ureduce_func": _quantiles}
     made["_quantile_unchecked"] = unchecked = with_names(getattr(numpys, "_quantile_unchecked", None), own)
     if unchecked is not None:

@@ -52,9 +52,14 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
             values, out = np.ascontiguousarray(v, common), allocate(v.shape, _INTP)
             record = search_of(keys, values, side == "right", out)
             if record is not None:
-                run_parts(record, v.size)
+                run_parts(record, v.size * _steps(keys))
                 return out
     return np.searchsorted(a, v, side, sorter)
+
+
+def _steps(keys: Array) -> int:
+    """The time that looking for one value takes, beside one step of those of `run_parts`."""
+    return max(keys.size.bit_length() // 4, 1)
 
 
 def _are_many(a: Any, v: Any) -> bool:
@@ -82,7 +87,8 @@ def interpolating(loop: Callable[..., Any]) -> Callable[..., Any]:
                         slopes = np.diff(heights) / np.diff(keys)
                 ends = [heights[0] if left is None else left, heights[-1] if right is None else right]
                 out = allocate(x.shape, _DOUBLE)
-                run_parts(interpolation_of(keys, heights, slopes, values, float(ends[0]), float(ends[1]), out), x.size)
+                record = interpolation_of(keys, heights, slopes, values, float(ends[0]), float(ends[1]), out)
+                run_parts(record, x.size * _steps(keys))
                 return out
         return loop(x, xp, fp, left, right)
 

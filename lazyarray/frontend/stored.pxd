@@ -3,7 +3,7 @@ cimport cython
 
 from lazyarray.frontend.handle cimport is_basic
 from lazyarray.frontend.quick cimport Fields, Key, Known, Limits, Node, known, limits, new_node
-from lazyarray.frontend.waiting cimport Run, close, count_stored, lent, pause_as_told
+from lazyarray.frontend.waiting cimport Run, close, count_stored, lent, look_back
 from lazyarray.ir.node cimport Spec, Waiting, spec_of
 from lazyarray.native.primitives cimport address_of, part_of, referent, site_outside, thread_here, token_of, whole_of
 from lazyarray.runtime.evaluate cimport Interpreted, evaluate

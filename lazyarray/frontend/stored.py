@@ -22,7 +22,7 @@ from lazyarray.runtime.evaluate import INTERPRETED, JOINED
 # isort: split
 from lazyarray.frontend.handle import is_basic  # cimport
 from lazyarray.frontend.quick import Fields, known, limits, new_node  # cimport
-from lazyarray.frontend.waiting import close, count_stored, lent, pause_as_told  # cimport
+from lazyarray.frontend.waiting import close, count_stored, lent, look_back  # cimport
 from lazyarray.ir.node import Node, Spec, spec_of  # cimport
 from lazyarray.native.primitives import address_of, part_of, referent, site_outside  # cimport
 from lazyarray.runtime.evaluate import evaluate  # cimport
@@ -135,12 +135,11 @@ def _store(value: Fields, found: Any, site: Any) -> None:
     made: Node = new_node(update, (lent(update.spec, whole), node), site)
     place: Any = node.site  # of the span's last operator
     node = value._node = None  # what has a name is kept
-    _interpreted.left = None
+    _interpreted.left = _interpreted.planned = None
     _interpreted.given = whole
     try:
         evaluate([made], JOINED)
-        if _interpreted.left is not None:
-            pause_as_told(place)
+        look_back(place)
         computed: Any = made.data
         if computed is not whole:
             np.copyto(part, apply(IndexMap(*update.attr[:3]), computed))

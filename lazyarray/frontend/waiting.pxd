@@ -29,8 +29,8 @@ cdef Last _last
 cdef object _state
 cdef Interpreted _interpreted
 cdef dict _pauses, _spans
-cdef dict _counted, _seen_to_need
-cdef int _RUNS
+cdef dict _counted, _renewed, _seen_to_need
+cdef int _MOST_TURNS, _NEW_RUNS, _RUNS, _TURNS
 cdef int _ARRAY, _LAST, _MASK
 cdef Py_ssize_t _ALONE
 
@@ -61,7 +61,8 @@ cdef _count_once(Node node, tuple site, int expected, int handed)
 cdef _count(tuple site, int needed, int expected)
 @cython.locals(node=Node)
 cdef _end(Fields array, tuple site, int expected)
-cpdef pause_as_told(tuple site)
+cpdef look_back(tuple site)
+cdef _note_new_sizes(tuple site, known)
 @cython.locals(node=Node, nodes=list)
 cpdef close()
 @cython.locals(node=Node)

@@ -53,6 +53,11 @@ _interpreted: Final = INTERPRETED  # in C
 _seen_to_need: dict[tuple[int, int], Any] = {}
 # By code: places of spans' last operators that are not to be counted again. Of codes that `SPANS` keeps.
 _counted: dict[int, set[int]] = {}
+# By the same: how often in turn it had new sizes, and the turns of its next pause.
+_renewed: dict[tuple[int, int], tuple[int, int]] = {}
+_NEW_RUNS: Final = 3  # from which on it is taken to have new sizes each time
+_TURNS: Final = 16
+_MOST_TURNS: Final = 64
 _WINDOWS: Final = 64  # of one run that are known
 _RUNS: Final = 3  # in the first one, code is looked through on the way
 
@@ -394,10 +399,9 @@ def _end(array: Fields, site: Any, expected: int) -> None:
         _run.turn_to(site[0])
     _count_once(node, site, expected, 0)
     _waiting.open = False
-    _interpreted.left = None
+    _interpreted.left = _interpreted.planned = None
     evaluate([node], JOINED)
-    if _interpreted.left is not None:
-        pause_as_told(site)
+    look_back(site)
     if node.key.spec.size < limits.eager:
         array._np = node.data
         array._node = None
@@ -407,13 +411,41 @@ def _end(array: Fields, site: Any, expected: int) -> None:
         _run.forget()
 
 
-def pause_as_told(site: Any) -> None:
-    """The span that ends at a site has just been computed by NumPy, which is to compute it some times more."""
+def look_back(site: Any) -> None:
+    """The span that ends at a site has just been computed: for some turns its operators may not wait.
+
+    That is quicker while NumPy is to compute it, and where each turn has other sizes, and needs a plan.
+    """
     left = _interpreted.left
-    _interpreted.left = None
-    turns = left.ahead()
-    if turns:
+    if left is not None:
+        _interpreted.left = None
+        turns = left.ahead()
+        if turns:
+            pause(site, turns)
+    elif _interpreted.planned is not None:
+        _note_new_sizes(site, _interpreted.planned)
+        _interpreted.planned = None
+    elif _renewed:
+        _renewed.pop((id(site[0]), site[1]), None)
+
+
+def _note_new_sizes(site: Any, known: Any) -> None:
+    """A span had sizes that it never had; `known`: what `runtime/first.py` knows of its expression.
+
+    Only NumPy's bits are those of kernels, as there.
+    """
+    place = (id(site[0]), site[1])
+    runs, turns = _renewed.get(place, (0, _TURNS))
+    if len(_renewed) >= MEMO_LIMIT:
+        _renewed.clear()
+    _renewed[place] = (runs + 1, turns)
+    if runs + 1 < _NEW_RUNS:
+        return
+    if not known.price:
+        known.look()
+    if known.suits and not known.unlike:
         pause(site, turns)
+        _renewed[place] = (runs, min(2 * turns, _MOST_TURNS))
 
 
 def close() -> None:

@@ -65,17 +65,22 @@ class Spec:
         return f"{self.code}{list(self.shape)}"
 
 
-_SPECS: dict[tuple[Shape, np.dtype[Any]], Spec] = {}
+_SPECS: dict[Any, Spec] = {}
 _SPECS_LIMIT: Final = 65536
 
 
 def spec_of(shape: Shape, dtype: np.dtype[Any]) -> Spec:
     """The one `Spec` of this shape and dtype."""
-    found = _SPECS.get((shape, dtype))
+    found: Spec | None = _SPECS.get((shape, dtype))
     if found is None:
         found = Spec(shape, dtype)
         if len(_SPECS) < _SPECS_LIMIT:
             _SPECS[shape, dtype] = found
+    elif found.dtype is not dtype and found.dtype.char != dtype.char:
+        # C's `long` and `long long` are equal, and scalars of them are not.
+        found = _SPECS.get((shape, dtype, dtype.char))
+        if found is None:
+            found = _SPECS[shape, dtype, dtype.char] = Spec(shape, dtype)
     return found
 
 

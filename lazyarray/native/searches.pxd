@@ -43,6 +43,21 @@ cdef extern from *:
         } \\
     }
 
+    /* The same where neither keys nor values are NaN. */
+    #define LAZYARRAY_HALVE_NUMBERS(TYPE, BEFORE) { \\
+        const TYPE *reached[LAZYARRAY_SEARCHED]; \\
+        npy_intp left = many, half; \\
+        for (j = 0; j < LAZYARRAY_SEARCHED; j++) reached[j] = keys; \\
+        for (; left > 1; left -= half) { \\
+            half = left / 2; \\
+            for (j = 0; j < LAZYARRAY_SEARCHED; j++) { \\
+                const TYPE *next = reached[j] + half; \\
+                reached[j] = next[-1] BEFORE value[j] ? next : reached[j]; \\
+            } \\
+        } \\
+        for (j = 0; j < LAZYARRAY_SEARCHED; j++) at[j] = reached[j] - keys + (*reached[j] BEFORE value[j]); \\
+    }
+
     /* Values that come in order lie between the first and the last of them: what is left to search is short, or nothing. */
     #define LAZYARRAY_NARROW(TYPE, PASSED, FIRST, LAST) { \\
         const TYPE value[2] = {FIRST, LAST}; \\
@@ -53,15 +68,25 @@ cdef extern from *:
         many = at[1] - at[0]; \\
     }
 
-    #define LAZYARRAY_SEARCH(NAME, TYPE, LESS, PASSED) \\
+    #define LAZYARRAY_SEARCH(NAME, TYPE, LESS, PASSED, BEFORE) \\
         LAZYARRAY_VECTORS static void lazyarray_seek_few_##NAME( \\
-            const TYPE *keys, npy_intp many, const TYPE *values, npy_intp n, npy_intp begin, npy_intp *at \\
+            const TYPE *keys, npy_intp many, const TYPE *values, npy_intp n, int odd, npy_intp begin, npy_intp *at \\
         ) { \\
             TYPE value[LAZYARRAY_SEARCHED]; \\
             npy_intp j; \\
             for (j = 0; j < LAZYARRAY_SEARCHED; j++) value[j] = values[j < n ? j : n - 1]; \\
-            LAZYARRAY_HALVE(TYPE, LAZYARRAY_SEARCHED, PASSED) \\
+            if (odd) LAZYARRAY_HALVE(TYPE, LAZYARRAY_SEARCHED, PASSED) \\
+            else LAZYARRAY_HALVE_NUMBERS(TYPE, BEFORE) \\
             for (j = 0; j < LAZYARRAY_SEARCHED; j++) at[j] += begin; \\
+        } \\
+        /* Whether any is NaN; else also whether they do not rise. */ \\
+        LAZYARRAY_COMPARES static int lazyarray_look_over_##NAME(const TYPE *values, npy_intp n, int *turned) { \\
+            npy_intp j; \\
+            int odd = 0, falls = 0; \\
+            for (j = 0; j < n; j++) odd |= values[j] != values[j]; \\
+            for (j = 1; j < n; j++) falls |= values[j] < values[j - 1]; \\
+            *turned = falls; \\
+            return odd; \\
         } \\
         /* Of a part, which has no more than LAZYARRAY_SEARCH_PART values; as many places are written as whole rounds take. */ \\
         LAZYARRAY_VECTORS static void lazyarray_seek_##NAME( \\
@@ -69,8 +94,9 @@ cdef extern from *:
         ) { \\
             const TYPE *part = (const TYPE *)search->keys, *values = (const TYPE *)search->values + first; \\
             npy_intp j, k, left, parts = search->many, before = 0; \\
-            int turned = 0; \\
-            for (j = 1; j < n; j++) turned |= LESS(values[j], values[j - 1]); \\
+            int turned, odd = lazyarray_look_over_##NAME(values, n, &turned); \\
+            for (j = 1; odd && j < n; j++) turned |= LESS(values[j], values[j - 1]); \\
+            odd |= part[parts - 1] != part[parts - 1]; \\
             if (!turned) { \\
                 const TYPE *keys = part; \\
                 npy_intp many = parts, begin = 0; \\
@@ -82,7 +108,7 @@ cdef extern from *:
                 npy_intp many = parts, begin = before; \\
                 left = n - k < LAZYARRAY_SEARCHED ? n - k : LAZYARRAY_SEARCHED; \\
                 if (!turned && many) LAZYARRAY_NARROW(TYPE, PASSED, values[k], values[k + left - 1]) \\
-                if (many) lazyarray_seek_few_##NAME(keys, many, values + k, left, begin, at + k); \\
+                if (many) lazyarray_seek_few_##NAME(keys, many, values + k, left, odd, begin, at + k); \\
                 else for (j = 0; j < LAZYARRAY_SEARCHED; j++) at[k + j] = begin; \\
             } \\
         } \\
@@ -95,14 +121,14 @@ cdef extern from *:
     /* Of floats NaN is behind all. */
     #define LAZYARRAY_LESS_FLOAT(a, b) (((a) < (b)) | (((b) != (b)) & ((a) == (a))))
     #define LAZYARRAY_LESS_INT(a, b) ((a) < (b))
-    LAZYARRAY_SEARCH(left_double, npy_double, LAZYARRAY_LESS_FLOAT, LAZYARRAY_LESS_FLOAT(key, v))
-    LAZYARRAY_SEARCH(right_double, npy_double, LAZYARRAY_LESS_FLOAT, !LAZYARRAY_LESS_FLOAT(v, key))
-    LAZYARRAY_SEARCH(left_float, npy_float, LAZYARRAY_LESS_FLOAT, LAZYARRAY_LESS_FLOAT(key, v))
-    LAZYARRAY_SEARCH(right_float, npy_float, LAZYARRAY_LESS_FLOAT, !LAZYARRAY_LESS_FLOAT(v, key))
-    LAZYARRAY_SEARCH(left_long, npy_int64, LAZYARRAY_LESS_INT, LAZYARRAY_LESS_INT(key, v))
-    LAZYARRAY_SEARCH(right_long, npy_int64, LAZYARRAY_LESS_INT, !LAZYARRAY_LESS_INT(v, key))
-    LAZYARRAY_SEARCH(left_int, npy_int32, LAZYARRAY_LESS_INT, LAZYARRAY_LESS_INT(key, v))
-    LAZYARRAY_SEARCH(right_int, npy_int32, LAZYARRAY_LESS_INT, !LAZYARRAY_LESS_INT(v, key))
+    LAZYARRAY_SEARCH(left_double, npy_double, LAZYARRAY_LESS_FLOAT, LAZYARRAY_LESS_FLOAT(key, v), <)
+    LAZYARRAY_SEARCH(right_double, npy_double, LAZYARRAY_LESS_FLOAT, !LAZYARRAY_LESS_FLOAT(v, key), <=)
+    LAZYARRAY_SEARCH(left_float, npy_float, LAZYARRAY_LESS_FLOAT, LAZYARRAY_LESS_FLOAT(key, v), <)
+    LAZYARRAY_SEARCH(right_float, npy_float, LAZYARRAY_LESS_FLOAT, !LAZYARRAY_LESS_FLOAT(v, key), <=)
+    LAZYARRAY_SEARCH(left_long, npy_int64, LAZYARRAY_LESS_INT, LAZYARRAY_LESS_INT(key, v), <)
+    LAZYARRAY_SEARCH(right_long, npy_int64, LAZYARRAY_LESS_INT, !LAZYARRAY_LESS_INT(v, key), <=)
+    LAZYARRAY_SEARCH(left_int, npy_int32, LAZYARRAY_LESS_INT, LAZYARRAY_LESS_INT(key, v), <)
+    LAZYARRAY_SEARCH(right_int, npy_int32, LAZYARRAY_LESS_INT, !LAZYARRAY_LESS_INT(v, key), <=)
 
     /* Values between keys that differ from both, where heights have slopes that are numbers; 0 if one of them is none, and
        all are left to be looked at one by one. */

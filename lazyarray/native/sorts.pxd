@@ -17,15 +17,6 @@ cdef extern from *:
     #define LAZYARRAY_MERGED 8192  /* results that a thread takes at once */
     #define LAZYARRAY_STREAMS 4  /* merges that go on beside one another: each step waits for the one before */
 
-    /* Vectors of comparisons, which may tell the processor's flags of NaN or not; of numbers without NaN. */
-    #if defined(__GNUC__) && !defined(__clang__)
-    #define LAZYARRAY_COMPARES __attribute__((optimize("O3", "no-trapping-math")))
-    #define LAZYARRAY_NUMBERS __attribute__((optimize("O3", "no-trapping-math", "finite-math-only", "no-signed-zeros")))
-    #else
-    #define LAZYARRAY_COMPARES
-    #define LAZYARRAY_NUMBERS
-    #endif
-
     /* How many are NaN; how many are that, or zeros with a sign. */
     #define LAZYARRAY_COUNT(KIND, NAME, TARGET, TYPE, BITS, TEST) \\
         TARGET LAZYARRAY_COMPARES static npy_intp lazyarray_count_##KIND##_##NAME(const char *given, npy_intp n) { \\

@@ -12,7 +12,7 @@ from lazyarray.runtime.running cimport Settings, enter, is_planned, leave, run_o
 from lazyarray.runtime.settling cimport Changes, settle, sites_of
 
 cdef class Interpreted:
-    cdef public object given, left
+    cdef public object given, left, planned
 
 cdef Interpreted _interpreted
 cdef Ledger ledger

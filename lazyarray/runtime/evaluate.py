@@ -51,15 +51,17 @@ HELD_UNSEEN: Final = 16 << 20  # bytes of new results after which it is looked f
 class Interpreted:
     """What first evaluations (`runtime/first.py`) and those who ask for them tell each other.
 
-    `left`: what is left to NumPy of the structure that it evaluated last, until somebody looks. `given`: memory that
-    may be written over, whoever refers to it.
+    `left`: what is left to NumPy of the structure that it evaluated last, until somebody looks. `planned`: the same of
+    an expression that was compiled for other sizes, and got its plan. `given`: memory that may be written over, whoever
+    refers to it.
     """
 
-    __slots__ = ("given", "left")
+    __slots__ = ("given", "left", "planned")
 
     def __init__(self) -> None:
         self.given: Any = None
         self.left: Any = None
+        self.planned: Any = None
 
 
 INTERPRETED: Final = Interpreted()
@@ -349,6 +351,7 @@ def evaluate_pending(targets: list[Node], reason: str, alone: bool = False) -> N
             return
         checks = [check for shadow in shadows if (check := shadow(signature, sources)) is not None]
         plan = plan_of(signature, drawn=None if known is None else known.drawn)
+        _interpreted.planned = known
         if recalled.is_worth_learning(plan, targets[0].key) and noted:
             recalled.learn(plan, signature, sources, len(targets), wanted, noted, uses)
         run_plan(run_of(plan, sources, backend, uses), outputs, wanted)

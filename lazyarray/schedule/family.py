@@ -25,7 +25,8 @@ from lazyarray.schedule.plan import Plan
 SAMPLES: Final = 3  # expressions of one structure from which its family is made
 MOST_FREE: Final = 8  # sizes that may vary independently
 LOWEST: Final = 16  # the smallest size that is tried
-REACH: Final = 1 << 40  # how far sizes go beyond it, in steps
+LEAST: Final = LOWEST // 2  # the smallest that may follow from others
+REACH: Final = 1 << 40  # how far sizes go beyond it, in steps, where none of them falls meanwhile
 
 Planner: TypeAlias = Callable[[Expression], Plan]
 
@@ -49,11 +50,17 @@ class Varying(NamedTuple):
 
 
 class Free(NamedTuple):
-    """A size that varies by itself: `lowest` and whole steps from there."""
+    """A size that varies by itself: `lowest` and whole steps from there, as many as `most`.
+
+    So many steps, if no other size varies, or fewer if some do, are not beyond the far corner, which is `reach` steps
+    away.
+    """
 
     place: int
     lowest: int
     step: int
+    reach: int
+    most: int
 
 
 class Number(NamedTuple):
@@ -82,9 +89,10 @@ class Family:
         """`fixed`: a sample's sizes, those that vary set to -1. `plans`: at the lowest corner and at each far one."""
         self.fixed, self.free, self.varying = fixed, free, varying
         self.holes = tuple([f.place for f in free]) + tuple([v.place for v in varying])
-        self.items = tuple([merged([getattr(plan, name) for plan in plans]) for name in GIVEN])
+        reaches = [size.reach for size in free]
+        self.items = tuple([merged([getattr(plan, name) for plan in plans], reaches) for name in GIVEN])
         # What is scheduled is read by reports alone.
-        self.entries = merged([plan.entries for plan in plans])
+        self.entries = merged([plan.entries for plan in plans], reaches)
         self.parts = tuple([(at, part) for at, part in enumerate(self.items) if type(part) in (Record, Number)])
         self.kin: Plan | None = None  # the last plan that was made
 
@@ -114,9 +122,9 @@ class Family:
         if tuple(rest) != self.fixed:
             return None
         steps: list[int] = []
-        for place, lowest, step in self.free:
+        for place, lowest, step, _reach, most in self.free:
             count, over = divmod(sizes[place] - lowest, step)
-            if over or not 0 <= count <= REACH // MOST_FREE:
+            if over or not 0 <= count <= most:
                 return None
             steps.append(count)
         for place, free, at, start, rise, run in self.varying:
@@ -162,9 +170,11 @@ def between(
     bounds = []
     for number, place in enumerate(free):
         step = lcm(*[v.run // gcd(v.rise, v.run) for v in varying if v.free == number])
-        bounds.append(Free(place, first[place] - (first[place] - lowest[number]) // step * step, step))
+        start = first[place] - (first[place] - lowest[number]) // step * step
+        reach = reach_from(start, step, [v for v in varying if v.free == number])
+        bounds.append(Free(place, start, step, reach, reach // (len(free) if reach < REACH else MOST_FREE)))
     corners = [corner(first, bounds, varying, far) for far in (-1, *range(len(free)))]
-    if any([sizes[v.place] < LOWEST // 2 for sizes in corners for v in varying]):
+    if any([sizes[v.place] < LEAST for sizes in corners for v in varying]):
         raise Apart
     fixed = list(first)
     for place in (*free, *[v.place for v in varying]):
@@ -179,11 +189,23 @@ def between(
     return family
 
 
+def reach_from(lowest: int, step: int, varying: list[Varying]) -> int:
+    """The steps to the far corner, to which nothing falls below `LEAST`, as what rows are left out by does."""
+    reach = REACH
+    for v in varying:
+        if v.rise < 0:
+            most = v.start + (v.at - LEAST) * v.run // -v.rise
+            reach = min(reach, (most - lowest) // step)
+    if reach < 1:
+        raise Apart
+    return reach
+
+
 def corner(first: Sizes, free: list[Free], varying: list[Varying], far: int) -> Sizes:
     """The sizes with all free ones at their lowest, but number `far` at its farthest."""
     sizes = list(first)
-    for number, (place, lowest, step) in enumerate(free):
-        sizes[place] = lowest + (step * REACH if number == far else 0)
+    for number, (place, lowest, step, reach, _most) in enumerate(free):
+        sizes[place] = lowest + (step * reach if number == far else 0)
     for v in varying:
         sizes[v.place] = v.at + (sizes[free[v.free].place] - v.start) * v.rise // v.run
     return tuple(sizes)
@@ -257,18 +279,21 @@ def line(bases: list[int], values: list[int]) -> tuple[int, int] | None:
     return None
 
 
-def merged(given: list[Any]) -> Any:
-    """What plans have in one place: itself where all have the same, else a Number or a Record. Raises Apart."""
+def merged(given: list[Any], reaches: list[int]) -> Any:
+    """What plans have in one place: itself where all have the same, else a Number or a Record. Raises Apart.
+
+    `reaches`: the steps to each corner but the first one.
+    """
     first = given[0]
     kind = type(first)
     if any([type(other) is not kind for other in given]):
         raise Apart
     if kind is int or kind is float:
-        return number(given)
+        return number(given, reaches)
     if isinstance(first, tuple):
         if any([len(other) != len(first) for other in given]):
             raise Apart
-        items = tuple([merged(list(each)) for each in zip(*given, strict=True)])
+        items = tuple([merged(list(each), reaches) for each in zip(*given, strict=True)])
         parts = tuple([(place, item) for place, item in enumerate(items) if type(item) in (Number, Record)])
         return Record(getattr(kind, "_make", tuple), items, parts) if parts else first
     if any([other != first for other in given]):
@@ -276,14 +301,14 @@ def merged(given: list[Any]) -> Any:
     return first
 
 
-def number(given: list[Any]) -> Any:
+def number(given: list[Any], reaches: list[int]) -> Any:
     """One number of plans; a whole one where it varies."""
     first = given[0]
     if all([other == first for other in given]):
         return first
     rises = []
-    for far in given[1:]:
-        rise, over = divmod(far - first, REACH)
+    for far, reach in zip(given[1:], reaches, strict=True):
+        rise, over = divmod(far - first, reach)
         if over:
             raise Apart
         rises.append(int(rise))

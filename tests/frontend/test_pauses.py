@@ -90,10 +90,42 @@ def test_a_pause_ends() -> None:
     assert not pauses.PAUSES
 
 
-def test_what_is_compiled_does_not_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+def triangle(np: Any, turns: int) -> Any:
+    """Each turn's arrays have a row less."""
+    a, found = np.array(numpy.random.default_rng(3).standard_normal((4_000, 7))), []
+    for k in range(turns):
+        found.append(((a[k + 1 :] - a[k]) * 0.5 + a[k + 1 :]).sum())
+    return [float(one) for one in found]
+
+
+def compiled_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling always pays."""
     for name in ("_PLAN", "_PLANNED", "_KERNEL", "_OPERATION"):
         monkeypatch.setattr(prices, name, 0)
     monkeypatch.setattr(first, "_LOADING", 0)
+
+
+def test_a_span_of_ever_new_sizes_runs_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled_for(monkeypatch)
+    triangle(np, 20)
+    before = np.counters()["launches"]
+    assert triangle(np, TURNS) == triangle(numpy, TURNS)
+    assert np.counters()["launches"] - before <= 20 + TURNS // 50
+
+
+def test_a_span_whose_sizes_come_again_does_not_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled_for(monkeypatch)
+    for _ in range(60):
+        triangle(np, 2)
+    pauses.PAUSES.clear()
+    before = np.counters()["launches"]
+    triangle(np, 2)
+    assert np.counters()["launches"] - before >= 2
+    assert not pauses.PAUSES
+
+
+def test_what_is_compiled_does_not_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled_for(monkeypatch)
     a, b, c = vectors(np, 3)
     for _ in range(60):
         _ = (a * b + c) * 0.5 - a

@@ -97,6 +97,38 @@ def test_medians_of_lines_are_numpys(values: str, shape: tuple[int, ...], dtype:
     agree(lambda np, a: np.median(a, axis=0, keepdims=True), made.astype(dtype).T)
 
 
+def some_nan(a: Any, share: float) -> Any:
+    draw = numpy.random.default_rng(a.size)
+    return numpy.where(draw.random(a.shape) < share, NAN, a)
+
+
+HOLED: dict[str, Callable[[Any], Any]] = {
+    "no NaN": lambda a: a,
+    "few NaN": lambda a: some_nan(a, 0.01),
+    "many NaN": lambda a: some_nan(a, 0.6),
+    "lines of NaN": lambda a: numpy.where(numpy.arange(a.shape[-1]) % 7 == 3, NAN, some_nan(a, 0.1)),
+    "NaN alone": lambda a: numpy.full_like(a, NAN),
+    "NaN of two signs": lambda a: numpy.where(a > 1, -NAN, some_nan(a, 0.3)),
+    "zeros of two signs": lambda a: numpy.where(abs(a) < 0.5, a * 0, some_nan(a, 0.1)),
+    "infinite ones": lambda a: numpy.where(abs(a) > 0.3, a / 0.0, some_nan(a, 0.1)),
+    "huge ones": lambda a: numpy.where(a > 0, numpy.finfo(a.dtype).max, some_nan(a, 0.1)),
+    "equal ones": lambda a: some_nan(a.round(), 0.1) + 100,
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # of NumPy, which is asked what it warns of
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("shape", [(20, 30, 40), (700, 40), (40, 700), (3, 90, 90), (5000, 4)], ids=str)
+@pytest.mark.parametrize("values", HOLED)
+def test_medians_of_lines_without_their_nan_are_numpys(values: str, shape: tuple[int, ...], dtype: str) -> None:
+    with numpy.errstate(all="ignore"):
+        made = HOLED[values](numpy.random.default_rng(3).standard_normal(shape)).astype(dtype)
+    for axis in range(len(shape)):
+        agree(lambda np, a, axis=axis: np.nanmedian(a, axis), made)
+    agree(lambda np, a: np.nanmedian(a, axis=(0, 1), keepdims=True), made)
+    agree(lambda np, a: np.nanmedian(a.T, axis=0), made)
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("values", VALUES)
 @pytest.mark.parametrize("call", CALLS)

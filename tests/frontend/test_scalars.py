@@ -6,6 +6,7 @@ import copy
 import math
 import operator
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -178,3 +179,19 @@ def test_products_of_two_complex_scalars_are_rounded_as_numpys_scalars_are(dtype
         for row, mine in zip(data, own, strict=True):
             want, have = row.max() * row.min(), mine.max() * mine.min()
             assert numpy.asarray(have).tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize("others", ["q", "Q"])
+def test_arrays_of_an_equal_dtype_leave_no_trace(others: str) -> None:
+    # C's `long` and `long long` are equal dtypes, and scalars of them are of two classes.
+    dtype = numpy.dtype({"q": "l", "Q": "L"}[others])
+    calls: list[Callable[[Any], Any]] = [
+        lambda a: a.sum(),
+        lambda a: (a + a).max(),
+        lambda a: (a * a)[3],
+        lambda a: (a - a).reshape(-1, 1).sum(),
+    ]
+    size = 9001 + ord(others)  # that no other test has
+    for code in (others, dtype.char):
+        found = [call(lazyarray.array(numpy.arange(size).astype(code))) for call in calls]
+    assert [scalar.__class__ for scalar in found] == [dtype.type] * len(calls)

@@ -80,6 +80,8 @@ PROGRAMS: dict[str, tuple[Program, str]] = {
     "reversed": (lambda space, n, m: space.asarray(floats(n))[::-1] * space.asarray(floats(n)), "all"),
     "rolled": (lambda space, n, m: space.roll(space.asarray(floats(n)) + 1.0, 3), "all"),
     "read at another place": (lambda space, n, m: space.asarray(floats(4000))[n : n + 90] + 1.0, "some"),
+    "rows left out": (lambda space, n, m: (a := space.asarray(floats(71_000, 7)))[n:] - a[n - 1], "all"),
+    "cut at both ends": (lambda space, n, m: space.asarray(floats(150_000))[n:-n] + 1.0, "all"),
     "joined": (lambda space, n, m: space.concatenate([space.asarray(floats(k)) + 1.0 for k in (n, m)]), "none"),
     "written behind": (lambda space, n, m: written_from(space, n, m, 1), "none"),
     "every second written behind": (lambda space, n, m: written_from(space, n, m, 2), "none"),
