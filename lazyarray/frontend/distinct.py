@@ -24,6 +24,7 @@ NAMES: Final = frozenset(
 # Of fewer bytes the table is small and quick.
 _INTEGERS: Final = frozenset(map(np.dtype, ("i4", "u4", "i8", "u8")))
 _ORDERED: Final = _INTEGERS | {np.dtype("f4"), np.dtype("f8")}
+_STABLE: Final = ("mergesort", "stable")
 # NumPy's functions that have no public names.
 numpys: Final[Any] = _arraysetops_impl
 _functions: dict[str, Any] = {}
@@ -51,7 +52,7 @@ class Ordered(np.ndarray[Any, Any]):
         found = rank(plain, True)
         if found is not None:
             rising = plain[found]
-            if kind != "quicksort" or not _has_different_equals(rising):
+            if kind in _STABLE or not _has_different_equals(rising):
                 self._places, self._rising = found, rising
                 return found
         return plain.argsort(kind=kind)
