@@ -254,9 +254,10 @@ def lies_apart(array: ndarray) -> bool:
     return array._node is None and array._part is not None
 
 
-# Of read-only memory, by its `id`: the node that reads it where it lies; the array that refused writes to it when
-# others had it, too. (Of the memory there are no weak references: NumPy resizes no such array.)
-_readers: WeakValueDictionary[int, Node] = WeakValueDictionary()
+# Of read-only memory, by its `id`: the array that refused writes to it when others had it, too; by that and how it
+# shows what it holds: the node that reads it where it lies. (Of the memory there are no weak references: NumPy resizes
+# no such array.)
+_readers: WeakValueDictionary[tuple[int, Any, Any], Node] = WeakValueDictionary()
 _open: WeakValueDictionary[int, ndarray] = WeakValueDictionary()
 
 
@@ -265,9 +266,10 @@ def _snapshot(data: Array) -> Node:
     if dtype not in COMPILED:
         raise TypeError(f"arrays of dtype {dtype} are not compiled")
     if not data.flags.writeable and data.base is None and data.flags.c_contiguous and id(data) not in _open:
-        node = _readers.get(id(data))
+        key = (id(data), data.shape, dtype.char)
+        node = _readers.get(key)
         if node is None or node.data is None or node.data.base is not data:
-            _readers[id(data)] = node = leaf(data.view())  # whose shape nobody sets
+            _readers[key] = node = leaf(data.view())  # whose shape nobody sets
         return node
     return leaf(np.array(data, dtype=spec_of(data.shape, dtype).dtype, order="C", copy=True, ndmin=0))
 
@@ -281,9 +283,11 @@ def will_be_fixed(array: Any) -> None:
 
 def will_be_written(data: Array) -> None:
     """Read-only memory is about to take writes again: what is recorded of it reads a copy from now on."""
-    node = _readers.pop(id(data), None)
-    if node is not None and node.data is not None and node.data.base is data:
-        node.data = data.copy()
+    for key, node in list(_readers.items()):
+        if key[0] == id(data):
+            del _readers[key]
+            if node.data is not None and node.data.base is data:
+                node.data = node.data.copy()
 
 
 def _value_of_shared(array: ndarray) -> Node:

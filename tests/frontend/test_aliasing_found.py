@@ -57,6 +57,10 @@ FOUND = {
         "x = np.ones(2); n = numpy.arange(36.0); n.setflags(write=False); v = np.asarray(n); y = v + v; "
         "v.flags.writeable = True; v *= 3"
     ),
+    "a read-only array has a new shape for who reads it then": (
+        "x = np.array(numpy.arange(36.0).reshape(6, 6)); x.setflags(write=False); y = x + x; x.shape = (36, 1); "
+        "z = -x; x.flags.writeable = True; x *= 3; u = -x"
+    ),
     "what a read-only array of others is read for stays when its shape is set": (
         "x = np.zeros((2, 3, 5)); n = numpy.ones((2, 3, 5)); n.flags.writeable = False; v = np.asarray(n); y = v != x; "
         "v.shape = -1"
