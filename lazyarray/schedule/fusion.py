@@ -17,7 +17,7 @@ from lazyarray.ir.expression import Entry, Expression
 from lazyarray.ir.index_map import c_strides, size_of, split
 from lazyarray.ir.ops import EXPENSIVE, OPS, REDUCTIONS
 from lazyarray.passes.views import is_whole_reshape
-from lazyarray.schedule import reasons
+from lazyarray.schedule import reasons, streams
 from lazyarray.schedule.demand import Domain, Forms, Materialise, Misaligned, Puller, Straddles
 from lazyarray.schedule.order import inner_run, memory_order, nest_order
 from lazyarray.schedule.overlap import must_copy, reads_what_it_writes
@@ -70,6 +70,7 @@ class Fusion:
         self.outputs = frozenset(expression.outputs)
         # Why each root that nobody asked for gets memory; why each group is a nest of its own, and not part of which.
         self.why: dict[int, str] = {}
+        self.narrow: set[int] = set()  # roots at which nests were cut that read too much at once
         self.roots = self.first_roots()
         while True:
             self.groups: list[Group] = []
@@ -86,10 +87,11 @@ class Fusion:
             if straddling:
                 raise Cut(straddling)
             dear = self.too_dear()
-            cuts = dear or self.too_long()
+            long = set() if dear else self.too_long()
+            cuts = dear or long or self.too_wide()
             if not cuts:
                 break
-            self.why |= dict.fromkeys(cuts, reasons.DEAR if dear else reasons.TOO_LONG)
+            self.why |= dict.fromkeys(cuts, reasons.DEAR if dear else reasons.TOO_LONG if long else reasons.TOO_WIDE)
             self.roots |= cuts
 
     def first_roots(self) -> set[int]:
@@ -237,6 +239,8 @@ class Fusion:
             return reasons.NOT_YET
         if len(trial.puller.demands) > MOST_DEMANDS or self.body_cost(trial) > LONGEST_BODY:
             return reasons.TOO_LONG
+        if not self.narrow.isdisjoint(trial.roots) and streams.reads_much(trial.domain.shape, trial.puller.loads):
+            return reasons.TOO_WIDE
         refused = worth()
         if refused is None:
             self.groups[number] = trial
@@ -468,6 +472,17 @@ class Fusion:
         for group in self.groups:
             if group.puller is not None and self.body_cost(group) > LONGEST_BODY:
                 cuts |= self.frontier(group, group.puller)
+        return cuts
+
+    def too_wide(self) -> set[int]:
+        """Entries at which nests are cut that read too much of memory at once, again from the inputs' side."""
+        cuts: set[int] = set()
+        for group in self.groups:
+            puller = group.puller
+            if puller is not None and streams.reads_much(group.domain.shape, puller.loads):
+                computed = [p for p in sorted({*puller.demands, *group.roots}) if self.entries[p].kind == "map"]
+                cuts |= streams.narrow_place(self.entries, computed, self.roots, self.is_memory)
+        self.narrow |= cuts
         return cuts
 
     def frontier(self, group: Group, puller: Puller) -> set[int]:

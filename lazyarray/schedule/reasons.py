@@ -17,6 +17,7 @@ DEAR: Final = "several nests would compute it again"
 WRAPPED: Final = "the nest that reads it crosses where it wraps around"
 LONG_ROWS: Final = f"a row of it would not stay in cache (more than {LONGEST_ROW} elements), or the rows are too few"
 TOO_LONG: Final = "the nest would become too long to compile fast"
+TOO_WIDE: Final = "the nest would read more of memory at once than the CPU fetches ahead"
 NOUNS: Final = {
     "call": "a library call",
     "update": "a write into an array",
