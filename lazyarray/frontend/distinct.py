@@ -75,8 +75,7 @@ def _has_different_equals(rising: Array) -> bool:
 def unique(ar: Any, *args: Any, **options: Any) -> Any:
     """NumPy's; of integers alone their sorted distinct ones."""
     if args or options or type(ar) is not np.ndarray or ar.size < FEW_SEARCHED or ar.dtype not in _INTEGERS:
-        own = _functions.get("unique")
-        return np.unique(ar, *args, **options) if own is None else own(ar, *args, **options)
+        return _functions["unique"](ar, *args, **options)
     rising = sort(ar.reshape(-1))
     first = np.empty(rising.shape, bool)
     first[0] = True
@@ -95,10 +94,6 @@ def _join(arrays: Any, *args: Any, **options: Any) -> Any:
     return Ordered.of(np.concatenate(arrays, *args, **options))
 
 
-def _rank(a: Any, *args: Any, **options: Any) -> Any:
-    return a.argsort(*args, **options)
-
-
 def function_of(name: str) -> Any:
     """NumPy's function of the name over vectors of this module's; None where NumPy is written otherwise."""
     if not _functions:
@@ -108,10 +103,10 @@ def function_of(name: str) -> Any:
 
 def _made() -> dict[str, Any]:
     """NumPy's functions with other names, `unique` without the way of integers."""
-    made = {"unique": with_names(np.unique, {"_unique1d": _unique_of_all})}
+    made = {"unique": with_names(np.unique, {"_unique1d": _unique_of_all}) or np.unique}
     for name in ("unique_all", "unique_counts", "unique_inverse", "unique_values", "union1d"):
         made[name] = with_names(getattr(np, name), {"unique": unique})
-    space = in_module(np, unique=unique, concatenate=_join, argsort=_rank)
+    space = in_module(np, unique=unique, concatenate=_join)
     for name in ("intersect1d", "setxor1d"):
         made[name] = with_names(getattr(np, name), {"unique": unique, "np": space})
     # Called `_in1d` before NumPy 2.4.

@@ -135,7 +135,7 @@ def _nanmedian(median: Any) -> Any:
 
 def _masked_median(masked: tuple[Any, Any], axis: int, overwrite_input: bool) -> Any:
     """NumPy's `np.ma.median` of an array with its NaN masked."""
-    middles = _find_middles(*masked, axis)
+    middles = _find_middles(masked[0], axis, masked[1])
     if middles is None:
         median: Any = np.ma.median
         return median(np.ma.masked_array(*masked), axis=axis, overwrite_input=overwrite_input)
@@ -147,7 +147,7 @@ def _masked_median(masked: tuple[Any, Any], axis: int, overwrite_input: bool) ->
 
 def _medians_along(median: Any, axis: int, a: Any, overwrite_input: bool) -> Any:
     """NumPy's `apply_along_axis` of `_nanmedian1d`, which is `median`."""
-    middles = _find_middles(a, np.isnan(a), axis)
+    middles = _find_middles(a, axis)
     if middles is not None and middles[0].all():
         counts, low, high = middles
         odd = counts % 2 == 1
@@ -159,13 +159,15 @@ def _medians_along(median: Any, axis: int, a: Any, overwrite_input: bool) -> Any
     return np.apply_along_axis(median, axis, a, overwrite_input)
 
 
-def _find_middles(a: Any, mask: Any, axis: int) -> tuple[Array, Array, Array] | None:
-    """How many numbers lines of the axis have but those masked, NaN, and the two in their middle; None if NumPy is to.
+def _find_middles(a: Any, axis: int, mask: Any = None) -> tuple[Array, Array, Array] | None:
+    """How many numbers lines of the axis have but NaN, and the two in their middle; None where NumPy is to tell.
 
-    Of an odd number the two are the same; of none, zeros.
+    Of an odd number the two are the same; of none, zeros. `mask`: where NaN are, if that is known.
     """
     if not _is_large(a) or a.dtype.kind != "f":
         return None
+    if mask is None:
+        mask = np.isnan(a)
     axis %= a.ndim
     counts = a.shape[axis] - np.count_nonzero(mask, axis=axis)
     known = np.flatnonzero(np.bincount(counts.ravel())).tolist()

@@ -14,11 +14,6 @@ cdef extern from *:
     #define LAZYARRAY_FEW_EQUAL 24  /* what is as quickly sorted by insertion */
     #define LAZYARRAY_RANKED 16384  /* places that a thread takes at once */
 
-    #ifdef _MSC_VER
-    #define LAZYARRAY_AND_ONE(word) _InterlockedIncrement((volatile long *)(word))
-    #else
-    #define LAZYARRAY_AND_ONE(word) __atomic_fetch_add((word), 1, __ATOMIC_RELAXED)
-    #endif
     #if defined(__GNUC__)
     static int lazyarray_length_of(npy_uint64 x) { return x ? 64 - __builtin_clzll(x) : 0; }
     #else
@@ -243,7 +238,7 @@ cdef extern from *:
     typedef struct {
         lazyarray_lanes lanes;
         lazyarray_ranking ranking;
-        int tried, refused;  /* lines: most others have equals, too, where most had */
+        npy_int64 tried, refused;  /* lines: most others have equals, too, where most had */
     } lazyarray_ranked_lanes;
 
     static int lazyarray_rank_as_numpy(const lazyarray_lanes *lanes, char *line, char *result) {
@@ -271,9 +266,9 @@ cdef extern from *:
             done = lazyarray_sort_line(&how->sorting, (char *)packed, n) == 0
                 && lazyarray_unpack(how, line, &packing, packed, n, places);
             if (packed != few) free(packed);
-            LAZYARRAY_AND_ONE(&ranked->tried);
+            LAZYARRAY_MORE(&ranked->tried, 1);
             if (done) return 0;
-            LAZYARRAY_AND_ONE(&ranked->refused);
+            LAZYARRAY_MORE(&ranked->refused, 1);
         }
         return lazyarray_rank_as_numpy(lanes, line, result);
     }

@@ -19,11 +19,6 @@ cdef extern from *:
     #define LAZYARRAY_TILE 256  /* numbers of which those between bounds are kept at once */
     #define LAZYARRAY_SPLIT (1 << 14)  /* numbers of a line that a thread takes at once */
     #define LAZYARRAY_DEVIATIONS 4.5  /* of a place in the sample, by which bounds lie from it */
-    #ifdef _MSC_VER
-    #define LAZYARRAY_MORE(word, count) _InterlockedExchangeAdd64((volatile __int64 *)(word), (count))
-    #else
-    #define LAZYARRAY_MORE(word, count) __atomic_fetch_add((word), (count), __ATOMIC_RELAXED)
-    #endif
 
     /* Numbers less than `low`, at most that, less than `high`, at most that. */
     enum { LAZYARRAY_BELOW, LAZYARRAY_LEAST, LAZYARRAY_UNDER, LAZYARRAY_UNTIL, LAZYARRAY_COUNTS };

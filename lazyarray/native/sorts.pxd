@@ -9,6 +9,11 @@ cdef extern from *:
     #include <cpuid.h>
     #endif
 
+    #ifdef _MSC_VER
+    #define LAZYARRAY_MORE(word, count) _InterlockedExchangeAdd64((volatile __int64 *)(word), (count))
+    #else
+    #define LAZYARRAY_MORE(word, count) __atomic_fetch_add((word), (count), __ATOMIC_RELAXED)
+    #endif
     /* Neighbours that are gathered at once: a cache line has 8 or 16 numbers. So many bytes of them, or one. */
     #define LAZYARRAY_LANES 16
     #define LAZYARRAY_GATHERED (1 << 24)

@@ -169,9 +169,10 @@ def between(
     first = samples[0].sizes
     bounds = []
     for number, place in enumerate(free):
-        step = lcm(*[v.run // gcd(v.rise, v.run) for v in varying if v.free == number])
+        following = [v for v in varying if v.free == number]
+        step = lcm(*[v.run // gcd(v.rise, v.run) for v in following])
         start = first[place] - (first[place] - lowest[number]) // step * step
-        reach = reach_from(start, step, [v for v in varying if v.free == number])
+        reach = reach_from(start, step, following)
         bounds.append(Free(place, start, step, reach, reach // (len(free) if reach < REACH else MOST_FREE)))
     corners = [corner(first, bounds, varying, far) for far in (-1, *range(len(free)))]
     if any([sizes[v.place] < LEAST for sizes in corners for v in varying]):

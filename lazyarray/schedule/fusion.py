@@ -480,14 +480,17 @@ class Fusion:
         for group in self.groups:
             puller = group.puller
             if puller is not None and streams.reads_much(group.domain.shape, puller.loads):
-                computed = [p for p in sorted({*puller.demands, *group.roots}) if self.entries[p].kind == "map"]
-                cuts |= streams.narrow_place(self.entries, computed, self.roots, self.is_memory)
+                cuts |= streams.narrow_place(self.entries, self.computed(group, puller), self.roots, self.is_memory)
         self.narrow |= cuts
         return cuts
 
+    def computed(self, group: Group, puller: Puller) -> list[int]:
+        """The elementwise operations of a nest, in recorded order."""
+        return [p for p in sorted({*puller.demands, *group.roots}) if self.entries[p].kind == "map"]
+
     def frontier(self, group: Group, puller: Puller) -> set[int]:
         """All values that cross one place in the body, in its second half before the bound: where they are fewest."""
-        computed = [p for p in sorted({*puller.demands, *group.roots}) if self.entries[p].kind == "map"]
+        computed = self.computed(group, puller)
         last_use: dict[int, int] = {}
         for position in sorted({*puller.demands, *group.roots}):
             for arg in self.entries[position].args:

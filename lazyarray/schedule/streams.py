@@ -12,13 +12,12 @@ from typing import Final
 from lazyarray.ir.expression import Entry
 from lazyarray.ir.index_map import size_of
 from lazyarray.ir.node import Shape
+from lazyarray.schedule.demand import Flat
 
 MOST: Final = 12  # streams of one nest
 SMALLEST: Final = 1 << 13  # elements of a nest whose operands do not all stay in the first cache
 NEAR: Final = 1 << 12  # elements within which reads of one array are one stream, as those of a stencil
 CROSSING: Final = 2  # values that may have to be written and read where a nest is cut: each is a stream, too
-
-Flat = tuple[int, tuple[int, ...]]
 
 
 def reads_much(shape: Shape, loads: Iterable[tuple[int, Flat]]) -> bool:
