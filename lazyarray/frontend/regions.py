@@ -296,13 +296,17 @@ def put(array: Any, key: Any, new: Any) -> bool:
             own = new._part is array._part
     else:
         own = False
-    if root is not None and root.data is None and not (_begins(root, array, key, new) or _is_piecewise(root)):
-        return own and _is_itself(array, key, new)
+    piecewise = root is None
+    if root is not None and root.data is None and not _begins(root, array, key, new):
+        piecewise = _is_piecewise(root)
+        if not piecewise:
+            return own and _is_itself(array, key, new)
     del root
-    return _put_in_memory(array, key, new, limit, own) or (own and _is_itself(array, key, new))
+    return _put_in_memory(array, key, new, limit, own, piecewise) or (own and _is_itself(array, key, new))
 
 
-def _put_in_memory(array: Any, key: Any, new: Any, limit: int, own: bool) -> bool:
+def _put_in_memory(array: Any, key: Any, new: Any, limit: int, own: bool, piecewise: bool) -> bool:
+    """`array[key] = new` in memory. `piecewise`: the array has been written so, and nothing is recorded of it."""
     whole: Any = memory_at(array)
     if whole is None:
         return False
@@ -317,7 +321,7 @@ def _put_in_memory(array: Any, key: Any, new: Any, limit: int, own: bool) -> boo
     known = number or (own and several) or ((several or kind in IMMEDIATE) and is_there(new, whole.dtype))
     if not known:
         return False
-    if size >= limit and (kind not in IMMEDIATE or size > FILL_LIMIT or 2 * size > whole.size):
+    if size >= limit and not _costs_little(size, whole.size, new, piecewise):
         return False
     if array._node is not None or array._base.memory is None:
         del whole, region  # references are counted now
@@ -332,6 +336,19 @@ def _put_in_memory(array: Any, key: Any, new: Any, limit: int, own: bool) -> boo
     else:
         whole[key] = source_of(new)
     return True
+
+
+def _costs_little(size: int, all_of_it: int, new: Any, piecewise: bool) -> bool:
+    """Whether a large region is written at once: with few values if the array was `piecewise`; with a number, half of it.
+
+    Recorded, few values that are spread over a region would each time be a kernel of other extents.
+    """
+    if size > FILL_LIMIT:
+        return False
+    kind = type(new)
+    if kind in IMMEDIATE:
+        return 2 * size <= all_of_it or (piecewise and size < all_of_it)
+    return piecewise and kind in (core.ndarray, _nparray) and size_of(new.shape) < config.eager_below
 
 
 def picked(key: Any, whole: Array) -> Any:
@@ -484,7 +501,7 @@ def _is_piecewise(root: Node) -> bool:
     for _ in range(CHAIN):
         if type(node) is not Node or not node.args or node.key.kind not in ("update", "scatter"):
             return False
-        if type(node.args[1]) is Node and node.args[1].key.spec.size >= config.eager_below:
+        if not _is_few(node.args[1]):
             return False
         node = node.args[0]
     del node
@@ -537,8 +554,15 @@ def wake(root: Node, peeks: int) -> bool:
 def _is_small_write(node: Node) -> bool:
     if node.key.kind not in ("update", "scatter") or not node.args:
         return False
-    value = node.args[1]
-    return type(value) is not Node or value.key.spec.size < config.eager_below
+    return _is_few(node.args[1])
+
+
+def _is_few(value: Any) -> bool:
+    """Whether what is written is a number or few values, which may be spread over many places."""
+    if type(value) is not Node or value.key.spec.size < config.eager_below:
+        return True
+    seen: Any = value.args[0] if value.key.kind == "view" and value.args else None
+    return type(seen) is Node and seen.key.spec.size < config.eager_below
 
 
 def _fill(root: Node, number: Any, writes: list[tuple[IndexMap, Any]], why: str = PIECES) -> None:

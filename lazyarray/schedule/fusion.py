@@ -8,7 +8,7 @@ be needed in memory, or too dear to compute again, becomes a root in the next ro
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
@@ -76,6 +76,8 @@ class Fusion:
             self.groups: list[Group] = []
             self.apart: dict[int, tuple[int, str]] = {}
             self.place: dict[int, int] = {}
+            # What roots read, by the loops that they run in (see `read_alone`).
+            self.reads: dict[tuple[int, Domain, tuple[int, ...], Forms], set[int] | None] = {}
             missing: set[int] = set()
             straddling: dict[int, dict[int, set[int]]] = {}
             for root in sorted(self.roots):
@@ -218,7 +220,10 @@ class Fusion:
             row = domain.row(wanted.shape)
             assert row is not None
             trial.inside[root] = row
-        return self.admit(trial, root, number, lambda: self.worth(group, trial, root, row_level))
+        inner = self.met(group, trial, root)
+        if isinstance(inner, str):
+            return inner
+        return self.admit(trial, root, number, lambda: self.worth(group, trial, inner, row_level))
 
     def join_selection(self, root: int, number: int) -> str | None:
         """Adds a selection to a nest of others by the same mask, which is counted once; else says why not."""
@@ -247,27 +252,36 @@ class Fusion:
             self.place[root] = number
         return refused
 
-    def worth(self, group: Group, trial: Group, root: int, row_level: bool) -> str | None:
-        """None when the joined nest reads something once that would be read twice, and its rows stay in cache."""
+    def met(self, group: Group, trial: Group, root: int) -> set[int] | str:
+        """The roots of the group that the root reads in the trial, where one nest reads something once for both.
+
+        Else says why not.
+        """
         assert group.puller is not None
-        assert trial.puller is not None
-        alone = Puller(
-            self.entries,
-            trial.domain,
-            lambda p: p != root and self.is_memory(p),
-            {},
-            trial.order,
-        )
-        self.start(alone, root, trial)
+        key = (root, trial.domain, trial.order, trial.inside[root])
+        if key not in self.reads:
+            self.reads[key] = self.read_alone(trial, root)
+        used = self.reads[key]
+        if used is None:
+            return reasons.NOT_YET
+        inner = used.intersection(group.roots)
+        if not inner and not any(slot in used for slot, _ in group.puller.loads):
+            return reasons.APART
+        return inner
+
+    def read_alone(self, trial: Group, root: int) -> set[int] | None:
+        """The memory that the root reads in loops as those of the trial; None where it cannot run in them."""
+        alone = Puller(self.entries, trial.domain, lambda p: p != root and self.is_memory(p), {}, trial.order)
         try:
+            self.start(alone, root, trial)
             alone.run()
         except (Misaligned, Materialise, Straddles):
-            return reasons.NOT_YET
-        used = {slot for slot, _ in alone.loads}
-        inner = used & set(group.roots)
-        shared = used & {slot for slot, _ in group.puller.loads}
-        if not inner and not shared:
-            return reasons.APART
+            return None
+        return {slot for slot, _ in alone.loads}
+
+    def worth(self, group: Group, trial: Group, inner: set[int], row_level: bool) -> str | None:
+        """None when a joined nest runs as fast as two, and its rows stay in cache; else says why not."""
+        assert trial.puller is not None
         if self.scans(group) and (not inner or (self.is_serial(group) and self.body_cost(trial) > SERIAL_BODY)):
             return reasons.SERIAL
         whole = trial.domain.whole()
@@ -462,43 +476,74 @@ class Fusion:
     def body_cost(self, group: Group) -> int:
         """Cost of what a nest computes for one element."""
         assert group.puller is not None
-        demanded = sum(cost_of(self.entries[p]) * len(forms) for p, forms in group.puller.demands.items())
-        return demanded + sum(cost_of(self.entries[r]) for r in group.roots)
+        return self.cost_of_all(group.puller, (*group.puller.demands, *group.roots))
+
+    def cost_of_all(self, puller: Puller, positions: Iterable[int]) -> int:
+        """Cost of one element of these values of a nest, each at all the points at which it is wanted."""
+        return sum(cost_of(self.entries[p]) * len(puller.demands.get(p, (None,))) for p in positions)
 
     def too_long(self) -> set[int]:
         """Entries at which nests are cut that would take long to compile: from the inputs' side, so that a loop of
         the program yields the same kernels again and again."""
-        cuts: set[int] = set()
-        for group in self.groups:
-            if group.puller is not None and self.body_cost(group) > LONGEST_BODY:
-                cuts |= self.frontier(group, group.puller)
-        return cuts
+        return self.cuts_of(lambda group, puller: self.body_cost(group) > LONGEST_BODY, self.frontier)
 
     def too_wide(self) -> set[int]:
         """Entries at which nests are cut that read too much of memory at once, again from the inputs' side."""
-        cuts: set[int] = set()
-        for group in self.groups:
-            puller = group.puller
-            if puller is not None and streams.reads_much(group.domain.shape, puller.loads):
-                cuts |= streams.narrow_place(self.entries, self.computed(group, puller), self.roots, self.is_memory)
+        cuts = self.cuts_of(
+            lambda group, puller: streams.reads_much(group.domain.shape, puller.loads),
+            lambda puller, left, cuts: streams.narrow_place(
+                self.entries, self.computed(left), self.roots, lambda p: p in cuts or self.is_memory(p)
+            ),
+        )
         self.narrow |= cuts
         return cuts
 
-    def computed(self, group: Group, puller: Puller) -> list[int]:
-        """The elementwise operations of a nest, in recorded order."""
-        return [p for p in sorted({*puller.demands, *group.roots}) if self.entries[p].kind == "map"]
+    def cuts_of(
+        self,
+        is_too_much: Callable[[Group, Puller], bool],
+        place: Callable[[Puller, list[int], set[int]], set[int]],
+    ) -> set[int]:
+        """Entries at which nests are cut, each as often as `place` finds one in what is left of it after the others."""
+        all_cuts: set[int] = set()
+        for group in self.groups:
+            puller = group.puller
+            if puller is not None and is_too_much(group, puller):
+                cuts: set[int] = set()
+                while found := place(puller, self.left_of(group, puller, cuts), cuts):
+                    cuts |= found
+                all_cuts |= cuts
+        return all_cuts
 
-    def frontier(self, group: Group, puller: Puller) -> set[int]:
-        """All values that cross one place in the body, in its second half before the bound: where they are fewest."""
-        computed = self.computed(group, puller)
+    def left_of(self, group: Group, puller: Puller, cuts: set[int]) -> list[int]:
+        """What a nest computes where `cuts` are memory, in recorded order."""
+        wanted = set(group.roots)
+        left = []
+        for position in sorted({*puller.demands, *group.roots}, reverse=True):
+            if position in wanted and position not in cuts:
+                wanted.update(self.entries[position].args)
+                left.append(position)
+        return left[::-1]
+
+    def computed(self, positions: Iterable[int]) -> list[int]:
+        """The elementwise operations among the positions."""
+        return [p for p in positions if self.entries[p].kind == "map"]
+
+    def frontier(self, puller: Puller, left: list[int], cuts: set[int]) -> set[int]:
+        """All values that cross one place in what is `left` of a body, in its second half before the bound.
+
+        Where they are fewest; none where it is not too long any more.
+        """
+        if self.cost_of_all(puller, left) <= LONGEST_BODY:
+            return set()
+        computed = self.computed(left)
         last_use: dict[int, int] = {}
-        for position in sorted({*puller.demands, *group.roots}):
+        for position in left:
             for arg in self.entries[position].args:
                 last_use[arg] = position
         total = 0
         best: set[int] = set()
         for place in computed:
-            total += cost_of(self.entries[place]) * len(puller.demands.get(place, (None,)))
+            total += self.cost_of_all(puller, (place,))
             if total > LONGEST_BODY:
                 break
             if total >= LONGEST_BODY // 2:

@@ -37,7 +37,7 @@ def narrow_place(
 ) -> set[int]:
     """The values that cross one place among the `computed` ones, from half of the most streams on.
 
-    Where they are fewest, and without `others`; none where they are too many everywhere.
+    Where they are fewest, and without `others`; none where they are too many everywhere, or no more is read.
     """
     order = as_used(entries, computed)
     last_use = {arg: at for at, position in enumerate(order) for arg in operands_of(entries, position)}
@@ -47,13 +47,13 @@ def narrow_place(
     for at, position in enumerate(order):
         read |= streams_of(entries, position, is_memory)
         if len(read) > MOST:
-            break
+            return best
         crossing = {p for p in (*crossing, position) if last_use.get(p, 0) > at}
         if 2 * len(read) >= MOST:
             found = crossing - others
             if 0 < len(found) <= CROSSING and (not best or len(found) <= len(best)):
                 best = found
-    return best
+    return set()
 
 
 def as_used(entries: tuple[Entry, ...], computed: list[int]) -> list[int]:

@@ -280,6 +280,32 @@ def test_pieces_written_into_a_pending_array_become_immediate() -> None:
     np.testing.assert_array_equal(np.asarray(x), expected)
 
 
+def spread_rows(space: Any, x: Any, rows: int) -> Any:
+    for k in range(rows):
+        x[k:] = space.abs(space.arange(200) * (0.5 + k) - 70.0)
+        x[:, 3 + k :] = x[5, k]
+        x[k + 1 :, :-1] = x[k, 1:]
+    return x
+
+
+def test_few_values_that_are_spread_over_large_regions_again_and_again_are_written_at_once() -> None:
+    x = spread_rows(la, la.zeros((200, 200)), 10)
+    with la.record_runs() as runs:
+        spread_rows(la, x, 80)
+    assert not runs.kernels
+    assert not runs.materialisations
+    expected = spread_rows(np, spread_rows(np, np.zeros((200, 200)), 10), 80)
+    np.testing.assert_array_equal(np.asarray(x), expected)
+
+
+def test_few_values_that_are_spread_over_a_large_region_once_are_recorded() -> None:
+    x, row = evaluated(la, la.ones((200, 200)) * 2.0), la.arange(200.0)
+    with la.record_runs() as runs:
+        x[1:] = row
+    assert not runs.evaluations
+    assert x[:3, 7].tolist() == [2.0, 7.0, 7.0]
+
+
 def test_a_few_boundary_values_stay_part_of_the_first_kernel() -> None:
     u = la.zeros((200, 200))
     with la.record_runs() as runs:
