@@ -305,7 +305,7 @@ def _make(name: str, source: Any) -> tuple[Any, str]:
     """The function of lazyarray's that the name means, and how it runs."""
     recorded = way_of_recorded(name)
     if name in RECORDED:
-        if name == "repeat":
+        if name in ("repeat", "tile"):
             return growing(name, source, RECORDED[name]), recorded
         if name in PAIRS:
             return compiled_pair(name, source, RECORDED[name]), recorded

@@ -339,7 +339,7 @@ def _put_in_memory(array: Any, key: Any, new: Any, limit: int, own: bool, piecew
 
 
 def _costs_little(size: int, all_of_it: int, new: Any, piecewise: bool) -> bool:
-    """Whether a large region is written at once: with few values if the array was `piecewise`; with a number, half of it.
+    """Whether a large region is written at once: few values if the array was `piecewise`, a number up to half of it.
 
     Recorded, few values that are spread over a region would each time be a kernel of other extents.
     """

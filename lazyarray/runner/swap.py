@@ -10,6 +10,7 @@ import importlib.util
 import os
 import sys
 import sysconfig
+import warnings
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -26,11 +27,24 @@ def is_swapped_name(name: str) -> bool:
     return name == SWAPPED or name.startswith(SWAPPED + ".")
 
 
+def names_of(module: object) -> dict[str, object]:
+    """What `vars(module)` gives, of a module that makes names when they are asked for with all of them made."""
+    if isinstance(module, ModuleType):
+        with warnings.catch_warnings(action="ignore"):
+            for name in dir(module):
+                getattr(module, name, None)
+    return vars(module)
+
+
 class ImportRewriter(ast.NodeTransformer):
-    """Turns imports of NumPy into imports of `target` that bind the same names."""
+    """Turns imports of NumPy into imports of `target` that bind the same names.
+
+    And `np.__dict__` and `vars(np)` into `names_of(np)`.
+    """
 
     def __init__(self, target: str) -> None:
         self.target = target
+        self.bound: set[str] = set()  # names that such imports bind
 
     def rename(self, name: str) -> str:
         return self.target + name[len(SWAPPED) :]
@@ -42,6 +56,7 @@ class ImportRewriter(ast.NodeTransformer):
                 aliases.append(alias)
                 continue
             renamed = self.rename(alias.name)
+            self.bound.add(alias.asname or SWAPPED)
             if alias.asname is not None:
                 aliases.append(ast.copy_location(ast.alias(renamed, alias.asname), alias))
                 continue
@@ -55,7 +70,36 @@ class ImportRewriter(ast.NodeTransformer):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom:
         if node.level == 0 and node.module is not None and is_swapped_name(node.module):
             node.module = self.rename(node.module)
+            self.bound.update(alias.asname or alias.name for alias in node.names)
         return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic_visit(node)
+        if node.attr == "__dict__" and isinstance(node.ctx, ast.Load) and self.is_bound(node.value):
+            return self.all_names(node.value, node)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "vars" and len(node.args) == 1 and not node.keywords:
+            return self.all_names(node.args[0], node) if self.is_bound(node.args[0]) else node
+        return node
+
+    def is_bound(self, node: ast.expr) -> bool:
+        """Whether an expression is a name that an import of NumPy bound, or lies in what it names."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return isinstance(node, ast.Name) and node.id in self.bound
+
+    def all_names(self, module: ast.expr, place: ast.expr) -> ast.expr:
+        """`names_of(module)`, which adds no name to the program's."""
+        text = f"__import__({__name__!r}, fromlist=['names_of']).names_of()"
+        call = ast.parse(text, mode="eval").body
+        assert isinstance(call, ast.Call)
+        for inner in ast.walk(call):
+            ast.copy_location(inner, place)
+        call.args.append(module)
+        return call
 
 
 def compile_swapped(source: bytes, filename: str, target: str, optimize: int = -1) -> CodeType:

@@ -47,6 +47,9 @@ REPEATED: dict[str, Any] = {
     "tile": lambda np, a: np.tile(np.repeat(a, 200), 2),
     "tile by axes": lambda np, a: np.tile(np.repeat(a, 200).reshape(100, 1000), (2, 1, 3)),
     "tile of fewer axes": lambda np, a: np.tile(np.repeat(a, 200).reshape(100, 1000), [3]),
+    "rows by tile": lambda np, a: np.tile(a, (300, 1)),
+    "columns by tile": lambda np, a: np.tile(a[:, None], (1, 300)),
+    "pieces by tile": lambda np, a: np.tile(a.reshape(5, 100), (7, 40)),
     "tile once": lambda np, a: np.tile(np.repeat(a, 200), (1, 1)),
     "tile never": lambda np, a: np.tile(np.repeat(a, 200), (2, 0)),
     "tile of no plain counts": lambda np, a: np.tile(np.repeat(a, 200), 2.0),
@@ -68,9 +71,10 @@ def test_a_small_array_repeated_often(name: str) -> None:
     assert outcome(la) == outcome(np)
 
 
-def test_what_is_repeated_often_is_written_once_by_a_kernel() -> None:
+@pytest.mark.parametrize("call", [lambda a: la.repeat(a, 500), lambda a: la.tile(a, (500, 1))])
+def test_what_is_repeated_often_is_written_once_by_a_kernel(call: Any) -> None:
     with la.record_runs() as runs:
-        found = la.repeat(la.array(np.arange(600.0)), 500)
+        found = call(la.array(np.arange(600.0)))
         assert not runs.kernels
         la.evaluate(found)
     (run,) = runs.kernels

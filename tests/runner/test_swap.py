@@ -34,6 +34,34 @@ def test_rewrites_imports(source: str, expected: str) -> None:
     assert ast.unparse(swap.ImportRewriter("t").visit(ast.parse(source))) == expected
 
 
+@pytest.mark.parametrize(
+    ("source", "whole"),
+    [
+        ("import numpy as np\nnp.__dict__", True),
+        ("import numpy\nvars(numpy.linalg)", True),
+        ("from numpy import fft as f\nf.__dict__.items()", True),
+        ("import numpy as np\nvars(self)", False),
+        ("import numpy as np\nself.__dict__", False),
+        ("import numpy as np\nvars()", False),
+        ("import numpy as np\nx = np.zeros\ndel np.__dict__", False),
+    ],
+)
+def test_names_are_asked_of_modules_that_imports_bind(source: str, whole: bool) -> None:
+    assert ("names_of(" in ast.unparse(swap.ImportRewriter("t").visit(ast.parse(source)))) is whole
+
+
+def test_modules_have_all_their_names_where_a_program_asks_for_their_dictionaries() -> None:
+    program = """
+    import numpy as np, numpy.fft as f
+    asked = [(np, np.__dict__), (np.linalg, vars(np.linalg)), (f, f.__dict__)]
+    missing = [[name for name in dir(module) if name not in names and name[0] != "_"] for module, names in asked]
+    assert "real" in vars(np.generic)
+    """
+    space: dict[str, object] = {"__name__": "p"}
+    exec(swap.compile_swapped(textwrap.dedent(program).encode(), "p", "lazyarray"), space)
+    assert space["missing"] == [[], [], []]
+
+
 def write(folder: Path, **files: str) -> None:
     for name, text in files.items():
         path = folder / (name.replace("__IN__", "/") + ".py")
