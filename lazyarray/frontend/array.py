@@ -24,8 +24,8 @@ from lazyarray.frontend.foreign import OURS, Forwarder, forward
 from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.methods import Methods
 from lazyarray.frontend.naming import name_as_in_c, refuse_setting
-from lazyarray.frontend.neighbours import Memory
-from lazyarray.frontend.protocols import guard_protocol  # cimport
+from lazyarray.frontend.neighbours import Classed, Memory, class_seen
+from lazyarray.frontend.protocols import guard_class, guard_protocol  # cimport
 from lazyarray.frontend.quick import tell
 from lazyarray.frontend.record import (
     COMPILED,
@@ -109,6 +109,7 @@ refuse_setting(Attributes, "numpy.ndarray")
 for _protocol in ("__array_interface__", "__array_struct__"):
     _doc = str(getattr(_nparray, _protocol).__doc__)
     guard_protocol(ndarray, _protocol, _doc, vars(Attributes)[_protocol].fget, asks_nothing)
+guard_class(ndarray, _nparray, class_seen, vars(Classed)["__class__"].fset)
 copyreg.pickle(ArrayType, lambda cls: (array_class, ()))
 
 

@@ -1,4 +1,4 @@
-"""Owns how NumPy is refused protocols that Python code may ask for: in C without a look at the same code again.
+"""Owns how code is answered by who it is: protocols that NumPy is refused, and classes; in C after one look at it.
 
 As `shared.py`: this function in the hot modules' Python form, that of `protocols.pxd` in the compiled one.
 """
@@ -17,4 +17,13 @@ def guard_protocol(
 
     `settled` says of a frame that whenever it is where it is now nothing is asked for. In this form the property stays
     that the class has.
+    """
+
+
+def guard_class(
+    cls: type, theirs: type, seen: Callable[[FrameType, type, type], type], put: Callable[[Any, Any], None]
+) -> None:
+    """Has `cls` answer for `__class__` as `seen(frame, own, theirs)` does, which looks at a code once.
+
+    `isinstance` asks for it with every class that an array is not of. In this form the property stays that the class has.
     """

@@ -115,6 +115,16 @@ def test_numpys_class_is_found_by_modules_that_convert_and_by_no_others() -> Non
         x.__class__ = float
 
 
+def test_one_code_finds_the_class_that_the_module_it_runs_in_is_to_find() -> None:
+    x = la.arange(3.0)
+    code = compile("def found(x): return x.__class__", __file__, "exec")
+    spaces: list[dict[str, Any]] = [{"__name__": name} for name in (__name__, next(iter(ASKING)))]
+    for space in spaces:
+        exec(code, space)
+    for _ in range(3):
+        assert [space["found"](x) for space in spaces] == [la.ndarray, np.ndarray]
+
+
 ASKS = """
 from __future__ import annotations
 from typing import Any
