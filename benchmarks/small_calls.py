@@ -52,7 +52,8 @@ numpy.exp(a) | numpy.add(a, b) | numpy.sum(a) | numpy.concatenate((a, b)) | nump
 np.subtract.outer(m[:, 0], m[:, 1]) | np.multiply(a, 2.0, out=b, where=c) | np.tile(a, 2) | np.any(a > 2.0)
 np.pad(a, 1) | np.pad(m, 1, mode="edge") | np.cross(m[:, :3], m[:, :3]) | np.isclose(a, b) | np.allclose(a, b, atol=0.1)
 np.linalg.inv(q) | np.linalg.solve(q, q[0]) | np.linalg.det(q) | q.dot(q) | np.dot(q, q[0]) | np.linalg.norm(q)
-isinstance(a, np.ndarray) | isinstance(a, list) | isinstance(a, (int, float, list)) | a.nonzero() | np.diag(m) | np.require(a) | np.result_type(a, k) | a.flags | a.base | numpy.asarray(a)
+a.nonzero() | np.diag(m) | np.require(a) | np.result_type(a, k) | a.flags | a.base | numpy.asarray(a)
+isinstance(a, np.ndarray) | isinstance(a, list) | isinstance(a, (int, float, list))
 """
 
 

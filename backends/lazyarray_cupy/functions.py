@@ -13,31 +13,58 @@ from typing import Any, Final
 import cupy
 import numpy as np
 
+from lazyarray_cupy import sorts
+
 Function = Callable[..., Any]
 _MOST_COUNTED: Final = (1 << 31) - 1  # CUB counts as int
+_SORTS: Final = (None, "quicksort", "mergesort", "heapsort", "stable")
+_SIDES: Final = ("left", "right")
 
 
 def _sort(a: Any, axis: Any = -1, kind: Any = None, **options: Any) -> Any:
     # CuPy's sort is stable whatever `kind` says; complex numbers with NaN parts come in another order.
-    if options or a.dtype.kind == "c" or not a.ndim:
+    if options or not _is_sorted_there(a, axis, kind):
         return NotImplemented
-    if axis is None:
-        a, axis = a.ravel(), -1
-    return cupy.sort(a, axis=axis)
+    return cupy.sort(*_line_of(a, axis))
 
 
 def _argsort(a: Any, axis: Any = -1, kind: Any = None, **options: Any) -> Any:
-    if options or a.dtype.kind == "c" or not a.ndim:
+    if options or not _is_sorted_there(a, axis, kind):
         return NotImplemented
+    return cupy.argsort(*_line_of(a, axis))
+
+
+def _is_sorted_there(a: Any, axis: Any, kind: Any) -> bool:
+    """False for what NumPy has errors for, too."""
+    if not _are_there(a) or a.dtype.kind == "c" or not a.ndim or not (kind is None or type(kind) is str):
+        return False
+    return kind in _SORTS and (axis is None or (_is_whole(axis) and -a.ndim <= axis < a.ndim))
+
+
+def _line_of(a: Any, axis: Any) -> tuple[Any, int]:
+    """An array and an axis of it as CuPy is to sort it."""
     if axis is None:
         a, axis = a.ravel(), -1
-    return cupy.argsort(a, axis=axis)
+    return sorts.with_nan(a) if sorts.sorts_bits(a) else a, int(axis)
 
 
 def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
-    if sorter is not None or not isinstance(v, cupy.ndarray) or "c" in (a.dtype.kind, v.dtype.kind):
+    if sorter is not None or not _are_there(a, v) or a.ndim != 1 or type(side) is not str or side not in _SIDES:
         return NotImplemented
-    return cupy.searchsorted(a, v, side=side)
+    # CuPy compares numbers of two dtypes as C does: the unsigned of the two decides.
+    common = np.result_type(a.dtype, v.dtype)
+    if common.kind not in "biuf":
+        return NotImplemented
+    return cupy.searchsorted(a.astype(common, copy=False), v.astype(common, copy=False), side=side)
+
+
+def _are_there(*given: Any) -> bool:
+    """Whether all of them are the device's arrays: lists and numbers are NumPy's to read."""
+    return all([isinstance(one, cupy.ndarray) for one in given])
+
+
+def _is_whole(number: Any) -> bool:
+    return type(number) is int or isinstance(number, np.integer)
 
 
 def _transform(name: str) -> Function:
@@ -91,7 +118,7 @@ def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
 
 def _solve(a: Any, b: Any) -> Any:
-    if a.ndim != 2 or b.ndim not in (1, 2) or a.dtype.char not in "fdFD" or b.dtype != a.dtype:
+    if not _are_there(a, b) or a.ndim != 2 or b.ndim not in (1, 2) or a.dtype.char not in "fdFD" or b.dtype != a.dtype:
         return NotImplemented
     found = cupy.linalg.solve(a, b)
     return found if bool(cupy.isfinite(found).all()) else NotImplemented
@@ -105,11 +132,11 @@ def _inv(a: Any) -> Any:
 
 
 def _bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
-    if x.ndim != 1 or x.dtype.kind not in "iu" or not x.size or not np.can_cast(x.dtype, np.intp):
+    if not _are_there(x) or x.ndim != 1 or x.dtype.kind not in "iu" or not x.size or not np.can_cast(x.dtype, np.intp):
         return NotImplemented
     if not isinstance(minlength, (int, np.integer)) or minlength < 0:
         return NotImplemented
-    if weights is not None and (weights.shape != x.shape or weights.dtype.kind not in "biuf"):
+    if not (weights is None or (_are_there(weights) and weights.shape == x.shape and weights.dtype.kind in "biuf")):
         return NotImplemented
     found = None if weights is not None else _count_places(x, int(minlength))
     if found is not None:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
+import cupy
 import numpy as np
 from cupy.cuda import thrust
 
@@ -17,16 +18,17 @@ from lazyarray_cupy.work import Work
 
 RECORDED_BYTES: Final = 4 << 20  # the GPU takes longer for larger ones than the host does to queue them
 _PLACE: Final = np.dtype(np.intp)
+_WITH_NAN: Final = cupy.ElementwiseKernel("T x, T nan", "T y", "y = x == x ? x : nan", "lazyarray_with_nan")
 
 
 def sort(array: Any, out: Any, work: Work, *, axis: int, kind: Any) -> Any:
     """out[...] = NumPy's sort, which is stable whatever `kind` says."""
     if axis == array.ndim - 1:
-        work.copy(out, array)
+        _take(out, array, work)
         _sort_rows(out, work)
         return out
     moved = work.scratch(_moved(array.shape, axis), array.dtype)
-    moved[...] = _rolled(array, axis)
+    _take(moved, _rolled(array, axis), work)
     _sort_rows(moved, work)
     _rolled(out, axis)[...] = moved
     return out
@@ -38,13 +40,34 @@ def argsort(array: Any, out: Any, work: Work, *, axis: int, kind: Any) -> Any:
     values = work.scratch(shape, array.dtype)  # Thrust sorts them too
     last = axis == array.ndim - 1
     places = out if last else work.scratch(shape, _PLACE)
-    work.copy(values, array if last else _rolled(array, axis))
+    _take(values, array if last else _rolled(array, axis), work)
     rows, numbers = _rows(values, work)
     with work.allocating():
         thrust.argsort(array.dtype, places.data.ptr, values.data.ptr, numbers.data.ptr, rows)
     if not last:
         _rolled(out, axis)[...] = places
     return out
+
+
+def sorts_bits(array: Any) -> bool:
+    """Whether Thrust sorts the array by its bits, by which NaN with a sign come before all numbers: one row of floats.
+
+    A GPU makes such NaN itself: the square root of -1.0 is one.
+    """
+    return array.dtype.char in "fd" and array.size == array.shape[-1]
+
+
+def with_nan(array: Any, out: Any = None) -> Any:
+    """The array with NaN that have no sign."""
+    return _WITH_NAN(array, array.dtype.type(np.nan), *(() if out is None else (out,)))
+
+
+def _take(target: Any, array: Any, work: Work) -> None:
+    """target[...] = array, as it is to be sorted."""
+    if sorts_bits(array):
+        with_nan(array, target)
+    else:
+        work.copy(target, array)
 
 
 def _sort_rows(array: Any, work: Work) -> None:
@@ -79,4 +102,4 @@ def fits(shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool:
 
 SORTS: Final = {"sort": sort, "argsort": argsort}
 
-__all__ = ["SORTS", "fits"]
+__all__ = ["SORTS", "fits", "sorts_bits", "with_nan"]

@@ -3,8 +3,8 @@
 A GPU has no status to read, so a watched kernel looks at arguments and results, and leaves a word of NumPy's bits for
 each value that raised something.  That would cost more than the arithmetic, so most programs only ask whether anything
 came out that is not finite, of the few values that show it for all others; those where it did compute again, looking
-closely.  Complex functions are judged by their results; sums and products of real numbers by theirs and by the largest
-of what they add up.
+closely.  Complex functions are judged by their results, their order by its arguments; sums and products of real numbers
+by theirs and by the largest of what they add up.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from lazyarray.ir.raises import DIVIDE, INVALID, OVERFLOW, raises, reduction_raises
 from lazyarray.schedule.kernel import Instruction, Kernel, Reduction, Scan, Stage
-from lazyarray_triton.codes import PARTS, class_of, itemsize
+from lazyarray_triton.codes import PARTS, class_of, itemsize, part
 from lazyarray_triton.writer import Value, Writer
 
 _POLES = frozenset(("log", "log2", "log10", "log1p", "arctanh"))
@@ -204,6 +204,8 @@ def suspects(instruction: Instruction, args: Sequence[Value], value: Value) -> s
     if op == "cast" and class_of(value.code) == "integer":
         limit = 2.0**63 if itemsize(value.code) == 8 else 2.0**31
         return f"~(tl.abs({args[0].refs[0]}{'.to(tl.float32)' if args[0].code == 'f2' else ''}) < {limit!r})"
+    if class_of(value.code) == "bool":
+        return _unordered(args)
     if class_of(value.code) == "integer":
         divisor = args[-1].ref
         return f"(({divisor} == 0) | ({divisor} == -1))" if args[-1].code[0] == "i" else f"({divisor} == 0)"
@@ -222,7 +224,7 @@ def suspicion(instruction: Instruction, args: Sequence[Value], value: Value, mas
     what was found takes nine.
     """
     special = instruction.op.startswith("logaddexp") or (value.code in PARTS and instruction.op == "divide")
-    if special or class_of(value.code) == "integer":
+    if special or class_of(value.code) in ("integer", "bool"):
         lanes = suspects(instruction, args, value)
         return f'tl.where({lanes}{f" & {mask}" if mask else ""}, float("nan"), odd)'
     found = "odd"
@@ -247,14 +249,20 @@ def errors(w: Writer, op: str, args: Sequence[Value], value: Value) -> list[tupl
         return _cast(w, args[0], value)
     if class_of(value.code) == "integer":
         return _integer(op, args)
+    if class_of(value.code) == "bool":
+        return [(INVALID, _unordered(args))]
     floats = [a for a in args if class_of(a.code) in ("half", "float", "complex")]
+    if op in ("add", "subtract") and value.code in PARTS:
+        # A part that was no number before hides nothing of the other.
+        halves = [([_part(a, k) for a in args], _part(value, k)) for k in range(2)]
+        return [found for given, made in halves for found in errors(w, op, given, made)]
     nan, infinite = _any(_is_nan, [value]), _any(_is_infinite, [value])
     numbers, finite = _all(_is_number, floats), _all(_is_finite, floats)
     invalid, limit = f"{nan} & {numbers}", f"{infinite} & {finite}"
     if op == "divide" and value.code in PARTS:
         (xr, xi), (yr, yi) = args[0].refs, args[1].refs
         none = f"(({yr} == 0) & ({yi} == 0))"
-        poles = " | ".join(f"({_is_finite(part)} & ({part} != 0))" for part in (xr, xi))
+        poles = " | ".join(f"({_is_finite(ref)} & ({ref} != 0))" for ref in (xr, xi))
         return [
             (INVALID, f"tl.where({none}, ({xr} == 0) | ({xi} == 0), {invalid})"),
             (DIVIDE, f"{none} & ({poles})"),
@@ -303,6 +311,18 @@ def _integer(op: str, args: Sequence[Value]) -> list[tuple[int, str]]:
         return [(DIVIDE, zero)]
     smallest = f"({args[0].ref} == {-(1 << 8 * itemsize(divisor.code) - 1)})"
     return [(DIVIDE, zero), (OVERFLOW, f"{smallest} & ({divisor.ref} == -1)")]
+
+
+def _part(value: Value, k: int) -> Value:
+    """The real or the imaginary part of a value; a real one has no second."""
+    return Value(value.refs[k : k + 1], part(value.code), value.axes)
+
+
+def _unordered(args: Sequence[Value]) -> str:
+    """Where NumPy asks which of two parts that are no numbers is larger: complex numbers are ordered by their real
+    parts, and by their imaginary ones where these are equal. No other truth is watched."""
+    (xr, xi), (yr, yi) = args[0].refs, args[1].refs
+    return f"({_is_nan(xr)} | {_is_nan(yr)} | (({xr} == {yr}) & ({_is_nan(xi)} | {_is_nan(yi)})))"
 
 
 def _difference(args: Sequence[Value]) -> str:

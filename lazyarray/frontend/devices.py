@@ -14,10 +14,10 @@ from lazyarray.config import config
 from lazyarray.frontend import library_nodes
 from lazyarray.frontend.array import from_node, from_node_as, ndarray, scalar_from_node, take_over, value, wrap
 from lazyarray.frontend.copies import copied_order
-from lazyarray.frontend.record import COMPILED, call_
+from lazyarray.frontend.record import COMPILED, call_, flush_if_long
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.ir.expression import pending_closure
-from lazyarray.ir.node import Node, leaf, leaf_key, spec_of
+from lazyarray.ir.node import PINNED, Node, leaf, leaf_key, spec_of
 from lazyarray.runtime import evaluate as boundary
 from lazyarray.runtime.along import is_pending, pending, unused
 from lazyarray.runtime.device import (
@@ -281,6 +281,7 @@ class _Call:
         if ledger.listening:
             place.wait()
         ledger.library_call(self.name, read, written, seconds=perf_counter() - start, start=start)
+        flush_if_long()
         return made
 
     def recorded(self) -> Any:
@@ -338,4 +339,6 @@ def _wrapped(found: Any, place: Device) -> Any:
 
 
 def _leaf_of(found: Any, place: Device) -> Node:
-    return remote_leaf(found if found.flags.c_contiguous else found.copy(), place)
+    made = remote_leaf(found if found.flags.c_contiguous else found.copy(), place)
+    PINNED.add(made.key.spec.nbytes)  # as with what NumPy returns on the host, a loop may pile it up
+    return made

@@ -164,17 +164,20 @@ class Methods:
 
     def sort(self, *args: Any, **options: Any) -> None:
         array: Any = self
-        if in_use() and array._np is None:
-            from lazyarray.frontend.devices import run_there
-
-            found = run_there("sort", (self, *args), options)
-            if found is not NotImplemented:
-                array[...] = found
-                return
+        there = in_use() and array._np is None
+        # The function sorts copies of what may not be written, and flattens: of the method NumPy says what is wrong.
         axis = args[0] if args else options.get("axis", -1)
-        if are_many(array) and array.flags.writeable and axis is not None:
-            array[...] = _namespace("sort")(self, *args, **options)
-            return
+        if (there or are_many(array)) and axis is not None and array.flags.writeable:
+            if there:
+                from lazyarray.frontend.devices import run_there
+
+                found = run_there("sort", (self, *args), options)
+                if found is not NotImplemented:
+                    array[...] = found
+                    return
+            if are_many(array):
+                array[...] = _namespace("sort")(self, *args, **options)
+                return
         run_numpy("sort", self, args, options)
 
     def partition(self, *args: Any, **options: Any) -> None:

@@ -25,5 +25,5 @@ def guard_class(
 ) -> None:
     """Has `cls` answer for `__class__` as `seen(frame, own, theirs)` does, which looks at a code once.
 
-    `isinstance` asks for it with every class that an array is not of. In this form the property stays that the class has.
+    `isinstance` asks for it with every class that an array is not of. In this form the class keeps its property.
     """

@@ -85,7 +85,7 @@ def held_by(nodes: list[Node]) -> dict[int, int]:
         for arg in node.args:
             if type(arg) is Node:
                 given = arg
-                if given.data is not None:
+                if given.data is not None or given.remote is not None:
                     if given.uses == 0:
                         values.append(given)
                     given.uses += 1

@@ -10,6 +10,15 @@ _PLANS: Final = "counts compilations, which here are one for each alignment, or 
 _THERE: Final = "it is not in the host's memory"
 _AT_ONCE: Final = "counts launches of the host; where a device is set, plain arrays are NumPy's, operator by operator"
 _HOST: Final = "the array lies on the device, where its library is asked to share it; tests/devices/test_sharing.py"
+_EQUALS: Final = "which of equal elements comes first is the device's to say, also of zeros and NaN; it sorts stably"
+_NAN: Final = "NaN that a GPU makes or moves have other bits; that they are at the end is in test_sorts_on_gpu.py"
+_FALLS: Final = "what is found among keys that do not rise is the device's"
+_COUNTS: Final = "counts kernels, evaluations or fallbacks of the host, which a device has at other places"
+_LAYOUT: Final = "the device's library leaves products in C order"
+_PRODUCTS: Final = "sums of products on a device are its library's, no kernels"
+_PAUSES: Final = "spans on a device are not interpreted in NumPy, so that none pauses"
+_SORTED_CODES: Final = "f8 f4 f2 i8 i4 i2 u8 u4 u1".split()
+_DRAWN: Final = ("at random", "falling", "backwards")  # numbers of 32 bits, some of which are equal
 # Tests that are not of a device, by the beginning of their names.
 ELSEWHERE: Final = {
     "tests/runtime/test_sums.py::test_sums_in_natural_layouts_are_numpys": _BITS,
@@ -70,7 +79,10 @@ ELSEWHERE: Final = {
         for held in ("replaced", "rooted", "clipped")
     },
     "tests/frontend/test_windows.py::test_an_expression_is_one_kernel_and_copies_nothing": _AT_ONCE,
-    "tests/frontend/test_mixtures.py::test_mixtures_agree_with_numpy[large-foreign-recorded]": _BITS,  # of next to 0
+    **{
+        f"tests/frontend/test_mixtures.py::test_mixtures_agree_with_numpy[large-foreign-{mode}]": _BITS  # of next to 0
+        for mode in ("recorded", "default")
+    },
     "tests/frontend/test_histograms.py::test_a_histogram_is_one_pass": "the device's library counts",
     "tests/frontend/test_lending.py::test_walking_through_an_array_evaluates_nothing": _THERE,
     "tests/frontend/test_reductions.py::test_positions_in_few_rows_are_looked_up": _THERE,
@@ -82,4 +94,118 @@ ELSEWHERE: Final = {
     "tests/ecosystem/test_dlpack.py::test_functions_of_torch_take_lazy_arrays": _HOST,
     "tests/ecosystem/test_dlpack.py::test_numpy_shares_the_memory": _HOST,
     "tests/ecosystem/test_dlpack.py::test_torch_shares_the_memory_both_ways": _HOST,
+    # ---- bits
+    "tests/ecosystem/test_sklearn.py::test_generators_draw_numpys_arrays_for_packages": _BITS,
+    "tests/frontend/test_einsum.py::test_a_product_of_matrices_has_the_bits_of_matmul": _BITS,
+    "tests/frontend/test_einsum.py::test_numerics_of_numpy_is_numpys_own_loop": _BITS,
+    "tests/frontend/test_einsum.py::test_rows_of_products_are_added_as_sum_adds_them": _BITS,
+    "tests/frontend/test_einsum.py::test_single_rows_and_columns_are_numpys[2000-1]": _BITS,
+    "tests/frontend/test_einsum.py::test_writes_after_a_call_do_not_change_it": _BITS,
+    "tests/frontend/test_einsum.py::test_no_sum_is_minus_zero[ij,ij->ij": "what is not summed is not added to 0.0",
+    **{
+        f"tests/frontend/test_memory_of_others.py::test_what_{test}": reason
+        for name, reason in {"running sum": _BITS, "product": "in another order the product leaves the range"}.items()
+        for test in (
+            f"the_owner_writes_later_is_not_seen[{name}]",
+            f"is_reduced_is_read_once_by_kernels_whenever_it_is_asked_for[{name}-",
+        )
+    },
+    **{
+        f"tests/frontend/test_small_folds.py::test_a_fold_along_an_axis_is_numpys[{name}-{code}-{kind}]": _BITS
+        for name, codes in {"sum": "efdFD", "mean": "efdFD", "var": "?bHilLefdFD", "std": "?bHilLefdFD"}.items()
+        for code in codes
+        for kind in ("usual", "zeros", "odd")
+    },
+    **{
+        f"tests/frontend/test_small_calls_in_c.py::test_short_lines[{special}-{code}-{name}]": _BITS
+        for special in (None, 0.0, -0.0)
+        for code in "fd"
+        for name in ("sum", "mean", "var", "std")
+    },
+    **{
+        f"tests/frontend/test_small_calls_in_c.py::test_short_lines[nan-f-{name}]": _NAN
+        for name in ("sum", "mean", "var", "std", "max", "min")
+    },
+    "tests/frontend/test_sliding_windows.py::test_an_array_may_be_written_with_what_its_windows_make": _BITS,
+    "tests/frontend/test_sliding_windows.py::test_windows_keep_what_was_there_when_they_were_asked": _BITS,
+    **{
+        f"tests/frontend/test_sliding_windows.py::test_what_is_made_of_windows_is_numpys[{name}]": _BITS
+        for name in (
+            *("sums", "means", "deviations", "sums over the first axis", "squares", "running sums", "every eighth"),
+            *("along axes", "a convolution", "of windows", "of what is pending", "all of it"),
+        )
+    },
+    "tests/frontend/test_power_by_number.py::"
+    "test_powers_that_are_products_quotients_and_roots_are_exact[70000-f4": _NAN,
+    **{
+        f"tests/frontend/test_quantiles.py::test_medians_of_lines_without_their_nan_are_numpys[{name}-{shape}-f4": _NAN
+        for name in ("lines of NaN", "NaN alone")
+        for shape in ("(20, 30, 40)", "(700, 40)", "(40, 700)", "(5000, 4)")
+    },
+    # ---- sorts and searches
+    **{
+        f"tests/frontend/test_rankings.py::test_places_are_numpys[{code}-{made}-argsort": _EQUALS
+        for code in ("f8", "f4", "i8", "i4", "u8", "u4")
+        for made in ("many equal", "two values", "a tail, twice", *(_DRAWN if code[1] == "4" else ()))
+    },
+    **{
+        f"tests/frontend/test_rankings.py::test_lines_of_each_axis[{code}-shape{number}-None": _EQUALS
+        for code in _SORTED_CODES
+        for number in (0, 1, 2, 5, 6)
+    },
+    **{
+        f"tests/frontend/test_rankings.py::test_other_dtypes_are_numpys_to_rank[{code}": _EQUALS
+        for code in ("i2", "u1", "f2")
+    },
+    "tests/frontend/test_rankings.py::test_zeros_and_nan_are_equal_to_others_of_their_kind": _EQUALS,
+    **{f"tests/frontend/test_sorts.py::test_a_long_vector[{code}-places": _EQUALS for code in _SORTED_CODES},
+    **{
+        f"tests/frontend/test_sorts.py::test_a_long_vector[{code}-{name}-": _EQUALS
+        for code in ("f8", "f4", "f2")
+        for name in ("sort", "in place", "flattened")
+    },
+    **{
+        f"tests/frontend/test_sorts.py::test_lines_of_each_axis[{code}-shape{number}-{kind}": _EQUALS
+        for code in _SORTED_CODES
+        for number in range(7)
+        for kind in (None, "quicksort", "heapsort")
+    },
+    "tests/frontend/test_sorts.py::test_some_zeros_of_both_signs_in_one_part": _EQUALS,
+    **{
+        f"tests/frontend/test_sorts.py::test_zeros_and_nan_of_any_kind[{share}-[{put}": reason
+        for share in (1, 2, 1000)
+        for put, reason in {"nan": _NAN, "inf, -inf, nan": _NAN, "0.0, -0.0": _EQUALS}.items()
+    },
+    **{f"tests/frontend/test_searches.py::test_searchsorted[{keys}-": _FALLS for keys in ("not sorted", "falling")},
+    # ---- how much is done, and where
+    "tests/frontend/test_einsum.py::test_sums_of_products_are_recorded": _PRODUCTS,
+    **{
+        f"tests/frontend/test_einsum.py::test_products_of_matrices_are_numpys_up_to_the_order_of_sums[{made}-": _LAYOUT
+        for made in ("ij,jk->ki", "bij,bjk->ibk", "bij,bjk->kib", "aibj,akbj->abik")
+    },
+    "tests/frontend/test_einsum.py::"
+    "test_several_operands_are_made_by_two_where_that_is_less_work[ij,jk,kl->li": _LAYOUT,
+    "tests/frontend/test_at_once.py::"
+    "test_few_rows_of_a_large_array_are_picked_at_once_by_numbers_of_either_kind": _COUNTS,
+    "tests/frontend/test_at_once.py::test_narrow_integers_are_searched_at_once_in_long_rows_only": _COUNTS,
+    "tests/frontend/test_histograms.py::test_small_histograms_that_come_again_are_compiled": (
+        "the device's library counts"
+    ),
+    "tests/frontend/test_memory_of_others.py::test_values_that_are_there_are_written_over_in_one_pass": _COUNTS,
+    "tests/frontend/test_memory_of_others.py::test_what_numpy_makes_of_pieces_is_numpys_and_counted": _COUNTS,
+    "tests/frontend/test_no_copies.py::test_an_operand_that_is_the_output_is_overwritten_in_its_memory": _POOL,
+    **{
+        f"tests/frontend/test_pauses.py::test_{name}": _PAUSES
+        for name in (
+            *("a_span_is_seldom_interpreted", "spans_pause_one_by_one", "what_is_compiled_does_not_pause"),
+            "a_span_whose_sizes_come_again_does_not_pause",
+        )
+    },
+    "tests/frontend/test_plain_numbers.py::test_a_masked_write_of_small_pending_operands_is_one_evaluation": _COUNTS,
+    "tests/frontend/test_products.py::test_products_with_a_vector_come_again_too": (
+        "products on a device have recipes; tests/devices/test_recipes_on_devices.py"
+    ),
+    "tests/frontend/test_scatter_compress.py::"
+    "test_index_arrays_selected_by_one_mask_are_evaluated_together_and_few_are_checked_in_memory": _COUNTS,
+    "tests/frontend/test_stores.py::test_a_kernel_writes_where_the_value_is_stored": _COUNTS,
 }

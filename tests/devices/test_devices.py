@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import lazyarray as np
 from lazyarray.config import config
 from lazyarray.errors import BackendError, StrictError
+from lazyarray.ir.node import UNSEEN_LIMIT
 from tests.devices.fake import FakeCompiler, FakeDevice
 
 DATA = numpy.random.default_rng(0).random((100, 200))
@@ -214,6 +216,28 @@ def test_what_a_devices_function_gives_lies_in_memory_as_numpys_result_does(
             assert ours.strides == theirs.strides
             assert ours.flags.f_contiguous == theirs.flags.f_contiguous
             numpy.testing.assert_array_equal(numpy.asarray(ours), theirs)
+
+
+def test_a_sum_of_what_a_devices_function_returns_holds_little_of_it(
+    devices: list[FakeDevice], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def inverse(a: Any) -> Any:
+        made = devices[0].empty(a.shape, a.dtype)
+        made.view(numpy.ndarray)[...] = numpy.linalg.inv(a.view(numpy.ndarray))
+        return made
+
+    monkeypatch.setattr(FakeDevice, "function", lambda self, name: {"linalg.inv": inverse}.get(name), raising=False)
+    data = numpy.random.default_rng(5).standard_normal((300, 300))
+    alive: list[weakref.ref[Any]] = []
+    with np.device("fake"), np.record_runs() as runs:
+        matrix, total = np.evaluate(np.array(data) * 1, np.zeros(data.shape) + 0)
+        for step in range(40):
+            found = np.linalg.inv(matrix)
+            total += found * (1.0 + step)
+            alive.append(weakref.ref(found._node))
+            assert sum([one() is not None for one in alive]) * found.nbytes <= 2 * UNSEEN_LIMIT
+        numpy.testing.assert_allclose(numpy.asarray(total), numpy.linalg.inv(data) * 820.0, 1e-9)
+    assert runs.fallbacks == {}
 
 
 def test_a_function_that_the_devices_library_lacks_a_part_of_runs_on_the_host(

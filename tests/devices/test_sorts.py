@@ -77,6 +77,24 @@ def test_methods_sort_as_functions_do(devices: list[FakeDevice]) -> None:
             np.sort(x, axis=2)
 
 
+def test_what_cannot_be_sorted_where_it_is_has_numpys_errors(devices: list[FakeDevice]) -> None:
+    calls: list[Any] = [
+        lambda x: x.sort(axis=None),
+        lambda x: x.sort(None),
+        lambda x: x.sort(axis=2),
+        lambda x: x.sort(kind="other"),
+        lambda x: (x.setflags(write=False), x.sort()),
+    ]
+    with np.device("fake"), np.config.set(eager_below=0):
+        for call in calls:
+            said = []
+            for x in (DATA * 2, np.array(DATA) * 2):
+                with pytest.raises((TypeError, ValueError)) as caught:
+                    call(x)
+                said.append((type(caught.value), str(caught.value)))
+            assert said[0] == said[1]
+
+
 def test_a_loop_of_sorts_is_queued_as_one(devices: list[FakeDevice]) -> None:
     def step(x: Any, np: Any) -> Any:
         best = np.sort(x, axis=1)[:, -1:]

@@ -50,6 +50,26 @@ def test_long_rows(code: str, count: int) -> None:
     numpy.testing.assert_array_equal(numpy.asarray(np.argsort(x, kind="stable")), numpy.argsort(data, kind="stable"))
 
 
+@pytest.mark.parametrize("call", ["sort", "argsort"])
+@pytest.mark.parametrize("shape", [(5000,), (1, 5000), (5000, 1), (50, 100)])
+@pytest.mark.parametrize("code", ["f2", "f4", "f8"])
+def test_nan_of_either_sign_are_at_the_end(code: str, shape: tuple[int, ...], call: str) -> None:
+    data = RANDOM.standard_normal(shape).astype(code)
+    data.flat[::3], data.flat[1::7] = -numpy.nan, numpy.nan
+    x = np.asarray(data, device="cuda")
+    options = {"kind": "stable"} if call == "argsort" else {}
+    for axis in (0, -1, None):
+        found = getattr(np, call)(x, axis, **options)
+        numpy.testing.assert_array_equal(numpy.asarray(found), getattr(numpy, call)(data, axis, **options))
+
+
+def test_nan_that_are_computed_are_at_the_end() -> None:
+    data = RANDOM.standard_normal(5000)
+    with numpy.errstate(invalid="ignore"):
+        found, expected = np.sort(np.sqrt(np.asarray(data, device="cuda"))), numpy.sort(numpy.sqrt(data))
+        numpy.testing.assert_array_equal(numpy.asarray(found), expected)
+
+
 def step(x: Any, np: Any) -> Any:
     rows = np.sort(x, axis=1)
     columns = np.sort(x * 2.0, axis=0)

@@ -7,7 +7,7 @@ import pytest
 
 from lazyarray.frontend.record import broadcast_, compress_, expand_, gather_, map_, reshape_, scatter_, update_
 from lazyarray.ir.index_map import identity
-from lazyarray.ir.node import TAPE, Node, leaf
+from lazyarray.ir.node import PINNED, TAPE, Node, leaf
 from lazyarray.schedule.plan import ClaimStep, KernelStep
 from tests.schedule.test_fusion import planned
 
@@ -18,8 +18,9 @@ MASK = DRAW.random((ROWS, COLUMNS)) < 0.4
 
 @pytest.fixture(autouse=True)
 def short_tape() -> None:
-    """No evaluation because other tests have recorded much."""
+    """No evaluation because other tests have recorded much, or hold much memory: on a device its values stay there."""
     TAPE.clear()
+    PINNED.clear()
 
 
 @pytest.fixture

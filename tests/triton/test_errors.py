@@ -12,7 +12,7 @@ if find_spec("triton") is None:
     pytest.skip("needs the optional dependency triton", allow_module_level=True)
 
 from lazyarray.ir.ops import OPS, dtype_of
-from lazyarray.ir.raises import OVERFLOW
+from lazyarray.ir.raises import INVALID, OVERFLOW
 from lazyarray.runtime.backend import load
 from lazyarray.schedule.kernel import Access, Instruction, Kernel, Reduction, Stage, Store
 from lazyarray_triton.emit import emit
@@ -71,6 +71,47 @@ def test_a_watched_kernel_finds_what_numpy_reports(op: str, code: str, watched: 
         with np.errstate(all="call", call=note):
             getattr(np, op)(*arrays)
         assert list(got.values()) == ([raised] if raised else []), (arrays, got, raised)
+
+
+@pytest.mark.parametrize("watched", ["exact", "checked", "apart"])
+@pytest.mark.parametrize("code", ["c8", "c16"])
+@pytest.mark.parametrize("op", "less less_equal greater greater_equal equal".split())
+def test_an_order_of_complex_numbers_is_told_where_parts_that_decide_are_none(op: str, code: str, watched: str) -> None:
+    kernel = cases.elementwise(op, (code, code), "b1")
+    pairs = {
+        "numbers": ((1.0, 2.0), (np.inf, 2.0), False),
+        "a real part": ((np.nan, 2.0), (1.0, 2.0), True),
+        "the other real part": ((1.0, 2.0), (np.nan, 2.0), True),
+        "an imaginary part of equal real ones": ((1.0, np.nan), (1.0, 2.0), True),
+        "an imaginary part of real ones that differ": ((3.0, 2.0), (1.0, np.nan), False),
+    }
+    for name, (x, y, wanted) in pairs.items():
+        arrays = [np.full(40, 2.0, dtype_of(code)) for _ in range(2)]
+        arrays[0][7], arrays[1][7] = complex(*x), complex(*y)
+        got = found(kernel, [*arrays, np.empty(40, bool)], watched)
+        assert list(got.values()) == ([INVALID] if wanted and op != "equal" else []), name
+
+
+@pytest.mark.parametrize("watched", ["exact", "checked", "apart"])
+@pytest.mark.parametrize("op", ["add", "subtract"])
+@pytest.mark.parametrize("code", ["c8", "c16"])
+def test_each_part_of_a_complex_sum_tells_what_it_raised(code: str, op: str, watched: str) -> None:
+    kernel = cases.elementwise(op, (code, code), code)
+    largest = np.finfo(code).max
+    sign = 1.0 if op == "subtract" else -1.0
+    pairs = {
+        "numbers": ((np.inf, 2.0), (1.0, 2.0), 0),
+        "no number before": ((np.nan, 2.0), (1.0, np.nan), 0),
+        "none of infinities": ((np.inf, 2.0), (np.inf, 2.0), 8),
+        "none beside one that was none": ((np.inf, 2.0), (np.inf, np.nan), 8),
+        "too large beside one that was infinite": ((largest, np.inf), (-largest, 2.0), 2),
+        "both": ((np.inf, -largest), (np.inf, largest), 10),
+    }
+    for name, (x, y, wanted) in pairs.items():
+        arrays = [np.full(40, 2.0, dtype_of(code)) for _ in range(2)]
+        arrays[0][7], arrays[1][7] = complex(*x), complex(sign * y[0], sign * y[1])
+        got = found(kernel, [*arrays, np.empty(40, dtype_of(code))], watched)
+        assert list(got.values()) == ([wanted] if wanted else []), name
 
 
 @pytest.mark.parametrize("watched", ["exact", "checked", "apart"])
