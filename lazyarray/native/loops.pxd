@@ -341,8 +341,17 @@ cdef extern from *:
             kept++;
         }
         if (!kept) {
+            /* Of one element NumPy hands its loops the steps of arrays of one rank, and none of others or where it writes
+               over one: by that they choose between forms that round complex products differently. */
+            int alike = !into;
+            for (k = 0; k < count; k++)
+                if (PyArray_CheckExact(given[k]) && PyArray_NDIM((PyArrayObject *)given[k]) % rank) alike = 0;
             dims[0] = 1;
-            for (k = 0; k <= count; k++) steps[k][0] = 0;
+            for (k = 0; k <= count; k++) {
+                PyArrayObject *array = k < count ? (PyArrayObject *)given[k] : made;
+                int several = alike && PyArray_CheckExact((PyObject *)array) && PyArray_NDIM(array);
+                steps[k][0] = several ? (rank == 1 ? PyArray_STRIDE(array, 0) : PyArray_ITEMSIZE(array)) : 0;
+            }
             kept = 1;
         }
         for (k = 0; k <= count; k++) { now[k] = places[k]; counts[k] = steps[k][kept - 1]; }

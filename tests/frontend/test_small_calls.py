@@ -209,3 +209,21 @@ def test_references_to_the_class_do_not_pile_up() -> None:
     for _ in range(1000):
         la.arange(3.0)
     assert sys.getrefcount(la.ndarray) - before < 300
+
+
+@pytest.mark.parametrize("code", ["c8", "c16"])
+@pytest.mark.parametrize(
+    "shapes", [((1,), (1,)), ((1, 1), (1, 1)), ((1, 1), (1,)), ((1,), ()), ((), (1, 1)), ((1,), None)]
+)
+def test_products_of_one_complex_number_have_numpys_bits(code: str, shapes: Any) -> None:
+    draw = np.random.default_rng(7).standard_normal
+    for _ in range(200):
+        drawn = [draw() + 1j * draw() for _ in shapes]
+        a, b = (z if shape is None else np.full(shape, z, code) for z, shape in zip(drawn, shapes, strict=True))
+        x, y = (la.array(each) if isinstance(each, np.ndarray) else each for each in (a, b))
+        assert np.asarray(x * y).tobytes() == np.asarray(a * b).tobytes()
+        assert np.asarray(y * x).tobytes() == np.asarray(b * a).tobytes()
+        if np.shape(a) == np.broadcast_shapes(np.shape(a), np.shape(b)) != ():
+            a *= b
+            x *= y
+            assert np.asarray(x).tobytes() == a.tobytes()
