@@ -13,7 +13,7 @@ from typing import Any, Final
 import cupy
 import numpy as np
 
-from lazyarray_cupy import sorts
+from lazyarray_cupy.nans import sorts_bits, with_nan
 
 Function = Callable[..., Any]
 _MOST_COUNTED: Final = (1 << 31) - 1  # CUB counts as int
@@ -45,7 +45,7 @@ def _line_of(a: Any, axis: Any) -> tuple[Any, int]:
     """An array and an axis of it as CuPy is to sort it."""
     if axis is None:
         a, axis = a.ravel(), -1
-    return sorts.with_nan(a) if sorts.sorts_bits(a) else a, int(axis)
+    return with_nan(a) if sorts_bits(a) else a, int(axis)
 
 
 def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:

@@ -10,15 +10,14 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-import cupy
 import numpy as np
 from cupy.cuda import thrust
 
+from lazyarray_cupy.nans import sorts_bits, with_nan
 from lazyarray_cupy.work import Work
 
 RECORDED_BYTES: Final = 4 << 20  # the GPU takes longer for larger ones than the host does to queue them
 _PLACE: Final = np.dtype(np.intp)
-_WITH_NAN: Final = cupy.ElementwiseKernel("T x, T nan", "T y", "y = x == x ? x : nan", "lazyarray_with_nan")
 
 
 def sort(array: Any, out: Any, work: Work, *, axis: int, kind: Any) -> Any:
@@ -47,19 +46,6 @@ def argsort(array: Any, out: Any, work: Work, *, axis: int, kind: Any) -> Any:
     if not last:
         _rolled(out, axis)[...] = places
     return out
-
-
-def sorts_bits(array: Any) -> bool:
-    """Whether Thrust sorts the array by its bits, by which NaN with a sign come before all numbers: one row of floats.
-
-    A GPU makes such NaN itself: the square root of -1.0 is one.
-    """
-    return array.dtype.char in "fd" and array.size == array.shape[-1]
-
-
-def with_nan(array: Any, out: Any = None) -> Any:
-    """The array with NaN that have no sign."""
-    return _WITH_NAN(array, array.dtype.type(np.nan), *(() if out is None else (out,)))
 
 
 def _take(target: Any, array: Any, work: Work) -> None:
@@ -102,4 +88,4 @@ def fits(shapes: Sequence[tuple[int, ...]], codes: Sequence[str]) -> bool:
 
 SORTS: Final = {"sort": sort, "argsort": argsort}
 
-__all__ = ["SORTS", "fits", "sorts_bits", "with_nan"]
+__all__ = ["SORTS", "fits"]
