@@ -1,6 +1,6 @@
 """Owns how code is answered by who it is: protocols that NumPy is refused, and classes; in C after one look at it.
 
-As `shared.py`: this function in the hot modules' Python form, that of `protocols.pxd` in the compiled one.
+As `shared.py`: these functions in the hot modules' Python form, those of `protocols.pxd` in the compiled one.
 """
 
 from __future__ import annotations

@@ -485,7 +485,10 @@ class Fusion:
     def too_long(self) -> set[int]:
         """Entries at which nests are cut that would take long to compile: from the inputs' side, so that a loop of
         the program yields the same kernels again and again."""
-        return self.cuts_of(lambda group, puller: self.body_cost(group) > LONGEST_BODY, self.frontier)
+        return self.cuts_of(
+            lambda group, puller: self.body_cost(group) > LONGEST_BODY,
+            lambda puller, left, _: self.frontier(puller, left),
+        )
 
     def too_wide(self) -> set[int]:
         """Entries at which nests are cut that read too much of memory at once, again from the inputs' side."""
@@ -528,7 +531,7 @@ class Fusion:
         """The elementwise operations among the positions."""
         return [p for p in positions if self.entries[p].kind == "map"]
 
-    def frontier(self, puller: Puller, left: list[int], cuts: set[int]) -> set[int]:
+    def frontier(self, puller: Puller, left: list[int]) -> set[int]:
         """All values that cross one place in what is `left` of a body, in its second half before the bound.
 
         Where they are fewest; none where it is not too long any more.

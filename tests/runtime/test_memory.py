@@ -266,7 +266,7 @@ def test_a_sum_of_what_a_library_returns_holds_little_of_it(memory: pool.MemoryP
     assert set(runs.evaluations) == {"it held memory that nothing else refers to"}
     assert most * found.nbytes <= 2 * (4 << 20)
     want = sum(np.linalg.solve(given, np.asarray(side)) * (1.0 + step) for step in range(40))
-    np.testing.assert_allclose(np.asarray(total), want, rtol=1e-6)  # a device solves by a library of its own
+    np.testing.assert_allclose(np.asarray(total), want, rtol=1e-9)
 
 
 def test_a_pending_result_whose_operands_have_names_stays_pending(monkeypatch: pytest.MonkeyPatch) -> None:
