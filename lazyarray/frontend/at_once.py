@@ -20,13 +20,11 @@ from lazyarray.frontend.contractions import Plan, plan_of, run_in_order
 from lazyarray.frontend.exchange import adopt
 from lazyarray.frontend.linalg import sum_here
 from lazyarray.frontend.loops import MEMO_LIMIT
-from lazyarray.frontend.reading import lent
 from lazyarray.frontend.regions import SHORT_PRODUCT, at_hand, picked, source_of
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.small import INERT, REFUSED, small_call  # cimport
 from lazyarray.ir.contractions import labels_of
 from lazyarray.ir.index_map import IndexMap, is_contiguous, size_of
-from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.remote import stays_home  # cimport
 from lazyarray.runtime.resting import rest, rest_for
 
@@ -52,8 +50,6 @@ _KINDS: Final = 256
 _counted: Final[dict[Any, int]] = {}
 # NumPy's functions in Python that copy pieces into new memory, or make a product.
 REBASED: Final = frozenset("append block corrcoef cov delete insert tensordot linalg.tensordot".split())
-# The same, where what is recorded gains more than it costs, unless it is given a copy of memory that others can write.
-IF_LENT: Final = frozenset({"pad", "resize"})
 
 
 class _Elsewhere(Exception):
@@ -61,20 +57,18 @@ class _Elsewhere(Exception):
 
 
 class _Seen:
-    """What is known of a call's arguments: how many elements they have, and whether others can write large ones."""
+    """What is known of a call's arguments: how many elements they have."""
 
-    __slots__ = ("lent", "size")
+    __slots__ = ("size",)
 
     def __init__(self) -> None:
         self.size = 0
-        self.lent = False
 
 
 def _taken(item: Any, seen: _Seen) -> Any:
     """An argument as NumPy takes it, to be read now and not kept; `seen` learns of its arrays."""
     kind = type(item)
     if kind is ndarray:
-        seen.lent = seen.lent or (item.size >= config.eager_below and lent(item) is not None)
         data: Array | None = source_of(item)
         # In another order what is recorded may add in another one, too.
         if data is None or not data.flags.c_contiguous:
@@ -103,21 +97,18 @@ def _in_memory(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any]
 def ahead_of(name: str, source: Callable[..., Any]) -> Callable[[Any, Any], Any] | None:
     """What is asked before NumPy's `source` is recorded: its result, or REFUSED; None for functions of other names.
 
-    These return new memory alone. What is recorded would be given a copy of large memory that others can write.
+    These return new memory alone.
     """
-    if name not in REBASED and name not in IF_LENT:
+    if name not in REBASED:
         return None
-    most = MOST if name in REBASED else 0
 
     def call(args: Any, kwargs: Any) -> Any:
         found = _in_memory(args, kwargs)
         if found is None:
             return REFUSED
         passed, named, seen = found
-        if seen.size >= most * config.eager_below:
-            if not seen.lent:
-                return REFUSED
-            ledger.fallback(name, passed)
+        if seen.size >= MOST * config.eager_below:
+            return REFUSED
         rest()
         return adopt(source(*passed, **named))
 

@@ -193,6 +193,8 @@ def asanyarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     if not serves(like):
         return make_like("ascontiguousarray", like, (a,), {"dtype": dtype})
+    if type(a) is ndarray and a._np is not None and dtype is None and not a._np.flags.c_contiguous and a._np.ndim:
+        return a.copy("C")
     result = asarray(a, dtype, "C")
     return result.reshape(1) if result.ndim == 0 else result
 

@@ -41,7 +41,7 @@ from lazyarray.frontend.overrides import (
 )
 from lazyarray.frontend.rebase import Warnings
 from lazyarray.frontend.recipes import ANY as ANY_OPERAND
-from lazyarray.frontend.recipes import COPYING, LENT, PRODUCTS, PURE, Recipes
+from lazyarray.frontend.recipes import COPYING, LENT, PRODUCTS, PURE, Lending, Recipes
 from lazyarray.frontend.regions import short_product, window
 from lazyarray.frontend.small import REFUSED, large_call, small_call  # cimport
 from lazyarray.frontend.vectors import begin, serving  # cimport
@@ -274,6 +274,8 @@ def _recording(name: str, source: Function, lazy: Function, at_once: bool) -> Ca
 
     if bare in PURE or bare in PRODUCTS:
         return Recipes(general, PURE.get(bare, ANY_OPERAND), bare in PRODUCTS, bare in LENT).call
+    if bare in LENT:
+        return Lending(general).call
     return lambda args, kwargs: general(*args, **kwargs)
 
 

@@ -97,6 +97,8 @@ def get(array: ndarray, key: Any) -> Any:
         found = None
         if type(key) is ndarray and key.dtype is _BOOL and key.shape == data.shape:
             found = _get_lent(array, key)
+        elif data.size >= config.eager_below and _is_long(key):
+            found = loans.pick(array, key, get)
         return _get_plain(data, key) if found is None else found
     if isinstance(key, tuple) and type(key) is not tuple:
         key = tuple(key)
@@ -349,6 +351,8 @@ def put(array: ndarray, key: Any, new: Any) -> None:
         take_over(array)  # the write is then recorded
     data = settle(array)
     if data is not None:
+        if data.size >= config.eager_below and _is_long(key) and loans.write(array, (key, new), put):
+            return
         if data.dtype.hasobject:
             retried(data.__setitem__, (memory_key(key), new), {})  # what it holds is the object, not what stands for it
         else:
@@ -432,6 +436,8 @@ def _put_advanced(array: ndarray, key: Any, new: Any) -> None:
     operand = None if parsed is None else as_operand(new)
     handed_out = array._node is None and array._base.reclaim() is None
     if parsed is None or operand is None or handed_out:
+        if handed_out and _is_long(key) and loans.write(array, (key, new), put):
+            return
         to_numpy(array)[memory_key(key)] = to_memory(new)
         return
     if parsed.mask is not None:
@@ -446,6 +452,12 @@ def _put_advanced(array: ndarray, key: Any, new: Any) -> None:
         to_numpy(array)[memory_key(key)] = to_memory(new)  # nothing to write, or NumPy's error
         return
     _scatter(array, parsed, index_nodes(parsed), operand, shape)
+
+
+def _is_long(key: Any) -> bool:
+    """True for an array of truth values or places that are as many as NumPy is not left with."""
+    kind = type(key)
+    return (kind is ndarray or kind is _nparray) and key.size >= config.eager_below and key.dtype.kind in "bi"
 
 
 def _indexed_shape(parsed: Advanced, common: Shape) -> Shape:
@@ -558,6 +570,7 @@ def _over(mask: Node, parsed: Advanced) -> Node:
 
 
 # Last: either module may be imported first.
+from lazyarray.frontend import loans  # noqa: E402
 from lazyarray.frontend.copies import order_of  # noqa: E402
 
 serve(get=get, put_any=put)

@@ -129,7 +129,8 @@ def call(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         args = tuple([read_only(a) if type(a) is ndarray and a._np is None else a for a in args])
     elif compiled and (managed or lazy or not is_small([memory_of(a) for a in touched if a is not None])):
         try:
-            recorded = _record_call(function, args, outs, where, given)
+            *taken, mask = (*args, where) if where is True else loans.read(outs, (*args, where))
+            recorded = _record_call(function, tuple(taken), outs, mask, given)
         except (TypeError, ValueError, OverflowError, AttributeError):
             recorded = NotImplemented  # NumPy decides what is wrong, and whether anything is
         if recorded is not NotImplemented:
@@ -360,6 +361,7 @@ def _write_out(out: ndarray, node: Node, mask: Node | None) -> None:
 
 
 # Last: arrays need what is above, and any of these modules may be imported first.
+from lazyarray.frontend import loans  # noqa: E402
 from lazyarray.frontend.array import (  # noqa: E402
     from_node,
     from_node_as,

@@ -214,6 +214,8 @@ def reshape_method(self: ndarray, *shape: Any, order: Any = "C", copy: bool | No
 def ravel(a: Any, order: Any = "C") -> Any:
     x = as_array(a)
     if x._np is not None:
+        if x._np.size >= config.eager_below and order in ("C", "c") and not x._np.flags.c_contiguous:
+            return x.flatten()  # a copy, which all cores make
         return wrap(x._np.ravel(order))
     return _flat(x, order, copy=False)
 

@@ -2,9 +2,10 @@
 cimport cython
 
 from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits, managed, record_node
-from lazyarray.frontend.lent cimport evaluate_lent, stand_in
+from lazyarray.frontend.lent cimport stand_in
 from lazyarray.ir.node cimport Key, Node
 from lazyarray.native.primitives cimport site_outside
+from lazyarray.runtime.evaluate cimport evaluate
 
 
 cdef class Step:
@@ -19,10 +20,21 @@ cdef class Recipes:
 
     cpdef call(self, tuple args, dict kwargs)
 
-@cython.locals(some=bint)
-cdef stand_ins(item, site)
-@cython.locals(node=Node)
-cpdef at_once(Recipes recipes, others, tuple args, dict kwargs)
+cdef class Shown:
+    cdef public list arrays, others
+
+    cpdef of_all(self, tuple args, dict kwargs, site)
+    @cython.locals(at=Py_ssize_t, before=Py_ssize_t)
+    cdef of(self, item, site)
+    @cython.locals(node=Node)
+    cdef bint is_new(self, result, list pending) except -1
+
+cdef class Lending:
+    cdef public object function
+
+    cpdef call(self, tuple args, dict kwargs)
+
+cpdef at_once(Shown shown, result, function, tuple args, dict kwargs)
 @cython.locals(node=Node)
 cdef Node _node_under(Fields array)
 @cython.locals(at=Py_ssize_t)

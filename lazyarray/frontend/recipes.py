@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.lent import evaluate_lent, stand_in  # cimport
+from lazyarray.frontend.lent import stand_in  # cimport
 from lazyarray.frontend.loops import NUMBERS
 from lazyarray.frontend.quick import Fields, known, limits, managed, record_node  # cimport
 from lazyarray.frontend.rebase import Warnings
@@ -22,6 +22,13 @@ from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.ir.index_map import size_of
 from lazyarray.ir.node import Key, Node, next_sequence  # cimport
 from lazyarray.native.primitives import site_outside  # cimport
+from lazyarray.runtime.evaluate import SHARED
+
+# The build reads such imports by the line.
+# isort: split
+from lazyarray.runtime.evaluate import evaluate  # cimport
+
+# isort: split
 from lazyarray.runtime.floating import error_state, is_joined
 from lazyarray.runtime.settling import changes
 
@@ -49,13 +56,14 @@ PURE: Final = {
 }
 # Products of what lies on a device alone: of other operands NumPy may make one at once, by where their values are.
 PRODUCTS: Final = frozenset({"matmul", "dot"})
-# Those that return one array or scalar, made of the first argument's values, or of its items': of large memory that
-# others can write, too, they are recorded as of an array's own, and evaluated at once.
-LENT: Final = frozenset(
+# Others whose results share no memory with what they are given, and that call nothing of the program's. These and
+# `PURE` are recorded of large memory that others can write, too, as of an array's own, and evaluated at once.
+LENT: Final = PURE.keys() | frozenset(
     """
-    sum prod min max amin amax ptp count_nonzero cumsum cumprod mean var std argmax argmin average
-    nansum nanprod linalg.norm linalg.vector_norm clip round around roll diff ediff1d
-    concatenate stack vstack hstack dstack column_stack
+    take take_along_axis compress extract select nonzero argwhere flatnonzero bincount histogram isclose allclose
+    array_equal array_equiv nan_to_num nanmean nanmax nanmin nanstd nanvar nanargmax nanargmin cross kron corrcoef cov
+    einsum tensordot polyval cumulative_sum cumulative_prod resize iscomplex isreal
+    linalg.cross linalg.outer linalg.tensordot linalg.vecdot linalg.trace linalg.matrix_norm fft.fftshift fft.ifftshift
     """.split()
 )
 # Methods that copy or convert all that an array shows; `LENT` too.
@@ -110,10 +118,11 @@ class Recipes:
         token = token_of(args, kwargs, nodes, self.operands)
         if token is None or (self.there and not are_there(nodes)):
             nodes.clear()  # as below
-            if self.lent and args:
-                others = stand_ins(args[0], site_outside(0))
+            if self.lent:
+                shown = Shown()
+                others = shown.of_all(args, kwargs, site_outside(0))
                 if others is not None:
-                    return at_once(self, others, args, kwargs)
+                    return at_once(shown, self.call(*others), self.function, args, kwargs)
             return self.function(*args, **kwargs)
         recipe = self.known.get(token, _NEVER)
         if recipe is _ONCE:
@@ -128,43 +137,97 @@ class Recipes:
         return self.function(*args, **kwargs)
 
 
-def stand_ins(item: Any, site: Any) -> Any:
-    """`lent.stand_in` of an array, or of those that are in a list; None where there is none."""
-    kind = type(item)
-    if kind is known.array:
-        return stand_in(item, site)
-    if (kind is not list and kind is not tuple) or len(item) > _PARTS:
-        return None
-    found: list[Any] = []
-    some = False
-    for part in item:
-        other = stand_in(part, site) if type(part) is known.array else None
-        some = some or other is not None
-        found.append(part if other is None else other)
-    return found if some else None
+class Shown:
+    """What shows memory that others can write in the places of a call's arguments (`lent.stand_in`)."""
+
+    __slots__ = ("arrays", "others")
+
+    def __init__(self) -> None:
+        self.arrays: list[Any] = []  # given, and what shows the same
+        self.others: list[Any] = []
+
+    def of_all(self, args: tuple[Any, ...], kwargs: dict[str, Any], site: Any) -> Any:
+        """The arguments with what shows them; None where there is none."""
+        passed = [self.of(item, site) for item in args]
+        named = kwargs
+        if kwargs:
+            named = {}
+            for name, item in kwargs.items():
+                named[name] = self.of(item, site)
+        return (tuple(passed), named) if self.others else None
+
+    def of(self, item: Any, site: Any) -> Any:
+        """What is in the place of an argument, or of a part of one."""
+        kind = type(item)
+        if kind is known.array:
+            at = 0
+            for array in self.arrays:
+                if array is item:
+                    return self.others[at]
+                at += 1  # noqa: SIM113  (C counts faster than `enumerate`)
+            other = stand_in(item, site)
+            if other is None:
+                return item
+            self.arrays.append(item)
+            self.others.append(other)
+            return other
+        if (kind is not list and kind is not tuple) or len(item) > _PARTS:
+            return item
+        before = len(self.others)
+        parts = [self.of(part, site) for part in item]
+        if before == len(self.others):
+            return item
+        return parts if kind is list else tuple(parts)
+
+    def is_new(self, result: Any, pending: list[Any]) -> bool:
+        """Whether what a call returned is none of the memory itself; what it waits for is put into `pending`."""
+        kind = type(result)
+        if kind is LazyScalar:
+            node: Node | None = result._node
+        elif kind is known.array:
+            node = _node_under(result)
+        elif isinstance(result, tuple | list):
+            return all([self.is_new(part, pending) for part in result])
+        else:
+            return True
+        if node is None:
+            return True
+        for other in self.others:
+            if node is _node_under(other):
+                return False
+        if node.data is None:
+            pending.append(node)
+        return True
 
 
-def at_once(recipes: Recipes, others: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the function returns of memory that others can write, evaluated before they do.
+def at_once(shown: Shown, result: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a function returns of memory that others can write, evaluated before they do.
 
-    `others`: what shows it in the place of the first argument.
+    `result`: what it returned of what is `shown`; `function`: what is asked instead where that is the memory itself.
     """
-    result = recipes.call((others, *args[1:]), kwargs)
-    kind = type(result)
-    if kind is LazyScalar:
-        node: Node | None = result._node
-    elif kind is known.array:
-        node = _node_under(result)
-    else:
-        return result
-    if node is None:
-        return result
-    for other in others if type(others) is list else (others,):
-        if type(other) is known.array and node is _node_under(other):
-            return recipes.function(*args, **kwargs)  # which copies it
-    if node.data is None:
-        evaluate_lent(node)
+    pending: list[Any] = []
+    if not shown.is_new(result, pending):
+        return function(*args, **kwargs)  # which copies it
+    if pending:
+        evaluate(pending, SHARED, True, True)
     return result
+
+
+class Lending:
+    """A function of `LENT` that has no recipes."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the function returns."""
+        shown = Shown()
+        others = shown.of_all(args, kwargs, site_outside(0))
+        if others is None:
+            return self.function(*args, **kwargs)
+        return at_once(shown, self.function(*others[0], **others[1]), self.function, args, kwargs)
 
 
 def _node_under(array: Fields) -> Node | None:

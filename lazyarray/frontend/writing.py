@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final, NoReturn
 
 import numpy as np
@@ -40,6 +41,9 @@ def assign(array: core.ndarray, values: Any, where: Any = None, casting: Any = "
         if target is not None:
             target[...] = core.regions.source_of(values)
             return
+    under_mask = array._np is not None and where is not None and _recordable(where)
+    if under_mask and loans.write(array, (values, where), partial(assign, casting=casting)):
+        return
     new = None if array._np is not None or not _recordable(where) else as_operand(values)
     if new is None:
         target = core.to_numpy(array)
@@ -206,4 +210,4 @@ def warn_complex(given: DType, dtype: DType) -> None:
 
 
 from lazyarray.frontend import array as core  # noqa: E402  (either module may be imported first)
-from lazyarray.frontend import scalar  # noqa: E402
+from lazyarray.frontend import loans, scalar  # noqa: E402
