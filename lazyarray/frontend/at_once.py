@@ -16,9 +16,8 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend.array import lies_apart, map_of, ndarray, plain, view_of
 from lazyarray.frontend.callables import FEW_COUNTED, FEW_RANGED
-from lazyarray.frontend.contractions import Plan, plan_of, run_in_order
+from lazyarray.frontend.contractions import Plan, plan_of, run_in_order, sum_of
 from lazyarray.frontend.exchange import adopt
-from lazyarray.frontend.linalg import sum_here
 from lazyarray.frontend.loops import MEMO_LIMIT
 from lazyarray.frontend.regions import SHORT_PRODUCT, at_hand, picked, source_of
 from lazyarray.frontend.scalar import LazyScalar
@@ -128,7 +127,7 @@ def einsum(args: Any, kwargs: Any) -> Any:
     found = small_call(np.einsum, args, kwargs)
     if found is not REFUSED:
         return found
-    if usual and arrays and sum_here(args[0], arrays) is not None:
+    if usual and arrays and stays_home() and sum_of(args[0], arrays) is not None:
         return REFUSED
     if type(args[0]) is not str or not kwargs.keys() <= {"optimize"}:
         return REFUSED

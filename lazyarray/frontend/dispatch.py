@@ -273,9 +273,9 @@ def _recording(name: str, source: Function, lazy: Function, at_once: bool) -> Ca
         return fall_back(name, source, args, kwargs)
 
     if bare in PURE or bare in PRODUCTS:
-        return Recipes(general, PURE.get(bare, ANY_OPERAND), bare in PRODUCTS, bare in LENT).call
+        return Recipes(general, PURE.get(bare, ANY_OPERAND), bare in PRODUCTS, LENT.get(bare, 0)).call
     if bare in LENT:
-        return Lending(general).call
+        return Lending(general, LENT[bare]).call
     return lambda args, kwargs: general(*args, **kwargs)
 
 
@@ -293,7 +293,7 @@ def compiled_method(
             found = small_call(source, (self, *args), kwargs)
             if found is not REFUSED:
                 return found
-        elif ahead is not None:
+        if ahead is not None:
             found = ahead((self, *args), kwargs)
             if found is not REFUSED:
                 return found
@@ -320,7 +320,7 @@ def compiled_method(
 
 def quick_method(source: Function, general: Function, guard: int = ANY) -> Function:
     """A method of arrays that NumPy's `source` serves where they are small, and `general` elsewhere."""
-    again = Recipes(general, 1, lent=True) if source.__name__ in COPYING else None
+    again = Recipes(general, 1, lent=1) if source.__name__ in COPYING else None
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if self._np is not None and guard == ANY:

@@ -97,7 +97,7 @@ def get(array: ndarray, key: Any) -> Any:
         found = None
         if type(key) is ndarray and key.dtype is _BOOL and key.shape == data.shape:
             found = _get_lent(array, key)
-        elif data.size >= config.eager_below and _is_long(key):
+        elif data.size >= config.eager_below and _is_long(key, "bi"):
             found = loans.pick(array, key, get)
         return _get_plain(data, key) if found is None else found
     if isinstance(key, tuple) and type(key) is not tuple:
@@ -454,10 +454,10 @@ def _put_advanced(array: ndarray, key: Any, new: Any) -> None:
     _scatter(array, parsed, index_nodes(parsed), operand, shape)
 
 
-def _is_long(key: Any) -> bool:
-    """True for an array of truth values or places that are as many as NumPy is not left with."""
+def _is_long(key: Any, kinds: str = "b") -> bool:
+    """True for an array of truth values (of `kinds`) that are as many as NumPy is not left with."""
     kind = type(key)
-    return (kind is ndarray or kind is _nparray) and key.size >= config.eager_below and key.dtype.kind in "bi"
+    return (kind is ndarray or kind is _nparray) and key.size >= config.eager_below and key.dtype.kind in kinds
 
 
 def _indexed_shape(parsed: Advanced, common: Shape) -> Shape:

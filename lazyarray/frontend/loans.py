@@ -1,4 +1,4 @@
-"""Owns writes under masks, and at many places, to large memory that others can write, too: made where it lies.
+"""Owns writes under masks to large memory that others can write, too, and reads at many places: made where it lies.
 
 NumPy's own loops for them go from element to element, with a branch for each. What is recorded of an array's own memory
 writes over it once nothing else needs the value before; the same is recorded of memory on loan, and evaluated at once.
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from lazyarray.frontend.reading import lent
-from lazyarray.frontend.recipes import Shown, at_once
+from lazyarray.frontend.recipes import ANY, Shown, at_once
 from lazyarray.frontend.regions import at_hand
-from lazyarray.ir.node import Node, leaf
+from lazyarray.ir.node import leaf
 from lazyarray.native.primitives import is_open, site_outside
 from lazyarray.runtime import evaluate as boundary
 
@@ -24,28 +24,36 @@ Array = np.ndarray[Any, Any]
 def write(array: core.ndarray, given: tuple[Any, ...], record: Callable[..., Any]) -> bool:
     """`record(array, *given)`, which writes an array, where that is large memory that others can write, at once.
 
-    False: nothing has happened. What is `given` (values, masks, places) is read where it lies, and lies elsewhere.
+    False: nothing has happened. What is `given` (values, masks) is read where it lies, and lies elsewhere.
     """
     data = lent(array)
     if data is None or not is_open(data) or any([_overlaps(data, item) for item in given]):
         return False
-    taken = Shown().of_all(given, {}, site_outside(0))
+    taken = Shown().of_all(given, {}, site_outside(0), ANY)
     target = core.from_node(leaf(data))
     record(target, *(given if taken is None else taken[0]))
-    node = _node_of(target)
-    if node.data is None:
-        boundary.evaluate([node], INTO_MEMORY, alone=True)
-    made = node.data
-    assert made is not None
+    made = _made(target)
     if made.ctypes.data != data.ctypes.data:
         data[...] = made
     return True
 
 
+def _made(target: core.ndarray) -> Array:
+    """The memory of an array that has been written."""
+    node = target._node or target._base.node
+    if node is None:
+        written: Array = target._base.memory  # by NumPy
+        return written
+    if node.data is None:
+        boundary.evaluate([node], INTO_MEMORY, alone=True)
+    assert node.data is not None
+    return node.data
+
+
 def pick(array: core.ndarray, key: Any, get: Callable[[Any, Any], Any]) -> Any:
     """`get(array, key)`, which makes something new, of large memory that others can write; None of other memory."""
     shown = Shown()
-    others = shown.of_all((array, key), {}, site_outside(0))
+    others = shown.of_all((array, key), {}, site_outside(0), ANY)
     if others is None or others[0][0] is array:
         return None
     return at_once(shown, get(*others[0]), get, (array, key), {})
@@ -60,7 +68,9 @@ def read(outs: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
     if any([target is None for target in targets]):
         return given
     apart = [not any([_overlaps(target, item) for target in targets]) for item in given]
-    taken = Shown().of_all(tuple([item for item, far in zip(given, apart, strict=True) if far]), {}, site_outside(0))
+    taken = Shown().of_all(
+        tuple([item for item, far in zip(given, apart, strict=True) if far]), {}, site_outside(0), ANY
+    )
     if taken is None:
         return given
     found = iter(taken[0])
@@ -70,12 +80,6 @@ def read(outs: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
 def _overlaps(data: Array | None, item: Any) -> bool:
     memory = item if isinstance(item, np.ndarray) else at_hand(item) if type(item) is core.ndarray else None
     return memory is not None and np.may_share_memory(data, memory)
-
-
-def _node_of(array: core.ndarray) -> Node:
-    node = array._node or array._base.node
-    assert node is not None
-    return node
 
 
 # Last: either module may be imported first.

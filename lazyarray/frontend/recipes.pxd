@@ -15,15 +15,15 @@ cdef class Step:
 cdef class Recipes:
     cdef public object function
     cdef public dict known
-    cdef public Py_ssize_t operands
-    cdef public bint lent, there
+    cdef public Py_ssize_t operands, lent
+    cdef public bint there
 
     cpdef call(self, tuple args, dict kwargs)
 
 cdef class Shown:
     cdef public list arrays, others
 
-    cpdef of_all(self, tuple args, dict kwargs, site)
+    cpdef of_all(self, tuple args, dict kwargs, site, Py_ssize_t read)
     @cython.locals(at=Py_ssize_t, before=Py_ssize_t)
     cdef of(self, item, site)
     @cython.locals(node=Node)
@@ -31,6 +31,7 @@ cdef class Shown:
 
 cdef class Lending:
     cdef public object function
+    cdef public Py_ssize_t read
 
     cpdef call(self, tuple args, dict kwargs)
 

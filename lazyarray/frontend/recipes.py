@@ -57,15 +57,23 @@ PURE: Final = {
 # Products of what lies on a device alone: of other operands NumPy may make one at once, by where their values are.
 PRODUCTS: Final = frozenset({"matmul", "dot"})
 # Others whose results share no memory with what they are given, and that call nothing of the program's. These and
-# `PURE` are recorded of large memory that others can write, too, as of an array's own, and evaluated at once.
-LENT: Final = PURE.keys() | frozenset(
-    """
-    take take_along_axis compress extract select nonzero argwhere flatnonzero bincount histogram isclose allclose
-    array_equal array_equiv nan_to_num nanmean nanmax nanmin nanstd nanvar nanargmax nanargmin cross kron corrcoef cov
-    einsum tensordot polyval cumulative_sum cumulative_prod resize iscomplex isreal
-    linalg.cross linalg.outer linalg.tensordot linalg.vecdot linalg.trace linalg.matrix_norm fft.fftshift fft.ifftshift
-    """.split()
-)
+# `PURE` are recorded of large memory that others can write, too, as of an array's own, and evaluated at once. With how
+# many arguments, from the first on, are only read: what comes later, without a name, may be an `out`.
+LENT: Final = {
+    **dict.fromkeys(PURE, 2),
+    **dict.fromkeys(
+        """
+        take take_along_axis compress extract select nonzero argwhere flatnonzero bincount histogram isclose allclose
+        array_equal array_equiv nan_to_num nanmean nanmax nanmin nanstd nanvar nanargmax nanargmin cross kron corrcoef
+        cov tensordot polyval cumulative_sum cumulative_prod resize iscomplex isreal linalg.cross linalg.outer
+        linalg.tensordot linalg.vecdot linalg.trace linalg.matrix_norm fft.fftshift fft.ifftshift
+        """.split(),
+        2,
+    ),
+    **dict.fromkeys(("fix", "isneginf", "isposinf"), 1),
+    **dict.fromkeys(("where", "clip", "insert"), 3),
+    "einsum": ANY,
+}
 # Methods that copy or convert all that an array shows; `LENT` too.
 COPYING: Final = frozenset({"astype", "copy", "flatten"})
 _NUMBERS: Final = NUMBERS
@@ -101,14 +109,12 @@ class Recipes:
 
     __slots__ = ("function", "known", "lent", "operands", "there")
 
-    def __init__(
-        self, function: Callable[..., Any], operands: int = ANY, there: bool = False, lent: bool = False
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], operands: int = ANY, there: bool = False, lent: int = 0) -> None:
         self.function = function  # serves the calls that have none
         # How many arguments, from the first on, may be arrays or hold some; 0: calls of numbers alone have recipes.
         self.operands = operands
         self.there = there  # only calls whose operands all lie on devices have one
-        self.lent = lent  # as of `LENT`
+        self.lent = lent  # as `LENT` says; 0: not at all
         self.known: dict[Any, Any] = {}
         _all.append(self)
 
@@ -120,7 +126,7 @@ class Recipes:
             nodes.clear()  # as below
             if self.lent:
                 shown = Shown()
-                others = shown.of_all(args, kwargs, site_outside(0))
+                others = shown.of_all(args, kwargs, site_outside(0), self.lent)
                 if others is not None:
                     return at_once(shown, self.call(*others), self.function, args, kwargs)
             return self.function(*args, **kwargs)
@@ -146,14 +152,16 @@ class Shown:
         self.arrays: list[Any] = []  # given, and what shows the same
         self.others: list[Any] = []
 
-    def of_all(self, args: tuple[Any, ...], kwargs: dict[str, Any], site: Any) -> Any:
-        """The arguments with what shows them; None where there is none."""
-        passed = [self.of(item, site) for item in args]
+    def of_all(self, args: tuple[Any, ...], kwargs: dict[str, Any], site: Any, read: int) -> Any:
+        """The arguments with what shows them, of those without names the `read` first ones; None where none is."""
+        passed: list[Any] = []
+        for item in args:
+            passed.append(self.of(item, site) if len(passed) < read else item)
         named = kwargs
         if kwargs:
             named = {}
             for name, item in kwargs.items():
-                named[name] = self.of(item, site)
+                named[name] = item if name == "out" else self.of(item, site)
         return (tuple(passed), named) if self.others else None
 
     def of(self, item: Any, site: Any) -> Any:
@@ -216,15 +224,16 @@ def at_once(shown: Shown, result: Any, function: Any, args: tuple[Any, ...], kwa
 class Lending:
     """A function of `LENT` that has no recipes."""
 
-    __slots__ = ("function",)
+    __slots__ = ("function", "read")
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], read: int) -> None:
         self.function = function
+        self.read = read
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the function returns."""
         shown = Shown()
-        others = shown.of_all(args, kwargs, site_outside(0))
+        others = shown.of_all(args, kwargs, site_outside(0), self.read)
         if others is None:
             return self.function(*args, **kwargs)
         return at_once(shown, self.function(*others[0], **others[1]), self.function, args, kwargs)

@@ -300,6 +300,8 @@ cdef extern from *:
                 if (extent == 0) return NULL;
                 if (extent == 1) continue;
                 if (dims[axis] != 1 && dims[axis] != extent) return NULL;
+                /* NumPy turns some axes around, not others, and its loops round complex products by the direction. */
+                if (step < 0 && PyTypeNum_ISCOMPLEX(type)) return NULL;
                 dims[axis] = extent;
                 steps[k][axis] = step;
                 size = step < 0 ? -step : step;

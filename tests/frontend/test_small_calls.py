@@ -227,3 +227,17 @@ def test_products_of_one_complex_number_have_numpys_bits(code: str, shapes: Any)
             a *= b
             x *= y
             assert np.asarray(x).tobytes() == a.tobytes()
+
+
+@pytest.mark.parametrize("code", ["c8", "c16"])
+@pytest.mark.parametrize("key", [np.s_[..., ::-2], np.s_[..., ::-1], np.s_[::-1], np.s_[::-1, ::-1], np.s_[::-1, ::2]])
+def test_products_of_complex_numbers_that_lie_backwards_have_numpys_bits(code: str, key: Any) -> None:
+    draw = np.random.default_rng(7).standard_normal
+    for shape in ((4, 4), (3, 5), (1, 9), (2, 16)):
+        for _ in range(20):
+            a = np.asarray(draw(shape) * (1.0 + 1.0j), code)
+            x = la.array(a)
+            assert np.asarray(x[key] * x[key]).tobytes() == np.asarray(a[key] * a[key]).tobytes()
+            a[key] *= a[key]
+            x[key] *= x[key]
+            assert np.asarray(x).tobytes() == a.tobytes()

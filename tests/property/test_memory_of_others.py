@@ -51,6 +51,20 @@ COMPUTED: dict[str, Callable[[Any, Any], Any]] = {
     "a row": lambda np, x: x[3] * 1.0,
     "an element": lambda np, x: x[3, 4] + 0.0,
     "some rows": lambda np, x: x[np.array([1, 5, 1])],
+    "slopes": lambda np, x: np.gradient(x, axis=0),
+    "padded": lambda np, x: np.pad(x, 1, mode="edge"),
+    "appended": lambda np, x: np.append(x, x[:2]),
+    "less a row": lambda np, x: np.delete(x, 3, axis=0),
+    "triangle": lambda np, x: np.triu(x, 1),
+    "close": lambda np, x: np.isclose(x, x[::-1], atol=0.1),
+    "sorted along": lambda np, x: np.take_along_axis(x, np.argsort(x, axis=0, kind="stable"), 0),
+    "taken": lambda np, x: np.take(x, np.argsort(x, axis=None, kind="stable")),
+    "places": lambda np, x: np.argwhere(x > 0.5),
+    "places of itself": lambda np, x: np.flatnonzero(x),
+    "any": lambda np, x: np.any(x, axis=0),
+    "shifted": lambda np, x: np.fft.fftshift(x),
+    "repaired": lambda np, x: np.nan_to_num(x),
+    "no difference": lambda np, x: np.copy(np.diff(x, 0)),
 }
 WRITTEN: dict[str, Callable[[Any, Any], Any]] = {
     "an element": lambda np, x: x.__setitem__((2, 3), 7.0),
@@ -63,6 +77,13 @@ WRITTEN: dict[str, Callable[[Any, Any], Any]] = {
     "multiplied": lambda np, x: x.__imul__(x * 0.5),
     "a part": lambda np, x: x[1:-1].__isub__(0.5),
     "out": lambda np, x: np.multiply(x, 0.5, out=x),
+    "out under a mask": lambda np, x: np.multiply(x, 0.5, out=x, where=x > 0.5),
+    "out beside": lambda np, x: np.add(x[1:], 0.5, out=x[:-1], where=x[1:] < 0.5),
+    "putmask": lambda np, x: np.putmask(x, x < 0.2, x + 0.25),
+    "copyto": lambda np, x: np.copyto(x, x[::-1].copy(), where=x < 0.4),
+    "copyto itself": lambda np, x: np.copyto(x, x[::-1], where=x[0] < 0.4),
+    "a mask's values": lambda np, x: x.__setitem__(x > 0.8, (x * 0.5)[x > 0.8]),
+    "a mask of a view": lambda np, x: x[1:].__setitem__(x[:-1] > 0.7, 0.6),
 }
 # What of: ours, or what somebody else has.
 STEPS = st.one_of(
