@@ -5,6 +5,7 @@ copy of it (`np.array(theirs)`), and under NumPy, turn by turn in one process; e
 """
 
 import argparse
+import functools
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,21 @@ import lazyarray
 from benchmarks import harness
 
 SIZES = (100_000, 4_000_000)
+
+
+@functools.cache
+def places_in(np: Any, size: int) -> Any:
+    return np.array(numpy.random.default_rng(3).permutation(size))
+
+
+def places_of(np: Any, x: Any) -> Any:
+    return places_in(np, x.size)
+
+
+def under_mask(np: Any, x: Any) -> Any:
+    x[x > 2.0] = 0.0
+    return x
+
 
 LINES: dict[str, Callable[[Any, Any], Any]] = {
     "x * 2": lambda np, x: x * 2.0,
@@ -33,6 +49,14 @@ LINES: dict[str, Callable[[Any, Any], Any]] = {
     "clip(x, 0.1, 0.9)": lambda np, x: np.clip(x, 0.1, 0.9),
     "x.copy()": lambda np, x: x.copy(),
     "x[x > 0.5]": lambda np, x: x[x > 0.5],
+    "take(x, places)": lambda np, x: np.take(x, places_of(np, x)),
+    "gradient(x)": lambda np, x: np.gradient(x),
+    "isclose(x, x)": lambda np, x: np.isclose(x, x),
+    "nonzero(x)": lambda np, x: np.nonzero(x),
+    "pad(x, 3)": lambda np, x: np.pad(x, 3),
+    "einsum('ij,ij->i')": lambda np, x: np.einsum("ij,ij->i", x.reshape(-1, 10), x.reshape(-1, 10)),
+    "x[x > 2] = 0": under_mask,
+    "multiply, where": lambda np, x: np.multiply(x, 1.0, out=x, where=x > 0.5),
 }
 
 

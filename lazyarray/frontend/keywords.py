@@ -129,8 +129,7 @@ def call(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         args = tuple([read_only(a) if type(a) is ndarray and a._np is None else a for a in args])
     elif compiled and (managed or lazy or not is_small([memory_of(a) for a in touched if a is not None])):
         try:
-            *taken, mask = (*args, where) if where is True else loans.read(outs, (*args, where))
-            recorded = _record_call(function, tuple(taken), outs, mask, given)
+            recorded = _record_into(function, args, outs, where, given)
         except (TypeError, ValueError, OverflowError, AttributeError):
             recorded = NotImplemented  # NumPy decides what is wrong, and whether anything is
         if recorded is not NotImplemented:
@@ -143,6 +142,17 @@ def call(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         # Even None, where `_call_memory` has nothing better: NumPy then warns of less.
         given["out"] = None if function.nout == 1 else outs
     return _call_memory(function, args, outs, given)
+
+
+def _record_into(function: Any, args: tuple[Any, ...], outs: tuple[Any, ...], where: Any, given: dict[str, Any]) -> Any:
+    """`_record_call`; into memory that others can write under a mask, at once."""
+
+    def record(targets: tuple[Any, ...], mask: Any, *taken: Any) -> Any:
+        return _record_call(function, taken, targets, mask, given)
+
+    if where is not True and loans.write_outs(outs, (where, *args), record):
+        return outs[0] if function.nout == 1 else outs
+    return _record_call(function, args, outs, where, given)
 
 
 def _writes_shared(args: tuple[Any, ...], outs: tuple[Any, ...]) -> bool:

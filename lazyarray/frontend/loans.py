@@ -7,6 +7,7 @@ writes over it once nothing else needs the value before; the same is recorded of
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from lazyarray.frontend.reading import lent
 from lazyarray.frontend.recipes import ANY, Shown, at_once
 from lazyarray.frontend.regions import at_hand
 from lazyarray.ir.node import leaf
-from lazyarray.native.primitives import is_open, site_outside
+from lazyarray.native.primitives import address_of, is_open, site_outside
 from lazyarray.runtime import evaluate as boundary
 
 Array = np.ndarray[Any, Any]
@@ -26,28 +27,61 @@ def write(array: core.ndarray, given: tuple[Any, ...], record: Callable[..., Any
 
     False: nothing has happened. What is `given` (values, masks) is read where it lies, and lies elsewhere.
     """
-    data = lent(array)
-    if data is None or not is_open(data) or any([_overlaps(data, item) for item in given]):
+    data = _open(array)
+    if data is None or any([_overlaps(data, item) for item in given]):
         return False
     taken = Shown().of_all(given, {}, site_outside(0), ANY)
     target = core.from_node(leaf(data))
     record(target, *(given if taken is None else taken[0]))
-    made = _made(target)
-    if made.ctypes.data != data.ctypes.data:
-        data[...] = made
+    _settle(target, data)
     return True
 
 
-def _made(target: core.ndarray) -> Array:
-    """The memory of an array that has been written."""
+def write_outs(outs: tuple[Any, ...], given: tuple[Any, ...], record: Callable[..., Any]) -> bool:
+    """`record(targets, *given)`, which writes `outs`, where all of them are such memory; False: nothing has happened.
+
+    What is `given` may be one of them, or a part of one: then it is read before it is written.
+    """
+    found = [None if out is None else _open(out) for out in outs]
+    memory = [data for data in found if data is not None]
+    if len(memory) != len(outs) or any([_overlaps(a, b) for a, b in combinations(memory, 2)]):
+        return False
+    targets = tuple([core.from_node(leaf(data)) for data in memory])
+    shown = Shown()
+    passed = []
+    for item in given:
+        same = [target for out, target in zip(outs, targets, strict=True) if out is item]
+        if same:
+            passed.append(same[0])
+        elif any([_overlaps(data, item) for data in memory]):
+            passed.append(item)
+        else:
+            taken = shown.of_all((item,), {}, site_outside(0), ANY)
+            passed.append(item if taken is None else taken[0][0])
+    if record(targets, *passed) is NotImplemented:
+        return False
+    for target, data in zip(targets, memory, strict=True):
+        _settle(target, data)
+    return True
+
+
+def _open(array: core.ndarray) -> Array | None:
+    """Large memory of an array that others can write, in C order; None of other memory."""
+    data = lent(array)
+    return data if data is not None and is_open(data) else None
+
+
+def _settle(target: core.ndarray, data: Array) -> None:
+    """Has `data` what was written into the array that stood for it."""
     node = target._node or target._base.node
     if node is None:
-        written: Array = target._base.memory  # by NumPy
-        return written
-    if node.data is None:
-        boundary.evaluate([node], INTO_MEMORY, alone=True)
-    assert node.data is not None
-    return node.data
+        made: Any = target._base.memory  # by NumPy
+    else:
+        if node.data is None:
+            boundary.evaluate([node], INTO_MEMORY, alone=True)
+        made = node.data
+    if made is not data and address_of(made) != address_of(data):
+        data[...] = made
 
 
 def pick(array: core.ndarray, key: Any, get: Callable[[Any, Any], Any]) -> Any:
@@ -59,25 +93,7 @@ def pick(array: core.ndarray, key: Any, get: Callable[[Any, Any], Any]) -> Any:
     return at_once(shown, get(*others[0]), get, (array, key), {})
 
 
-def read(outs: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What is given to a call that writes `outs` at once, large memory that others can write in it as it lies.
-
-    Nothing is changed that is part of `outs`, nor anything where one of them is other memory.
-    """
-    targets = [None if out is None else lent(out) for out in outs]
-    if any([target is None for target in targets]):
-        return given
-    apart = [not any([_overlaps(target, item) for target in targets]) for item in given]
-    taken = Shown().of_all(
-        tuple([item for item, far in zip(given, apart, strict=True) if far]), {}, site_outside(0), ANY
-    )
-    if taken is None:
-        return given
-    found = iter(taken[0])
-    return tuple([next(found) if far else item for item, far in zip(given, apart, strict=True)])
-
-
-def _overlaps(data: Array | None, item: Any) -> bool:
+def _overlaps(data: Array, item: Any) -> bool:
     memory = item if isinstance(item, np.ndarray) else at_hand(item) if type(item) is core.ndarray else None
     return memory is not None and np.may_share_memory(data, memory)
 

@@ -192,7 +192,8 @@ ELSEWHERE: Final = {
         "the device's library counts"
     ),
     "tests/frontend/test_memory_of_others.py::test_values_that_are_there_are_written_over_in_one_pass": _COUNTS,
-    "tests/frontend/test_memory_of_others.py::test_what_numpy_makes_of_pieces_is_numpys_and_counted": _COUNTS,
+    "tests/frontend/test_memory_of_others.py::test_what_functions_make_is_recorded_and_evaluated_at_once": _COUNTS,
+    "tests/frontend/test_memory_of_others.py::test_what_is_written_under_a_mask_is_written_where_it_lies": _COUNTS,
     "tests/frontend/test_no_copies.py::test_an_operand_that_is_the_output_is_overwritten_in_its_memory": _POOL,
     **{
         f"tests/frontend/test_pauses.py::test_{name}": _PAUSES
