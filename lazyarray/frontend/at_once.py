@@ -16,8 +16,9 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend.array import lies_apart, map_of, ndarray, plain, view_of
 from lazyarray.frontend.callables import FEW_COUNTED, FEW_RANGED
-from lazyarray.frontend.contractions import Plan, plan_of, run_in_order, sum_of
+from lazyarray.frontend.contractions import Plan, plan_of, run_in_order
 from lazyarray.frontend.exchange import adopt
+from lazyarray.frontend.linalg import sum_here
 from lazyarray.frontend.loops import MEMO_LIMIT
 from lazyarray.frontend.regions import SHORT_PRODUCT, at_hand, picked, source_of
 from lazyarray.frontend.scalar import LazyScalar
@@ -55,40 +56,32 @@ class _Elsewhere(Exception):
     """An operand that is pending, on a device, or of a kind that others look at."""
 
 
-class _Seen:
-    """What is known of a call's arguments: how many elements they have."""
-
-    __slots__ = ("size",)
-
-    def __init__(self) -> None:
-        self.size = 0
-
-
-def _taken(item: Any, seen: _Seen) -> Any:
-    """An argument as NumPy takes it, to be read now and not kept; `seen` learns of its arrays."""
+def _taken(item: Any, sizes: list[int]) -> Any:
+    """An argument as NumPy takes it, to be read now and not kept; `sizes` gets those of its arrays."""
     kind = type(item)
     if kind is ndarray:
         data: Array | None = source_of(item)
         # In another order what is recorded may add in another one, too.
         if data is None or not data.flags.c_contiguous:
             raise _Elsewhere
-        seen.size += data.size
+        sizes.append(data.size)
         return data
     if kind in INERT:
         return item
     if kind is list or kind is tuple:
-        return kind([_taken(part, seen) for part in item])
+        return kind([_taken(part, sizes) for part in item])
     raise _Elsewhere
 
 
-def _in_memory(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any], _Seen] | None:
-    """The arguments of a call as NumPy takes them, and what they are; None where some are not in memory."""
+def _in_memory(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any], int] | None:
+    """The arguments of a call as NumPy takes them, and how many elements they have; None: some are not in memory."""
     if not config.eager_below or not stays_home():
         return None
-    seen = _Seen()
+    sizes: list[int] = []
     try:
-        passed = [_taken(arg, seen) for arg in args]
-        return passed, {name: _taken(arg, seen) for name, arg in kwargs.items()}, seen
+        passed = [_taken(arg, sizes) for arg in args]
+        named = {name: _taken(arg, sizes) for name, arg in kwargs.items()}
+        return passed, named, sum(sizes)
     except _Elsewhere:
         return None
 
@@ -105,8 +98,8 @@ def ahead_of(name: str, source: Callable[..., Any]) -> Callable[[Any, Any], Any]
         found = _in_memory(args, kwargs)
         if found is None:
             return REFUSED
-        passed, named, seen = found
-        if seen.size >= MOST * config.eager_below:
+        passed, named, size = found
+        if size >= MOST * config.eager_below:
             return REFUSED
         rest()
         return adopt(source(*passed, **named))
@@ -127,7 +120,7 @@ def einsum(args: Any, kwargs: Any) -> Any:
     found = small_call(np.einsum, args, kwargs)
     if found is not REFUSED:
         return found
-    if usual and arrays and stays_home() and sum_of(args[0], arrays) is not None:
+    if usual and arrays and sum_here(args[0], arrays) is not None:
         return REFUSED
     if type(args[0]) is not str or not kwargs.keys() <= {"optimize"}:
         return REFUSED
@@ -135,7 +128,7 @@ def einsum(args: Any, kwargs: Any) -> Any:
     if labels is None or len(labels[0]) != len(arrays) or (len(arrays) == 1 and {*labels[0][0]} <= {*labels[1]}):
         return REFUSED
     known = _in_memory(args, kwargs)
-    if known is None or known[2].size >= CALLED * config.eager_below or not _is_short(labels[0], known[0][1:]):
+    if known is None or known[2] >= CALLED * config.eager_below or not _is_short(labels[0], known[0][1:]):
         return REFUSED
     rest()
     return adopt(np.einsum(*known[0], **known[1]))
@@ -253,7 +246,7 @@ def histogram(args: Any, kwargs: Any) -> Any:
     if found is not REFUSED:
         return found
     found = _in_memory(args, kwargs)
-    if found is None or found[2].size >= config.eager_below:
+    if found is None or found[2] >= config.eager_below:
         return REFUSED
     return adopt(np.histogram(*found[0], **found[1]))
 

@@ -7,7 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from lazyarray.config import config
 from lazyarray.frontend.array import as_array, ndarray, wrap
+from lazyarray.frontend.copies import is_ordered
 from lazyarray.frontend.exchange import export
 from lazyarray.frontend.foreign import Forwarder, forward, make_like, retried, serves
 from lazyarray.frontend.rebase import rebase
@@ -108,6 +110,9 @@ def _converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> ndarray:
     if order == "A" and dtype is not None and np.dtype(dtype) != x.dtype:
         order = "K"  # conversions ask for an order only where it is C or Fortran
     if x._np is not None:
+        if dtype is None and copy is None and x._np.size >= config.eager_below and not is_ordered(x, order):
+            copied: ndarray = x.copy(order)  # which all cores make
+            return copied
         try:
             made = np.array(x._np, dtype, copy=copy, order=order)
         except TypeError:
@@ -125,11 +130,7 @@ def _converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> ndarray:
     if copy:
         result = x.copy(order)
         return result
-    flags = x.flags
-    laid_out = (
-        order in ("K", "A", None) or (order == "C" and flags.c_contiguous) or (order == "F" and flags.f_contiguous)
-    )
-    if laid_out:
+    if is_ordered(x, order):
         return x
     if copy is False:
         raise ValueError(_NO_COPY)
@@ -193,8 +194,6 @@ def asanyarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     if not serves(like):
         return make_like("ascontiguousarray", like, (a,), {"dtype": dtype})
-    if type(a) is ndarray and a._np is not None and dtype is None and not a._np.flags.c_contiguous and a._np.ndim:
-        return a.copy("C")
     result = asarray(a, dtype, "C")
     return result.reshape(1) if result.ndim == 0 else result
 

@@ -58,7 +58,7 @@ def astype(
     wanted = np.dtype(dtype)
     if type(copy) is not bool:
         np.empty(0, wanted).astype(wanted, copy=copy)  # NumPy's error
-    if not copy and array.dtype == wanted and wanted in COMPILED and _is_ordered(array, order):
+    if not copy and array.dtype == wanted and wanted in COMPILED and is_ordered(array, order):
         return array
     # Whether the cast keeps all values is for the values to tell.
     by_value = casting == "same_value"
@@ -74,7 +74,8 @@ def astype(
     return cast_array(array, wanted, order)
 
 
-def _is_ordered(array: core.ndarray, order: Any) -> bool:
+def is_ordered(array: core.ndarray, order: Any) -> bool:
+    """Whether an array lies in an order that is asked for."""
     if order in ("K", "k", "A", "a", None):
         return True
     flags = array.flags

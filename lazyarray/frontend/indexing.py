@@ -97,7 +97,7 @@ def get(array: ndarray, key: Any) -> Any:
         found = None
         if type(key) is ndarray and key.dtype is _BOOL and key.shape == data.shape:
             found = _get_lent(array, key)
-        elif data.size >= config.eager_below and _is_long(key, "bi"):
+        elif _is_long(key, "bi"):
             found = loans.pick(array, key, get)
         return _get_plain(data, key) if found is None else found
     if isinstance(key, tuple) and type(key) is not tuple:
@@ -351,7 +351,7 @@ def put(array: ndarray, key: Any, new: Any) -> None:
         take_over(array)  # the write is then recorded
     data = settle(array)
     if data is not None:
-        if data.size >= config.eager_below and _is_long(key) and loans.write(array, (key, new), put):
+        if _is_long(key) and loans.write(array, (key, new), put):
             return
         if data.dtype.hasobject:
             retried(data.__setitem__, (memory_key(key), new), {})  # what it holds is the object, not what stands for it

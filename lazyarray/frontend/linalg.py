@@ -162,7 +162,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: An
         raise Uncompiled
     arrays = [operand(a) for a in operands[1:]]
     added = sum_here(operands[0], arrays) if optimize is False and arrays else None
-    if added is not None:
+    if added is not None and all([lent(x) is None for x in arrays]):
         return _sum_of_products(added, arrays)
     terms, output = _labels(operands[0], arrays)
     extents: dict[str, int] = {}
@@ -187,9 +187,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: An
 
 
 def sum_here(subscripts: str, arrays: Sequence[ndarray]) -> Sum | None:
-    """How an `einsum` is recorded as the sum of products that it is: on the host, of large arrays of its own."""
-    added = sum_of(subscripts, arrays) if stays_home() else None
-    return None if added is None or any([lent(x) is not None for x in arrays]) else added
+    """How an `einsum` is recorded as the sum of products that it is: on the host, of large arrays."""
+    return sum_of(subscripts, arrays) if stays_home() else None
 
 
 def _sum_of_products(added: Sum, arrays: Sequence[ndarray]) -> Any:

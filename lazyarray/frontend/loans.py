@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lazyarray.frontend.reading import lent
-from lazyarray.frontend.recipes import ANY, Shown, at_once
+from lazyarray.frontend.recipes import Shown, at_once
 from lazyarray.frontend.regions import at_hand
 from lazyarray.ir.node import leaf
 from lazyarray.native.primitives import address_of, is_open, site_outside
@@ -30,9 +30,9 @@ def write(array: core.ndarray, given: tuple[Any, ...], record: Callable[..., Any
     data = _open(array)
     if data is None or any([_overlaps(data, item) for item in given]):
         return False
-    taken = Shown().of_all(given, {}, site_outside(0), ANY)
+    shown, site = Shown(), site_outside(0)
     target = core.from_node(leaf(data))
-    record(target, *(given if taken is None else taken[0]))
+    record(target, *[shown.of(item, site) for item in given])
     _settle(target, data)
     return True
 
@@ -47,17 +47,12 @@ def write_outs(outs: tuple[Any, ...], given: tuple[Any, ...], record: Callable[.
     if len(memory) != len(outs) or any([_overlaps(a, b) for a, b in combinations(memory, 2)]):
         return False
     targets = tuple([core.from_node(leaf(data)) for data in memory])
-    shown = Shown()
+    shown, site = Shown(), site_outside(0)
     passed = []
     for item in given:
         same = [target for out, target in zip(outs, targets, strict=True) if out is item]
-        if same:
-            passed.append(same[0])
-        elif any([_overlaps(data, item) for data in memory]):
-            passed.append(item)
-        else:
-            taken = shown.of_all((item,), {}, site_outside(0), ANY)
-            passed.append(item if taken is None else taken[0][0])
+        apart = not any([_overlaps(data, item) for data in memory])
+        passed.append(same[0] if same else shown.of(item, site) if apart else item)
     if record(targets, *passed) is NotImplemented:
         return False
     for target, data in zip(targets, memory, strict=True):
@@ -86,11 +81,9 @@ def _settle(target: core.ndarray, data: Array) -> None:
 
 def pick(array: core.ndarray, key: Any, get: Callable[[Any, Any], Any]) -> Any:
     """`get(array, key)`, which makes something new, of large memory that others can write; None of other memory."""
-    shown = Shown()
-    others = shown.of_all((array, key), {}, site_outside(0), ANY)
-    if others is None or others[0][0] is array:
-        return None
-    return at_once(shown, get(*others[0]), get, (array, key), {})
+    shown, site = Shown(), site_outside(0)
+    other = shown.of(array, site)
+    return None if other is array else at_once(shown, get(other, shown.of(key, site)), get, (array, key), {})
 
 
 def _overlaps(data: Array, item: Any) -> bool:

@@ -25,7 +25,7 @@ cdef class Shown:
 
     cpdef of_all(self, tuple args, dict kwargs, site, Py_ssize_t read)
     @cython.locals(at=Py_ssize_t, before=Py_ssize_t)
-    cdef of(self, item, site)
+    cpdef of(self, item, site)
     @cython.locals(node=Node)
     cdef bint is_new(self, result, list pending) except -1
 

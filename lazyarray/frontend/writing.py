@@ -41,10 +41,11 @@ def assign(array: core.ndarray, values: Any, where: Any = None, casting: Any = "
         if target is not None:
             target[...] = core.regions.source_of(values)
             return
-    under_mask = array._np is not None and where is not None and _recordable(where)
+    recordable = _recordable(where)
+    under_mask = array._np is not None and where is not None and recordable
     if under_mask and loans.write(array, (values, where), partial(assign, casting=casting)):
         return
-    new = None if array._np is not None or not _recordable(where) else as_operand(values)
+    new = None if array._np is not None or not recordable else as_operand(values)
     if new is None:
         target = core.to_numpy(array)
         source, mask = to_memory(values), True if where is None else to_memory(where)

@@ -492,3 +492,25 @@ def test_a_write_that_is_refused_changes_nothing(others: Any) -> None:
     others.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         la.asarray(others)[mask] = 1.0
+
+
+def test_what_is_repaired_in_place_is_the_owners(others: Any) -> None:
+    others[7] = np.nan
+    ours = la.asarray(others)
+    assert la.nan_to_num(ours, False) is ours
+    assert others[7] == 0.0
+
+
+@pytest.mark.parametrize("convert", ["ascontiguousarray", "asfortranarray"])
+def test_what_lies_in_another_order_is_copied_by_kernels(convert: str) -> None:
+    others = theirs().reshape(256, -1)
+    shown = others.T if convert == "ascontiguousarray" else others
+    want = getattr(np, convert)(shown)
+    ours = la.asarray(shown)
+    with la.record_runs() as runs:
+        got = getattr(la, convert)(ours)
+        assert runs.kernels
+    assert not runs.fallbacks
+    others[:] = -1.0
+    np.testing.assert_array_equal(np.asarray(got), want)
+    assert np.asarray(got).strides == want.strides
