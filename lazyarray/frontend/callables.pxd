@@ -20,7 +20,7 @@ cdef class Builtin:
     cdef dict __dict__
 
 cdef class Served:
-    cdef public object function, inner, method, source
+    cdef public object function, inner, method, source, views
     cdef public int guard
     cdef int asks
     cdef size_t direct, vector

@@ -114,7 +114,7 @@ class Builtin:
 class Served:
     """A function or method, small arguments of which NumPy's `source` serves: what `serving` makes in C."""
 
-    __slots__ = ("__dict__", "asks", "direct", "function", "guard", "inner", "method", "source", "vector")
+    __slots__ = ("__dict__", "asks", "direct", "function", "guard", "inner", "method", "source", "vector", "views")
 
     asks: int
     direct: int
@@ -124,6 +124,7 @@ class Served:
         self.function = function
         self.inner: Any = None  # what `source` calls once it has asked its arguments' classes
         self.method: Any = None  # NumPy's method that does for arrays what `source` has Python do first
+        self.views: Any = None  # how it showed large arrays, of a function that does nothing else (`viewed.py`)
         self.source = source
         self.guard = guard
 

@@ -74,7 +74,7 @@ def slice_at(array: Fields, key: Any) -> Any:
 def _show(array: Fields, view: IndexMap) -> Any:
     """What a map shows of the array's root."""
     base: Root = array._base if array._node is None else core.share(array)  # type: ignore[arg-type]
-    return _shown(base, view, array._part, array._fixed)
+    return shown(base, view, array._part, array._fixed)
 
 
 def view_at(array: Fields, key: tuple[Any, ...]) -> Any:
@@ -124,7 +124,7 @@ def turned(array: Fields) -> Any:
     return _show(array, map_turned(_map, array._map, base.spec.shape))
 
 
-def _shown(base: Root, view: IndexMap, part: Any, fixed: Any) -> Any:
+def shown(base: Root, view: IndexMap, part: Any, fixed: Any) -> Any:
     """What a map shows of a base."""
     result: Fields = reused(known.array)
     result._np = None
@@ -144,7 +144,7 @@ def rows(array: Any) -> Any:
     count, stride = shape[0], strides[0]
     shape, strides = shape[1:], strides[1:]
     for row in range(count):
-        yield _shown(base, _make(IndexMap, (offset + row * stride, shape, strides)), part, fixed)
+        yield shown(base, _make(IndexMap, (offset + row * stride, shape, strides)), part, fixed)
 
 
 serve(element=element, slice_at=slice_at, turned=turned, view_at=view_at)

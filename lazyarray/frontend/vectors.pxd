@@ -7,6 +7,7 @@ from lazyarray.frontend.callables cimport Builtin, Served, UfuncCall
 from lazyarray.frontend.quick cimport COMPLEX128, FLOAT64, INT64, KINDS, Fields, Known, Limits, Op, known, limits, wrapped
 from lazyarray.frontend.usual cimport binary, of_complex, of_float, of_floats, of_left, of_memory, of_number, unary
 from lazyarray.frontend.small cimport INERT, REFUSED, listed, small_items
+from lazyarray.frontend.viewed cimport SHOWING, layout_of, note_view, view_again
 from lazyarray.ir.node cimport _waiting, finish_waiting
 from lazyarray.native.axes cimport folds_along, run_along
 from lazyarray.native.direct cimport direct_of, lay_out, run_direct
@@ -148,6 +149,27 @@ cdef extern from *:
         return k == count - 1 && axis == PyArray_NDIM(arrays[k]) && places >= least && places > most;
     }
 
+    /* The arguments in a tuple, if they are None, integers and tuples of integers, of which one is `axis` by name. */
+    static PyObject *lazyarray_integers(PyObject *const *args, size_t given, PyObject *names) {
+        size_t total = lazyarray_total(given, names), place;
+        PyObject *made;
+        if (total > given && !lazyarray_names_only(names, "axis")) Py_RETURN_NONE;
+        for (place = 0; place < total; place++) {
+            PyObject *item = args[place];
+            Py_ssize_t part;
+            if (item == Py_None || PyLong_CheckExact(item)) continue;
+            if (!PyTuple_CheckExact(item)) Py_RETURN_NONE;
+            for (part = 0; part < PyTuple_GET_SIZE(item); part++)
+                if (!PyLong_CheckExact(PyTuple_GET_ITEM(item, part))) Py_RETURN_NONE;
+        }
+        if (!(made = PyTuple_New(total))) return NULL;
+        for (place = 0; place < total; place++) {
+            Py_INCREF(args[place]);
+            PyTuple_SET_ITEM(made, place, args[place]);
+        }
+        return made;
+    }
+
     static int lazyarray_names_tuple(PyObject *const *named, PyObject *names) {
         Py_ssize_t place, count = names ? PyTuple_GET_SIZE(names) : 0;
         for (place = 0; place < count; place++) if (PyTuple_Check(named[place])) return 1;
@@ -206,6 +228,7 @@ cdef extern from *:
     bint names_only "lazyarray_names_only" (PyObject *names, const char *name)
     size_t axis_among "lazyarray_axis_among" (PyObject **args, size_t given, PyObject *names, int *keep)
     bint contracts "lazyarray_contracts" (PyObject *subscripts, PyObject **operands, size_t count, double least)
+    object integers_of "lazyarray_integers" (PyObject **args, size_t given, PyObject *names)
     bint lazyarray_names_tuple(PyObject **named, PyObject *names)
     bint lazyarray_listed(PyTypeObject *kind)
     bint lazyarray_nested(PyObject *found)
@@ -612,6 +635,24 @@ cdef inline bint asks_none(PyTypeObject *kind):
     return kind == <PyTypeObject *>known.array or kind == <PyTypeObject *>known.memory or lazyarray_listed(kind)
 
 
+# A function that shows its first argument, a managed array: as it showed one laid out alike.
+cdef inline PyObject *view_vector(Served own, PyObject **args, size_t flags, PyObject *names) except NULL:
+    cdef object array = <object>args[0], layout = None, found
+    cdef object given = integers_of(args + 1, PyVectorcall_NARGS(flags) - 1, names)
+    cdef PyObject *made
+    if given is not None:
+        layout = layout_of(array, given, None if names == NULL else <object>names)
+    if layout is not None:
+        found = view_again(own.views, array, layout)
+        if found is not None:
+            Py_INCREF(<PyObject *>found)
+            return <PyObject *>found
+    made = PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
+    if made != NULL and layout is not None:
+        note_view(own.views, array, layout, <object>made)
+    return made
+
+
 cdef inline PyObject *served_vector(PyObject *self, PyObject **args, size_t flags, PyObject *names) except NULL:
     cdef Served own = <Served>self
     cdef size_t given = PyVectorcall_NARGS(flags)
@@ -620,6 +661,11 @@ cdef inline PyObject *served_vector(PyObject *self, PyObject **args, size_t flag
     cdef PyObject *found
     if _waiting.open:
         finish_waiting()
+    if (
+        own.views is not None and given > 0 and Py_TYPE(args[0]) == <PyTypeObject *>known.array
+        and (<Fields>args[0])._np is None
+    ):
+        return view_vector(own, args, flags, names)
     if own.direct and given > 0:
         found = named_vector(own.direct, own.asks, args, given, names)
         if found != <PyObject *>REFUSED:
@@ -870,6 +916,8 @@ cdef inline serving(function, source, guard):
     cdef Served made = Served(function, source, guard)
     made.direct = <size_t>direct_of(source, &made.asks)
     made.inner = getattr(source, "_implementation", None)
+    if getattr(source, "__name__", None) in SHOWING:
+        made.views = {}
     lazyarray_begin(<PyObject *>made, &made.vector, <void *>served_vector, True)
     return made
 

@@ -81,6 +81,7 @@ MODULES: Final = (
     "lazyarray.frontend.creation",
     "lazyarray.frontend.manipulation",
     "lazyarray.frontend.slices",
+    "lazyarray.frontend.viewed",
     "lazyarray.frontend.updates",
     "lazyarray.frontend.indexing",
     "lazyarray.frontend.index_keys",
