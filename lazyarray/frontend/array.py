@@ -481,6 +481,9 @@ class _Window:
         self.owner = owner
 
 
+_parts: Final[dict[Any, Any]] = {}  # see `view_again`
+
+
 def part_of(array: ndarray, part: str) -> Any:
     """`real` or `imag`: a view where NumPy gives one."""
     take_over(array)
@@ -488,13 +491,21 @@ def part_of(array: ndarray, part: str) -> Any:
     if data is not None:
         found: Array = data.real if part == "real" else data.imag
         return array if found is data else plain(found)  # of objects, what `real` is depends on NumPy's version
+    layout = layout_of(array, (), part)
+    if layout is not None:
+        found = view_again(_parts, array, layout)
+        if found is not None:
+            return found
     if part == "real" and array.dtype.kind != "c":
         return array  # as NumPy: the array itself
     dtype = array.dtype
     if dtype.kind == "c":
         if array._node is not None:
             share(array)
-        return _shared(array._base, map_of(array), part, array._fixed)
+        made = _shared(array._base, map_of(array), part, array._fixed)
+        if layout is not None:
+            note_view(_parts, array, layout, made)
+        return made
     shape = array.shape
     if array.flags.fnc:
         zeros = from_node_as(fill_(0, shape[::-1], dtype), tuple(range(len(shape)))[::-1])
@@ -522,6 +533,7 @@ from lazyarray.frontend.copies import (  # noqa: E402
     order_for,
     order_of,
 )
+from lazyarray.frontend.viewed import layout_of, note_view, view_again  # noqa: E402
 from lazyarray.frontend.writing import (  # noqa: E402
     as_operand,
     assign,

@@ -164,7 +164,8 @@ _NO_COPY: Final = (
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
 ) -> Any:
-    if type(a) is ndarray and dtype is None and order is None and copy is None and device is None and like is None:
+    itself = type(a) is ndarray and order is None and copy is None and device is None and like is None
+    if itself and (dtype is None or (a._np is None and np.dtype(dtype) is a.dtype)):
         return a
     if not serves(like):
         return make_like("asarray", like, (a,), {"dtype": dtype, "order": order, "device": device, "copy": copy})

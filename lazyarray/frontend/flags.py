@@ -50,6 +50,8 @@ _LIKE: Final = {
     (False, True): np.empty((2, 2), order="F").flags,
     (False, False): np.empty((4, 2))[::2].flags,
 }
+_known: Final[dict[Any, Any]] = {}  # by the shape and dtype of an array's root, its map and part: one of `_LIKE`
+_MOST: Final = 1024
 
 
 def _without_gaps(extents: Shape, strides: tuple[int, ...], step: int) -> bool:
@@ -85,9 +87,17 @@ class Flags(metaclass=Named):
         array = self._array
         if array._np is not None:
             return array._np.flags
-        shape, strides, itemsize = array.shape, array.strides, array.dtype.itemsize
-        backward = _without_gaps(shape[::-1], strides[::-1], itemsize)
-        return _LIKE[backward, _without_gaps(shape, strides, itemsize)]
+        node = array._node
+        laid = (node.key.spec, None, None) if node is not None else (array._base.spec, array._map, array._part)
+        found = _known.get(laid)
+        if found is None:
+            shape, strides, itemsize = array.shape, array.strides, array.dtype.itemsize
+            backward = _without_gaps(shape[::-1], strides[::-1], itemsize)
+            found = _LIKE[backward, _without_gaps(shape, strides, itemsize)]
+            if len(_known) >= _MOST:
+                _known.clear()
+            _known[laid] = found
+        return found
 
     @property
     def owndata(self) -> bool:

@@ -7,7 +7,7 @@ from lazyarray.frontend.callables cimport Builtin, Served, UfuncCall
 from lazyarray.frontend.quick cimport COMPLEX128, FLOAT64, INT64, KINDS, Fields, Known, Limits, Op, known, limits, wrapped
 from lazyarray.frontend.usual cimport binary, of_complex, of_float, of_floats, of_left, of_memory, of_number, unary
 from lazyarray.frontend.small cimport INERT, REFUSED, listed, small_items
-from lazyarray.frontend.viewed cimport SHOWING, layout_of, note_view, view_again
+from lazyarray.frontend.viewed cimport layout_of, note_view, shows, view_again
 from lazyarray.ir.node cimport _waiting, finish_waiting
 from lazyarray.native.axes cimport folds_along, run_along
 from lazyarray.native.direct cimport direct_of, lay_out, run_direct
@@ -149,18 +149,21 @@ cdef extern from *:
         return k == count - 1 && axis == PyArray_NDIM(arrays[k]) && places >= least && places > most;
     }
 
-    /* The arguments in a tuple, if they are None, integers and tuples of integers, of which one is `axis` by name. */
-    static PyObject *lazyarray_integers(PyObject *const *args, size_t given, PyObject *names) {
+    /* The arguments in a tuple, if they are None, integers and tuples of integers, of which one is `axis` by name.
+       `int64`: NumPy's integer, which stands for Python's. */
+    static PyObject *lazyarray_integers(PyObject *const *args, size_t given, PyObject *names, PyTypeObject *int64) {
         size_t total = lazyarray_total(given, names), place;
         PyObject *made;
         if (total > given && !lazyarray_names_only(names, "axis")) Py_RETURN_NONE;
         for (place = 0; place < total; place++) {
-            PyObject *item = args[place];
-            Py_ssize_t part;
-            if (item == Py_None || PyLong_CheckExact(item)) continue;
+            PyObject *item = args[place], *part;
+            Py_ssize_t k;
+            if (item == Py_None || PyLong_CheckExact(item) || Py_TYPE(item) == int64) continue;
             if (!PyTuple_CheckExact(item)) Py_RETURN_NONE;
-            for (part = 0; part < PyTuple_GET_SIZE(item); part++)
-                if (!PyLong_CheckExact(PyTuple_GET_ITEM(item, part))) Py_RETURN_NONE;
+            for (k = 0; k < PyTuple_GET_SIZE(item); k++) {
+                part = PyTuple_GET_ITEM(item, k);
+                if (!PyLong_CheckExact(part) && Py_TYPE(part) != int64) Py_RETURN_NONE;
+            }
         }
         if (!(made = PyTuple_New(total))) return NULL;
         for (place = 0; place < total; place++) {
@@ -228,7 +231,7 @@ cdef extern from *:
     bint names_only "lazyarray_names_only" (PyObject *names, const char *name)
     size_t axis_among "lazyarray_axis_among" (PyObject **args, size_t given, PyObject *names, int *keep)
     bint contracts "lazyarray_contracts" (PyObject *subscripts, PyObject **operands, size_t count, double least)
-    object integers_of "lazyarray_integers" (PyObject **args, size_t given, PyObject *names)
+    object integers_of "lazyarray_integers" (PyObject **args, size_t given, PyObject *names, PyTypeObject *int64)
     bint lazyarray_names_tuple(PyObject **named, PyObject *names)
     bint lazyarray_listed(PyTypeObject *kind)
     bint lazyarray_nested(PyObject *found)
@@ -638,7 +641,7 @@ cdef inline bint asks_none(PyTypeObject *kind):
 # A function that shows its first argument, a managed array: as it showed one laid out alike.
 cdef inline PyObject *view_vector(Served own, PyObject **args, size_t flags, PyObject *names) except NULL:
     cdef object array = <object>args[0], layout = None, found
-    cdef object given = integers_of(args + 1, PyVectorcall_NARGS(flags) - 1, names)
+    cdef object given = integers_of(args + 1, PyVectorcall_NARGS(flags) - 1, names, <PyTypeObject *>INT64)
     cdef PyObject *made
     if given is not None:
         layout = layout_of(array, given, None if names == NULL else <object>names)
@@ -916,7 +919,7 @@ cdef inline serving(function, source, guard):
     cdef Served made = Served(function, source, guard)
     made.direct = <size_t>direct_of(source, &made.asks)
     made.inner = getattr(source, "_implementation", None)
-    if getattr(source, "__name__", None) in SHOWING:
+    if shows(source):
         made.views = {}
     lazyarray_begin(<PyObject *>made, &made.vector, <void *>served_vector, True)
     return made

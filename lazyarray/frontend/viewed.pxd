@@ -6,8 +6,7 @@ from lazyarray.frontend.slices cimport shown
 from lazyarray.ir.node cimport Node, Spec
 from lazyarray.runtime.root cimport Root
 
-cdef object SHOWING
-
+cpdef bint shows(source)
 @cython.locals(node=Node, base=Root, spec=Spec)
 cpdef layout_of(Fields array, tuple given, names)
 @cython.locals(base=Root)

@@ -22,6 +22,11 @@ SHOWING: Final = frozenset(
 _MOST: Final = 1024
 
 
+def shows(source: Any) -> bool:
+    """Whether NumPy's function or method shows its first argument in another way, and does no more."""
+    return getattr(source, "__name__", None) in SHOWING
+
+
 def layout_of(array: Fields, given: tuple[Any, ...], names: Any) -> Any:
     """What a view of a large managed array follows from: its layout and the other arguments, which are numbers.
 

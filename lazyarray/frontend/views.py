@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -58,12 +58,22 @@ def derive(origin: IndexMap, viewer: Viewer, args: tuple[Any, ...], kwargs: dict
         found = _memo.get(key)
     except TypeError:  # lists among the arguments
         return _maps(viewer(virtual(origin), *args, **kwargs), origin)
+    if found is not None and not (_is_exact(args) and _is_exact(kwargs.values())):
+        found = None
     if found is None:
         found = _maps(viewer(virtual(origin), *args, **kwargs), origin)
         if len(_memo) >= _MEMO_LIMIT:
             _memo.clear()
         _memo[key] = found
     return found
+
+
+def _is_exact(items: Iterable[Any]) -> bool:
+    """Whether no item equals an integer that it is not: NumPy refuses `reshape(2.0)`, and looks at truth values."""
+    return not any([isinstance(item, _LOOSE) or (type(item) is tuple and not _is_exact(item)) for item in items])
+
+
+_LOOSE: Final = (float, complex, bool, np.inexact, np.bool_)
 
 
 def _maps(result: Any, origin: IndexMap) -> Any:
