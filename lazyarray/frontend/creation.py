@@ -125,18 +125,44 @@ def _constant(name: str, number: int | None) -> Callable[..., Any]:
         return ordered(lambda shape: fill_(number, shape, found), extents, order)
 
     recorded = Recipes(create_long, 0)
+    made: dict[Any, tuple[Key, tuple[Any, ...]]] = {}  # by the arguments: what was recorded
+    config.followers.append(made.clear)
 
     def create(*args: Any, **options: Any) -> Any:
-        if args and "like" not in options:
-            extents = args[0]
-            size = extents if type(extents) is int else extent_of(extents)
-            if 0 <= size < limits.eager:
-                if len(args) == 1 and not options:
-                    return wrapped(function(extents))
-                return plain(function(*args, **options))
-        return recorded.call(args, options)
+        if not args or "like" in options:
+            return recorded.call(args, options)
+        extents = args[0]
+        size = extents if type(extents) is int else extent_of(extents)
+        if 0 <= size < limits.eager:
+            if len(args) == 1 and not options:
+                return wrapped(function(extents))
+            return plain(function(*args, **options))
+        asked = _asked(args, options) if size > 0 else None
+        known = made.get(asked)
+        if known is not None:
+            return managed(record_node(known[0], known[1], site_outside(0)))
+        result = recorded.call(args, options)
+        if asked is not None and type(result) is ndarray and result._np is None and result._node is not None:
+            if len(made) >= MEMO_LIMIT:
+                made.clear()
+            made[asked] = result._node.key, result._node.args
+        return result
 
     return create
+
+
+def _asked(args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """A plain shape, with a dtype perhaps: what a new array follows from. None where more is said."""
+    if len(args) + len(options) > 2:
+        return None
+    dtype = args[1] if len(args) == 2 else None
+    if options:
+        if "dtype" not in options:
+            return None
+        dtype = options["dtype"]
+    kind = type(dtype)
+    usual = dtype is None or kind is type or kind is str or isinstance(dtype, np.dtype)
+    return (args[0], kind, dtype) if usual else None
 
 
 zeros = _constant("zeros", 0)

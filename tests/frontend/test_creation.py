@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -220,6 +221,40 @@ def test_powers_are_close_to_numpy() -> None:
             ):
                 ours = numpy.asarray(getattr(lazyarray, name)(*args))
                 numpy.testing.assert_allclose(ours, getattr(numpy, name)(*args), rtol=1e-15)
+
+
+ASKED: dict[str, Callable[[Any], Any]] = {
+    "an extent": lambda maker: maker(9000),
+    "an extent of NumPy's": lambda maker: maker(numpy.int64(9000)),
+    "extents": lambda maker: maker((90, 100)),
+    "a list": lambda maker: maker([90, 100]),
+    "a dtype": lambda maker: maker((90, 100), "f4"),
+    "a dtype by name": lambda maker: maker(9000, dtype=int),
+    "a dtype of NumPy's": lambda maker: maker(9000, dtype=numpy.dtype("c8")),
+    "another byte order": lambda maker: maker(9000, ">f8"),
+    "an order": lambda maker: maker((90, 100), order="F"),
+    "a dtype and an order": lambda maker: maker((90, 100), bool, "F"),
+    "no extent": lambda maker: maker(9000.0),
+    "no extents": lambda maker: maker((90.0, 100)),
+    "truth": lambda maker: maker((9000, True)),
+    "no dtype": lambda maker: maker(9000, 1.0),
+}
+
+
+@pytest.mark.parametrize("name", ["zeros", "ones", "empty"])
+def test_new_arrays_are_numpys_each_time(name: str) -> None:
+    def told(space: Any, asked: Callable[[Any], Any]) -> Any:
+        try:
+            made = asked(getattr(space, name))
+        except (TypeError, ValueError) as error:
+            return type(error), str(error)
+        made[:1] = 5  # nobody else's
+        values = numpy.asarray(made).tobytes() if name != "empty" else None
+        return made.shape, made.dtype, made.strides, made.flags.f_contiguous, values
+
+    for _ in range(3):  # found out, noted, and made again
+        for asked in ASKED.values():
+            assert told(lazyarray, asked) == told(numpy, asked)
 
 
 def test_constants_take_no_memory_until_needed() -> None:
