@@ -28,7 +28,7 @@ from lazyarray.frontend.foreign import make_like, retried, serves
 from lazyarray.frontend.handle import Handle
 from lazyarray.frontend.layout import ordered, strides_of
 from lazyarray.frontend.loops import MEMO_LIMIT
-from lazyarray.frontend.manipulation import broadcast_arrays, fill_parts
+from lazyarray.frontend.manipulation import broadcast_arrays, extent_from, fill_parts
 from lazyarray.frontend.overrides import is_foreign
 from lazyarray.frontend.quick import limits, managed, record_node, wrapped  # cimport
 from lazyarray.frontend.rebase import rebase
@@ -55,7 +55,7 @@ def shape_from(shape: Any) -> Shape | None:
         return None
     try:
         if isinstance(shape, tuple | list):
-            result = tuple([operator.index(extent) for extent in shape])
+            result = tuple([extent_from(extent) for extent in shape])
         elif isinstance(shape, ndarray | np.ndarray):
             result = tuple(operator.index(extent) for extent in shape.tolist())
         else:

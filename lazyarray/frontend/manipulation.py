@@ -116,7 +116,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
         return np.broadcast_to(array, to_numpy(shape) if type(shape) is ndarray else shape, subok)
     x = as_array(array)
     try:
-        wanted = (operator.index(shape),) if isinstance(shape, int | np.integer) else tuple(map(operator.index, shape))
+        wanted = (extent_from(shape),) if isinstance(shape, int | np.integer) else tuple(map(extent_from, shape))
     except TypeError:
         given = to_numpy(shape) if type(shape) is ndarray else shape
         wanted = np.broadcast_to(np.broadcast_to(np.int8(0), x.shape), given).shape
@@ -124,6 +124,13 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
         return wrap(np.broadcast_to(x._np, wanted))
     derive(identity(x.shape), _broadcast_stand_in, (wanted,), {})
     return view_of(x, broadcast(map_of(x), tuple(operator.index(n) for n in wanted)), False)
+
+
+def extent_from(item: Any) -> int:
+    """An item of a shape as an integer; TypeError also for truth values, which NumPy refuses there."""
+    if isinstance(item, bool):
+        raise TypeError("an integer is required")
+    return operator.index(item)
 
 
 def _broadcast_stand_in(stand_in: Any, shape: Shape) -> Any:

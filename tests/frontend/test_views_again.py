@@ -139,6 +139,17 @@ def test_arguments_that_equal_integers_are_refused_after_them() -> None:
         assert str(mine.value) == str(theirs.value)
 
 
+def test_truth_values_are_no_extents() -> None:
+    x, expected = managed(numbers("f8", 0)), numbers("f8", 0)
+    for shape in ((True, *SHAPE), (*SHAPE, numpy.True_)):
+        for call in (lambda np, x: np.broadcast_to(x, shape[:3]), lambda np, x: x.reshape(shape)):  # noqa: B023
+            with pytest.raises(TypeError) as theirs:
+                call(numpy, expected)
+            with pytest.raises(TypeError) as mine:
+                call(np, x)
+            assert str(mine.value) == str(theirs.value)
+
+
 def test_arrays_that_refuse_writes_are_shown_so() -> None:
     values = numbers("f8", 0)
     for fixed in (False, True, False, True):
