@@ -421,6 +421,8 @@ def pick(array: Any, key: Any) -> Any:
     index = None if whole is None else picked(key, whole)
     if whole is None or index is None:
         return None
+    if type(index) is tuple and not any([type(item) is _nparray for item in index]):
+        return None  # integers and slices show the array's memory, which is not this one once it is handed out
     try:
         found = whole[index]
     except IndexError:

@@ -118,6 +118,10 @@ FOUND = {
     "a number written into a part keeps the dtype": (
         "x = np.ones(30, 'c8'); y = x * 2; y.imag = 7; z = x / 1j; z.real = 0.5; w = z + y; w.imag[::2] = 3"
     ),
+    "a slice of a small copy shows its memory": (
+        "x = np.array(np.arange(30).reshape(2, 3, 5), order='F'); y = x[0].reshape(-1, order='A'); y.tobytes(); "
+        "z = np.expand_dims(np.flip(y), 0)[:, ::2]; y[3:6] += 1; z[...] = 7"
+    ),
     "clip keeps the sign of zero": (
         "x = -np.zeros(30); y = np.clip(x, 0, 3); np.clip(x, -1.0, 0, out=x); z = np.clip(np.zeros(30), -0.0, 3)"
     ),
