@@ -7,8 +7,11 @@ first evaluations (`compile_at`) would have NumPy compute what kernels are to. W
 import gc
 import os
 
+import hypothesis
 import pytest
 
+hypothesis.settings.register_profile("untimed", deadline=None)  # machines are shared, and first examples compile
+hypothesis.settings.load_profile("untimed")
 os.environ.setdefault("LAZYARRAY_EAGER_BELOW", "4096")
 os.environ.setdefault("LAZYARRAY_COMPILE_AT", "1")
 
