@@ -491,9 +491,9 @@ def part_of(array: ndarray, part: str) -> Any:
     if data is not None:
         found: Array = data.real if part == "real" else data.imag
         return array if found is data else plain(found)  # of objects, what `real` is depends on NumPy's version
-    layout = layout_of(array, (), part)
+    layout = viewed.layout_of(array, (), part)
     if layout is not None:
-        found = view_again(_parts, array, layout)
+        found = viewed.view_again(_parts, array, layout)
         if found is not None:
             return found
     if part == "real" and array.dtype.kind != "c":
@@ -504,7 +504,7 @@ def part_of(array: ndarray, part: str) -> Any:
             share(array)
         made = _shared(array._base, map_of(array), part, array._fixed)
         if layout is not None:
-            note_view(_parts, array, layout, made)
+            viewed.note_view(_parts, array, layout, made)
         return made
     shape = array.shape
     if array.flags.fnc:
@@ -522,7 +522,7 @@ OURS.update(BUILTIN)
 
 
 # From here on: what needs the class. Any of these modules may be the first that a program imports.
-from lazyarray.frontend import consumers, indexing, regions, scalar, slices  # noqa: E402, F401
+from lazyarray.frontend import consumers, indexing, regions, scalar, slices, viewed  # noqa: E402, F401
 from lazyarray.frontend import ufunc as _ufunc  # noqa: E402, F401
 from lazyarray.frontend.copies import (  # noqa: E402
     astype,
@@ -533,7 +533,6 @@ from lazyarray.frontend.copies import (  # noqa: E402
     order_for,
     order_of,
 )
-from lazyarray.frontend.viewed import layout_of, note_view, view_again  # noqa: E402
 from lazyarray.frontend.writing import (  # noqa: E402
     as_operand,
     assign,

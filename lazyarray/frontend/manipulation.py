@@ -128,7 +128,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
 
 def extent_from(item: Any) -> int:
     """An item of a shape as an integer; TypeError also for truth values, which NumPy refuses there."""
-    if isinstance(item, bool):
+    if isinstance(item, bool | np.bool_):
         raise TypeError("an integer is required")
     return operator.index(item)
 

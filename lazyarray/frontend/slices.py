@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from lazyarray.frontend.quick import Fields, known, limits  # cimport
-from lazyarray.frontend.regions import wakes
 from lazyarray.frontend.unusual import serve
 from lazyarray.ir.index_map import IndexMap
 from lazyarray.ir.maps import map_at, map_turned  # cimport
@@ -149,4 +148,5 @@ def rows(array: Any) -> Any:
 
 serve(element=element, slice_at=slice_at, turned=turned, view_at=view_at)
 
-from lazyarray.frontend import array as core  # noqa: E402  (either module may be imported first)
+from lazyarray.frontend import array as core  # noqa: E402  (any of these modules may be imported first)
+from lazyarray.frontend.regions import wakes  # noqa: E402

@@ -159,6 +159,7 @@ def test_arrays_that_refuse_writes_are_shown_so() -> None:
             assert shown.flags.writeable is not fixed
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning")
 def test_another_shape_of_the_array_is_another_layout() -> None:
     x, expected = managed(numbers("f8", 0)), numbers("f8", 0)
     for shape in (SHAPE, (128, 96), SHAPE, (12, 1024)):
