@@ -51,15 +51,13 @@ def shape_from(shape: Any) -> Shape | None:
     """The shape as a tuple; None where it is not one that NumPy takes without complaint."""
     if type(shape) is int:
         return (shape,) if shape >= 0 else None
-    if isinstance(shape, bool):
-        return None
     try:
         if isinstance(shape, tuple | list):
             result = tuple([extent_from(extent) for extent in shape])
         elif isinstance(shape, ndarray | np.ndarray):
             result = tuple(operator.index(extent) for extent in shape.tolist())
         else:
-            result = (operator.index(shape),)
+            result = (extent_from(shape),)
     except TypeError:
         return None
     return result if all(extent >= 0 for extent in result) and len(result) <= 64 else None
@@ -106,6 +104,29 @@ def make_now(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
 _DEFAULTS: Final = (None, None, "C")
 
 
+class _Made:
+    """What was recorded of new arrays, to be recorded again for what is asked alike."""
+
+    __slots__ = ("known",)
+
+    def __init__(self) -> None:
+        self.known: dict[Any, tuple[Key, tuple[Any, ...]]] = {}
+        config.followers.append(self.known.clear)
+
+    def again(self, asked: Any) -> Any:
+        """A new array as it was made for what is `asked`; None where none was, or `asked` is None."""
+        known = self.known.get(asked)
+        return None if known is None else managed(record_node(known[0], known[1], site_outside(0)))
+
+    def note(self, asked: Any, result: Any) -> None:
+        """Notes what was made for what was `asked`, if all of it is one node."""
+        if asked is None or type(result) is not ndarray or result._np is not None or result._node is None:
+            return
+        if len(self.known) >= MEMO_LIMIT:
+            self.known.clear()
+        self.known[asked] = result._node.key, result._node.args
+
+
 def _constant(name: str, number: int | None) -> Callable[..., Any]:
     function = getattr(np, name)
 
@@ -125,8 +146,7 @@ def _constant(name: str, number: int | None) -> Callable[..., Any]:
         return ordered(lambda shape: fill_(number, shape, found), extents, order)
 
     recorded = Recipes(create_long, 0)
-    made: dict[Any, tuple[Key, tuple[Any, ...]]] = {}  # by the arguments: what was recorded
-    config.followers.append(made.clear)
+    made = _Made()  # by the arguments
 
     def create(*args: Any, **options: Any) -> Any:
         if not args or "like" in options:
@@ -138,14 +158,10 @@ def _constant(name: str, number: int | None) -> Callable[..., Any]:
                 return wrapped(function(extents))
             return plain(function(*args, **options))
         asked = _asked(args, options) if size > 0 else None
-        known = made.get(asked)
-        if known is not None:
-            return managed(record_node(known[0], known[1], site_outside(0)))
-        result = recorded.call(args, options)
-        if asked is not None and type(result) is ndarray and result._np is None and result._node is not None:
-            if len(made) >= MEMO_LIMIT:
-                made.clear()
-            made[asked] = result._node.key, result._node.args
+        result = made.again(asked)
+        if result is None:
+            result = recorded.call(args, options)
+            made.note(asked, result)
         return result
 
     return create
@@ -217,8 +233,7 @@ def _spec_like(a: ndarray) -> Spec | None:
 
 def _like(name: str, number: int | None) -> Callable[..., Any]:
     function = getattr(np, name)
-    made: dict[Any, tuple[Key, tuple[Any, ...]]] = {}  # by what arrays are: what was recorded for ones like them
-    config.followers.append(made.clear)
+    made = _Made()  # by what arrays are: for ones like them
 
     def create(
         a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, **options: Any
@@ -231,15 +246,12 @@ def _like(name: str, number: int | None) -> Callable[..., Any]:
             del data
             if dtype is None and order == "K" and subok is True:
                 spec = _spec_like(a)
-                known = made.get(spec)
-                if known is not None:
-                    return managed(record_node(known[0], known[1], site_outside(0)))
+                found = made.again(spec)
+                if found is not None:
+                    return found
         fill = (lambda s, d: empty_(s, d)) if number is None else (lambda s, d: fill_(number, s, d))
         result = _create_like(name, fill, (), a, dtype, order, shape, subok=subok, **options)
-        if spec is not None and result._np is None and result._node is not None:
-            if len(made) >= MEMO_LIMIT:
-                made.clear()
-            made[spec] = result._node.key, result._node.args
+        made.note(spec, result)
         return result
 
     return create

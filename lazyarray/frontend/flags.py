@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any, Final
@@ -11,7 +12,8 @@ import numpy as np
 from lazyarray.frontend import owners
 from lazyarray.frontend.naming import Named, name_as_in_c, refuse_deleting, refuse_setting
 from lazyarray.frontend.reforming import make_plain
-from lazyarray.ir.node import Shape
+from lazyarray.ir.index_map import IndexMap, c_strides
+from lazyarray.ir.node import Shape, Spec
 
 _TYPE: Final[type] = type(np.empty(0).flags)
 _OWNER: Final = f"{_TYPE.__module__}.{_TYPE.__qualname__}"
@@ -50,20 +52,28 @@ _LIKE: Final = {
     (False, True): np.empty((2, 2), order="F").flags,
     (False, False): np.empty((4, 2))[::2].flags,
 }
-_known: Final[dict[Any, Any]] = {}  # by the shape and dtype of an array's root, its map and part: one of `_LIKE`
-_MOST: Final = 1024
 
 
-def _without_gaps(extents: Shape, strides: tuple[int, ...], step: int) -> bool:
+def _without_gaps(extents: Shape, strides: tuple[int, ...]) -> bool:
     """Whether axes, the fastest first, follow on each other without gaps (`_UpdateContiguousFlags`, flagsobject.c)."""
     if 0 in extents:
         return True
+    step = 1
     for extent, stride in zip(extents, strides, strict=True):
         if extent != 1:
             if stride != step:
                 return False
             step *= extent
     return True
+
+
+@functools.lru_cache(1024)
+def _flags_like(spec: Spec, view: IndexMap | None, part: str | None) -> Any:
+    """The flags of a small array that lies in memory as a map shows a root of this shape, or a part of its numbers."""
+    shape, strides = (spec.shape, c_strides(spec.shape)) if view is None else (view.shape, view.strides)
+    if part is not None:
+        strides = tuple([2 * stride for stride in strides])  # a complex number holds two
+    return _LIKE[_without_gaps(shape[::-1], strides[::-1]), _without_gaps(shape, strides)]
 
 
 class Flags(metaclass=Named):
@@ -87,17 +97,9 @@ class Flags(metaclass=Named):
         array = self._array
         if array._np is not None:
             return array._np.flags
-        node = array._node
-        laid = (node.key.spec, None, None) if node is not None else (array._base.spec, array._map, array._part)
-        found = _known.get(laid)
-        if found is None:
-            shape, strides, itemsize = array.shape, array.strides, array.dtype.itemsize
-            backward = _without_gaps(shape[::-1], strides[::-1], itemsize)
-            found = _LIKE[backward, _without_gaps(shape, strides, itemsize)]
-            if len(_known) >= _MOST:
-                _known.clear()
-            _known[laid] = found
-        return found
+        if array._node is not None:
+            return _flags_like(array._node.key.spec, None, None)
+        return _flags_like(array._base.spec, array._map, array._part)
 
     @property
     def owndata(self) -> bool:

@@ -123,7 +123,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     if x._np is not None:
         return wrap(np.broadcast_to(x._np, wanted))
     derive(identity(x.shape), _broadcast_stand_in, (wanted,), {})
-    return view_of(x, broadcast(map_of(x), tuple(operator.index(n) for n in wanted)), False)
+    return view_of(x, broadcast(map_of(x), wanted), False)
 
 
 def extent_from(item: Any) -> int:

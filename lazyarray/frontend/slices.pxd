@@ -11,8 +11,9 @@ cdef object _map
 
 @cython.locals(node=Node, base=Root, spec=Spec)
 cpdef slice_at(Fields array, key)
-@cython.locals(base=Root)
 cdef _show(Fields array, view)
+@cython.locals(base=Root)
+cpdef Root base_of(Fields array)
 cpdef view_at(Fields array, tuple key)
 @cython.locals(node=Node, base=Root, spec=Spec)
 cdef _element_at(Fields array, tuple key)

@@ -72,8 +72,13 @@ def slice_at(array: Fields, key: Any) -> Any:
 
 def _show(array: Fields, view: IndexMap) -> Any:
     """What a map shows of the array's root."""
+    return shown(base_of(array), view, array._part, array._fixed)
+
+
+def base_of(array: Fields) -> Root:
+    """The base that a managed array shares with its views, made where it has none."""
     base: Root = array._base if array._node is None else core.share(array)  # type: ignore[arg-type]
-    return shown(base, view, array._part, array._fixed)
+    return base
 
 
 def view_at(array: Fields, key: tuple[Any, ...]) -> Any:

@@ -149,11 +149,20 @@ cdef extern from *:
         return k == count - 1 && axis == PyArray_NDIM(arrays[k]) && places >= least && places > most;
     }
 
+    static PyObject *lazyarray_packed(PyObject *const *args, size_t count) {
+        PyObject *made = PyTuple_New(count);
+        size_t place;
+        for (place = 0; made && place < count; place++) {
+            Py_INCREF(args[place]);
+            PyTuple_SET_ITEM(made, place, args[place]);
+        }
+        return made;
+    }
+
     /* The arguments in a tuple, if they are None, integers and tuples of integers, of which one is `axis` by name.
        `int64`: NumPy's integer, which stands for Python's. */
     static PyObject *lazyarray_integers(PyObject *const *args, size_t given, PyObject *names, PyTypeObject *int64) {
         size_t total = lazyarray_total(given, names), place;
-        PyObject *made;
         if (total > given && !lazyarray_names_only(names, "axis")) Py_RETURN_NONE;
         for (place = 0; place < total; place++) {
             PyObject *item = args[place], *part;
@@ -165,12 +174,7 @@ cdef extern from *:
                 if (!PyLong_CheckExact(part) && Py_TYPE(part) != int64) Py_RETURN_NONE;
             }
         }
-        if (!(made = PyTuple_New(total))) return NULL;
-        for (place = 0; place < total; place++) {
-            Py_INCREF(args[place]);
-            PyTuple_SET_ITEM(made, place, args[place]);
-        }
-        return made;
+        return lazyarray_packed(args, total);
     }
 
     static int lazyarray_names_tuple(PyObject *const *named, PyObject *names) {
@@ -189,13 +193,9 @@ cdef extern from *:
 
     /* The object's own `__call__`. */
     static PyObject *lazyarray_general(PyObject *self, PyObject *const *args, size_t given, PyObject *names) {
-        PyObject *positional = PyTuple_New(given), *named = NULL, *found = NULL;
+        PyObject *positional = lazyarray_packed(args, given), *named = NULL, *found = NULL;
         size_t place;
         if (!positional) return NULL;
-        for (place = 0; place < given; place++) {
-            Py_INCREF(args[place]);
-            PyTuple_SET_ITEM(positional, place, args[place]);
-        }
         if (names && PyTuple_GET_SIZE(names)) {
             if (!(named = PyDict_New())) goto done;
             for (place = 0; place < (size_t)PyTuple_GET_SIZE(names); place++)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from lazyarray.frontend.quick import Fields, known, limits  # cimport
-from lazyarray.frontend.slices import shown  # cimport
+from lazyarray.frontend.slices import base_of, shown  # cimport
 from lazyarray.ir.node import Node  # cimport
 from lazyarray.runtime.root import Root  # cimport
 
@@ -51,8 +51,7 @@ def view_again(views: dict[Any, Any], array: Fields, layout: Any) -> Any:
     if found is True:
         return array
     view, part, fixed = found
-    base: Root = array._base if array._node is None else core.share(array)  # type: ignore[arg-type]
-    return shown(base, view, part, fixed)
+    return shown(base_of(array), view, part, fixed)
 
 
 def note_view(views: dict[Any, Any], array: Fields, layout: Any, result: Any) -> None:
@@ -69,6 +68,3 @@ def note_view(views: dict[Any, Any], array: Fields, layout: Any, result: Any) ->
     if len(views) >= _MOST:
         views.clear()
     views[layout] = found
-
-
-from lazyarray.frontend import array as core  # noqa: E402  (either module may be imported first)
