@@ -110,4 +110,4 @@ class DevicePlan:
 
     def __call__(self, turn: int) -> None:
         for prepared, pointers in self.calls[turn % len(self.calls)]:
-            prepared.launch(pointers, 0)
+            prepared.launch(pointers, stream=0)

@@ -11,9 +11,10 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import cupy
 import numpy as np
@@ -45,15 +46,25 @@ _allocate: Final = cupy.cuda.alloc
 # Calls that plans make, of one array, each into memory that is given.
 INTO: Final = {**TRANSFORMS, **SORTS}
 
-_APPEND: Final = r"""extern "C" __global__ void append(int* taken, int* words, int count) {
+_APPEND: Final = r"""extern "C" __global__ void append(int* taken, int* words, int count, int room) {
+    const bool fits = taken[0] + count <= room;
     int* to = taken + 1 + taken[0];
     __syncthreads();
     for (int at = threadIdx.x; at < count; at += blockDim.x) {
-        to[at] = words[at];
+        if (fits) to[at] = words[at];
         words[at] = 0;
     }
-    if (threadIdx.x == 0) taken[0] += count;
+    if (threadIdx.x == 0 && fits) taken[0] += count;
 }"""
+
+
+class Recording(NamedTuple):
+    """A record that is being made, and where its thread queued its work, and took its memory, before."""
+
+    thread: int
+    stream: Any
+    allocator: Any
+    kept: list[Any]  # memory that the record works in
 
 
 class Device:
@@ -71,6 +82,7 @@ class Device:
         self._blocks = Blocks(self._fresh, cupy.cuda.get_current_stream)
         self.allocate = self._blocks.allocate
         self._work = Work(self)
+        self._recording: Recording | None = None
         atexit.register(self._blocks.close)
 
     def __repr__(self) -> str:
@@ -83,8 +95,23 @@ class Device:
             return CupyDriver(self.trim)
 
     def active(self) -> AbstractContextManager[Any]:
-        """A block in which this is the calling thread's device."""
+        """A block in which this is the calling thread's device, and nothing is put on record."""
+        recording = self._recording
+        if recording is not None and recording.thread == threading.get_ident():
+            return self._aside(recording)
         return self._active
+
+    @contextlib.contextmanager
+    def _aside(self, recording: Recording) -> Iterator[None]:
+        """A block in which work is queued as it was before a record was begun."""
+        work = self._work.pause()
+        self._recording = self.driver.kept = None
+        try:
+            with self._device, recording.stream, cupy.cuda.using_allocator(recording.allocator):
+                yield
+        finally:
+            self._recording, self.driver.kept = recording, recording.kept
+            self._work.go_on(work)
 
     def about(self) -> str:
         """The GPU's name."""
@@ -217,9 +244,11 @@ class Device:
         """A CUDA graph of what `queue` queues, which is not run."""
         stream = cupy.cuda.Stream(non_blocking=True)
         driver = self.driver
+        kept: list[Any] = []
+        before = cupy.cuda.get_current_stream(), cupy.cuda.get_allocator()
         with stream:
             stream.begin_capture()
-            kept: list[Any] = []
+            self._recording = Recording(threading.get_ident(), *before, kept)
             driver.kept = kept
             self._work.begin(kept)
             try:
@@ -229,7 +258,7 @@ class Device:
                     stream.end_capture()
                 raise
             finally:
-                driver.kept = None
+                self._recording = driver.kept = None
                 self._work.end()
             graph = stream.end_capture()
         launch = functools.partial(graph.launch)  # on the current stream
@@ -238,7 +267,7 @@ class Device:
 
     def append(self, taken: Any, words: Any) -> None:
         """Puts words behind others, which are counted, and sets them to 0."""
-        self._append((1,), (128,), (taken, words, np.int32(words.size)))
+        self._append((1,), (128,), (taken, words, np.int32(words.size), np.int32(taken.size - 1)))
 
     @functools.cached_property
     def _append(self) -> Any:

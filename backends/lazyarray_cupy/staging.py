@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
@@ -34,51 +34,86 @@ def _move(target: int, source: int, length: int) -> None:
         one.result()
 
 
-class Staging:
-    """Pinned pieces that take turns. A piece is used again when the copy before it has ended."""
+class Piece:
+    """Pinned memory, and the end of the copy that used it last."""
+
+    __slots__ = ("_event", "_memory", "pointer")
 
     def __init__(self) -> None:
-        self._memory: list[Any] = []
-        self._events: list[Any] = []
-        self._next = 0
-        self._lock = threading.Lock()
+        self._memory = cupy.cuda.alloc_pinned_memory(_PIECE)
+        self._event = cupy.cuda.Event(block=False, disable_timing=True)
+        self.pointer: int = self._memory.ptr
 
-    def _piece(self) -> tuple[int, Any]:
-        """The address of a free piece, and the event to record after the copy that uses it."""
-        if not self._memory:
-            self._memory = [cupy.cuda.alloc_pinned_memory(_PIECE) for _ in range(_PIECES)]
-            self._events = [cupy.cuda.Event(block=False, disable_timing=True) for _ in range(_PIECES)]
-        number = self._next
-        self._next = (number + 1) % _PIECES
-        event = self._events[number]
-        event.synchronize()
-        return self._memory[number].ptr, event
+    def copy(self, target: int, source: int, length: int, kind: int, stream: Any) -> None:
+        """Queues a copy from or to the piece."""
+        runtime.memcpyAsync(target, source, length, kind, stream.ptr)
+        self._event.record(stream)
+
+    def wait(self) -> None:
+        """Returns when that copy has ended."""
+        self._event.synchronize()
+
+
+class Staging:
+    """Pieces that take turns: who copies has a piece alone until the copy through it is queued, or has ended.
+
+    No lock is held meanwhile: a signal handler may copy in the middle of a copy.
+    """
+
+    def __init__(self) -> None:
+        self._free: deque[Piece] = deque()  # the one that was used last comes last
+        self._made = 0
+
+    def _take(self) -> Piece:
+        """A piece that no copy uses."""
+        if self._made < _PIECES:
+            self._made += 1
+            return Piece()
+        try:
+            piece = self._free.popleft()
+        except IndexError:  # others have them all
+            return Piece()
+        piece.wait()
+        return piece
+
+    def _give(self, piece: Piece) -> None:
+        if len(self._free) < _PIECES:
+            self._free.append(piece)
+        else:
+            piece.wait()  # its memory goes back
 
     def upload(self, target: int, source: int, size: int, stream: Any) -> None:
         """Queues a copy to the device on a stream; the host memory has been read when this returns."""
-        with self._lock:
-            for start in range(0, size, _PIECE):
-                length = min(_PIECE, size - start)
-                piece, event = self._piece()
-                _move(piece, source + start, length)
-                runtime.memcpyAsync(target + start, piece, length, runtime.memcpyHostToDevice, stream.ptr)
-                event.record(stream)
+        for start in range(0, size, _PIECE):
+            length = min(_PIECE, size - start)
+            piece = self._take()
+            try:
+                _move(piece.pointer, source + start, length)
+                piece.copy(target + start, piece.pointer, length, runtime.memcpyHostToDevice, stream)
+            finally:
+                self._give(piece)
 
     def download(self, target: int, source: int, size: int, stream: Any) -> None:
         """Copies to host memory on a stream; returns when all of it is there."""
-        waiting: list[tuple[int, int, int, Any]] = []
-        with self._lock:
+        waiting: deque[tuple[int, int, Piece]] = deque()
+        try:
             for start in range(0, size, _PIECE):
                 if len(waiting) == _PIECES:
-                    self._take(target, *waiting.pop(0))
+                    self._land(target, waiting)
                 length = min(_PIECE, size - start)
-                piece, event = self._piece()
-                runtime.memcpyAsync(piece, source + start, length, runtime.memcpyDeviceToHost, stream.ptr)
-                event.record(stream)
-                waiting.append((start, piece, length, event))
-            for one in waiting:
-                self._take(target, *one)
+                piece = self._take()
+                waiting.append((start, length, piece))
+                piece.copy(piece.pointer, source + start, length, runtime.memcpyDeviceToHost, stream)
+            while waiting:
+                self._land(target, waiting)
+        finally:
+            for _, _, piece in waiting:
+                self._give(piece)
 
-    def _take(self, target: int, start: int, piece: int, length: int, event: Any) -> None:
-        event.synchronize()
-        _move(target + start, piece, length)
+    def _land(self, target: int, waiting: deque[tuple[int, int, Piece]]) -> None:
+        """The oldest of the pieces that wait goes where it belongs."""
+        start, length, piece = waiting[0]
+        piece.wait()
+        _move(target + start, piece.pointer, length)
+        waiting.popleft()
+        self._give(piece)

@@ -36,6 +36,16 @@ class Work:
         """It has ended."""
         self.kept = None
 
+    def pause(self) -> tuple[Any, ...]:
+        """What is called until `go_on` is not part of the record; what is returned is given to that."""
+        found = self.kept, self._scratches, self._pool
+        self.kept = None
+        return found
+
+    def go_on(self, paused: tuple[Any, ...]) -> None:
+        """The record goes on."""
+        self.kept, self._scratches, self._pool = paused
+
     def keep(self, used: Any) -> None:
         """What a call works by stays, if it is being recorded."""
         if self.kept is not None:

@@ -126,9 +126,7 @@ class BoundLauncher:
                 self._tuning.launch(pointers, scalars, flags, run)
                 return
             prepared = self._end_tuning(self._tuning, prepared)
-        if scalars:
-            prepared.set_scalars(scalars)
-        prepared.launch(pointers, None, flags, run)
+        prepared.launch(pointers, scalars, None, flags, run)
 
     def foresee(self, pointers: list[int], scalars: list[Any], bases: list[int], flags: int) -> None:
         """Has what such a run needs compiled until then. The pointers need not be those of memory, only aligned so."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import struct
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -21,14 +20,32 @@ _STREAMS: Final = 16  # whose launches have counts of their own
 
 
 class _Step(NamedTuple):
-    """One function: how its addresses are packed, and what the driver is given."""
+    """One function: how its arguments are packed, and what the driver is given."""
 
     pack: Callable[..., None]
-    block: Any
+    block: bytes  # the arguments that it was prepared with
     pointers: tuple[int, ...]  # accesses whose addresses come first
     works: tuple[int, ...]  # then work memory
+    # Scalars: how and where each is packed, its number in the kernel, and which part of it is wanted.
+    scalars: tuple[tuple[struct.Struct, int, int, tuple[int, ...]], ...]
     fixed: tuple[int, int, int, int, int, int, int, int]  # handle, grid, block of threads, shared bytes
-    slots: int  # address of the array of pointers to the arguments
+
+
+class _Arguments:
+    """What one launch at a time gives to the driver: for each step its packed arguments, and where they are listed."""
+
+    __slots__ = ("blocks", "lists", "scalars", "slots")
+
+    def __init__(self, steps: Sequence[_Step], scalars: tuple[complex, ...]) -> None:
+        self.scalars = scalars
+        self.blocks: list[Any] = []
+        self.lists: list[Any] = []  # the driver's arrays of pointers to the arguments
+        for step in steps:
+            block = ctypes.create_string_buffer(step.block, len(step.block))
+            base, count = ctypes.addressof(block), len(step.block) // 8
+            self.blocks.append(block)
+            self.lists.append((ctypes.c_void_p * count)(*[base + 8 * k for k in range(count)]))
+        self.slots: list[int] = [ctypes.addressof(one) for one in self.lists]
 
 
 class Prepared:
@@ -36,6 +53,9 @@ class Prepared:
 
     Scalars that are divided into something stay 1 if they are (`ones.py`). Not `at_once`, the functions are being
     compiled when it is made, and it is launched after `load`.
+
+    Threads may launch it at the same time, and a signal handler in the middle of a launch: each packs arguments of its
+    own, which are kept for those that follow.
 
     A launch returns before the GPU has run it. Whoever calls holds the memory until then; CuPy's pool gives freed
     memory to later work of the same stream only, so it may be freed as soon as the call has returned.
@@ -45,13 +65,11 @@ class Prepared:
         "_aligned",
         "_counts",
         "_driver",
-        "_given",
-        "_keeps",
         "_launch_kernel",
         "_launcher",
-        "_lock",
         "_made",
         "_scalars",
+        "_spare",
         "_steps",
         "_works",
         "guess",
@@ -87,10 +105,8 @@ class Prepared:
             (launcher.target_bytes(source, work, origins) if size == -1 else size, work.fill, work.size == "arrivals")
             for work, size in zip(source.works, plan.works, strict=True)
         )
-        self._given: tuple[complex, ...] = tuple(binding.scalars)
-        self._lock = threading.Lock()  # the driver releases the interpreter's lock while it reads the slots
-        self._keeps: list[Any] = []
-        self._scalars: list[tuple[struct.Struct, Any, int, int, tuple[int, ...]]] = []
+        self._scalars: tuple[complex, ...] = tuple(binding.scalars)
+        self._spare: list[_Arguments] = []  # of launches that are over
         self._steps: tuple[_Step, ...] = ()
         self._made: list[launch.Variant] = []
         empty = any(n == 0 for n, role in zip(binding.extents, kernel.roles, strict=True) if role == "p")
@@ -117,20 +133,18 @@ class Prepared:
         packer = launch.packer(made)
         block = ctypes.create_string_buffer(packer.size)
         packer.pack_into(block, 0, *values, 0, 0)
-        base, count = ctypes.addressof(block), len(values) + 2
-        slots = (ctypes.c_void_p * count)(*[base + 8 * k for k in range(count)])
-        self._keeps += [block, slots]
         arguments = step.function.arguments
         pointers = tuple(a.which[0] for a in arguments if a.kind == "pointer")
         works = tuple(a.which[0] for a in arguments if a.kind == "work")
         first = len(pointers) + len(works)
         assert [a.kind for a in arguments[:first]] == ["pointer"] * len(pointers) + ["work"] * len(works)
+        scalars = []
         for k, a in enumerate(arguments):
             if a.kind == "scalar":
                 one = launch.packer(launch.Variant("", index, (), 1, 0, (made.types[k],), ()))
-                self._scalars.append((struct.Struct(one.format[:-2]), block, 8 * k, a.which[0], a.which[1:]))
+                scalars.append((struct.Struct(one.format[:-2]), 8 * k, a.which[0], a.which[1:]))
         pack = struct.Struct(f"<{first}Q").pack_into
-        return _Step(pack, block, pointers, works, (0, step.grid, 1, 1, 0, 1, 1, 0), ctypes.addressof(slots))
+        return _Step(pack, block.raw, pointers, works, tuple(scalars), (0, step.grid, 1, 1, 0, 1, 1, 0))
 
     def load(self) -> None:
         """Loads the functions when they are compiled: before the first launch."""
@@ -141,24 +155,33 @@ class Prepared:
             steps.append(step._replace(fixed=fixed))
         self._steps = tuple(steps)
 
-    def set_scalars(self, scalars: Sequence[complex]) -> None:
-        """Other scalars for the launches that follow."""
-        given = tuple(scalars)
-        if given == self._given and 0 not in given:  # zeros of both signs are equal
-            return
-        codes = self.source.kernel.scalars
-        with self._lock:
-            self._given = given
-            for packer, block, place, number, part_of in self._scalars:
-                packer.pack_into(block, place, launch.scalar(codes[number], scalars[number], part_of))
+    def _taken(self, scalars: Sequence[complex] | None) -> _Arguments:
+        """Arguments that nobody else packs now, with these scalars; None for those that it was prepared with."""
+        given = self._scalars if scalars is None else tuple(scalars)
+        try:
+            taken = self._spare.pop()
+        except IndexError:
+            taken = _Arguments(self._steps, self._scalars)
+        if given != taken.scalars or 0 in given:  # zeros of both signs are equal
+            codes = self.source.kernel.scalars
+            for step, block in zip(self._steps, taken.blocks, strict=True):
+                for packer, place, number, part_of in step.scalars:
+                    packer.pack_into(block, place, launch.scalar(codes[number], given[number], part_of))
+            taken.scalars = given
+        return taken
 
     def launch(
-        self, pointers: Sequence[int], stream: int | None = None, flags: int = 0, run: AnyRun | None = None
+        self,
+        pointers: Sequence[int],
+        scalars: Sequence[complex] | None = None,
+        stream: int | None = None,
+        flags: int = 0,
+        run: AnyRun | None = None,
     ) -> None:
         """Launches on the current stream, whose address may be given; `pointers` as in a binding.
 
-        `flags`: where the words of errors are, for a launch that was prepared to look for them. `run`: its `launched`
-        is to know whether this launch was queued.
+        `scalars`: None for those that it was prepared with. `flags`: the address of the words of errors, for a launch
+        that was prepared to look for them. `run`: its `launched` is to know whether this launch was queued.
         """
         together = 0
         for k in self._aligned:
@@ -171,12 +194,18 @@ class Prepared:
         if run is not None:
             run.launched = queued = Queued(len(self._steps))
             launch_kernel = functools.partial(queued.call, launch_kernel)
-        if not self._works:
-            with self._lock:
-                for pack, block, which, _, fixed, slots in self._steps:
-                    pack(block, 0, *[pointers[k] for k in which])
-                    launch_kernel(*fixed, stream, slots, 0)
-            return
+        works = self._work_memory(stream, flags) if self._works else ()  # nobody else is given it meanwhile
+        addresses = [int(one) for one in works]
+        taken = self._taken(scalars)
+        for (pack, _, reached, worked, _, fixed), block, slots in zip(
+            self._steps, taken.blocks, taken.slots, strict=True
+        ):
+            pack(block, 0, *[pointers[k] for k in reached], *[addresses[k] for k in worked])
+            launch_kernel(*fixed, stream, slots, 0)
+        self._spare.append(taken)  # the driver has read them
+
+    def _work_memory(self, stream: int, flags: int) -> list[Any]:
+        """The memory that a launch works in; `int` of each is its address."""
         counts = self._counts.get(stream)
         if counts is None:
             counts = self._counts_for(stream)
@@ -188,11 +217,7 @@ class Prepared:
             else:
                 memory.append(counts[place] if counting else self._driver.allocate(size, fill))
             place += 1  # noqa: SIM113  (C counts faster than `enumerate`)
-        addresses = [int(m) for m in memory]
-        with self._lock:
-            for pack, block, which, works, fixed, slots in self._steps:
-                pack(block, 0, *[pointers[k] for k in which], *[addresses[k] for k in works])
-                launch_kernel(*fixed, stream, slots, 0)
+        return memory
 
     def _counts_for(self, stream: int) -> list[Any]:
         """Where programs of launches on a stream count one another: zeros, as every launch leaves them again.

@@ -68,14 +68,12 @@ class Tuning:
         """Does one of the program's launches with the next candidate."""
         number, turn = divmod(self._turn, TURNS)
         prepared = self._prepared[number][1]
-        if scalars:
-            prepared.set_scalars(scalars)
         self._turn += 1
         if not turn:
-            prepared.launch(pointers, None, flags, run)
+            prepared.launch(pointers, scalars, None, flags, run)
             return
         before = self._driver.event()
-        prepared.launch(pointers, None, flags, run)
+        prepared.launch(pointers, scalars, None, flags, run)
         self._events.append((before, self._driver.event()))
 
     @property

@@ -29,7 +29,7 @@ MOST: Final = 16  # each takes some 100 MB of its own
 IDLE: Final = 10.0  # seconds without a job after which a process ends
 _START: Final = "import sys; sys.path[:] = sys.argv[1:]; from lazyarray_triton.worker import main; main()"
 
-_here = threading.Lock()  # Triton's settings are those of a process
+_here = threading.RLock()  # Triton's settings are those of a process; a signal handler may compile, too
 
 
 def compile_here(job: Job) -> Binary:
@@ -76,7 +76,7 @@ class Workers:
     """Jobs in their order, and a thread for each process that takes them."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._jobs: SimpleQueue[tuple[Job, Future[Binary]]] = SimpleQueue()
         self._open = 0  # jobs that are not done
         self._threads = 0
@@ -167,7 +167,7 @@ _workers = Workers()
 
 def _renew() -> None:
     global _workers, _here
-    _workers, _here = Workers(), threading.Lock()
+    _workers, _here = Workers(), threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):

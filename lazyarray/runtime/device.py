@@ -92,7 +92,11 @@ class Device(Protocol):
     compiler: str  # the backend that compiles for it, by the name of its entry point
 
     def active(self) -> AbstractContextManager[Any]:
-        """A block in which this is the device that the calling thread works on."""
+        """A block in which this is the device that the calling thread works on.
+
+        What is queued there is run, also in the middle of a record that this thread makes: a signal handler may
+        evaluate then.
+        """
         ...
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
@@ -160,6 +164,7 @@ class Device(Protocol):
 
 
 _devices: Final[dict[str, Device]] = {}
+recording: Final[list[Device]] = []  # those that make a record, the innermost last
 _opening: Final = threading.RLock()
 PART_BYTES: Final = 64 << 10  # of a part that is copied by itself
 _left: Final[set[str]] = set()  # devices that this process's parent had opened, and that end with a fork

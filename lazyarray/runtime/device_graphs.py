@@ -17,6 +17,7 @@ from weakref import WeakSet
 
 from lazyarray.ir.node import spec_of
 from lazyarray.ir.ops import dtype_of
+from lazyarray.runtime.device import recording
 from lazyarray.runtime.floating import Told
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.recovery import Queued
@@ -36,6 +37,7 @@ GRAPHS_LIMIT: Final = 8  # of one plan
 SEEN_LIMIT: Final = 64  # places of memory that were seen and not recorded
 AWAITED: Final = 4  # times that memory comes before a run is recorded,
 SHORT: Final = 24  # and so many more, shared by the launches: what a record costs, and what it saves each time
+REFUSALS: Final = (RuntimeError, MemoryError)  # of devices and their libraries; what else is raised is a handler's
 MISSES_LIMIT: Final = 256  # runs without a record after which a plan is not looked at again
 
 
@@ -327,10 +329,13 @@ class Graphs:
             if graph.log is not None:
                 graph.log.queue()
 
+        recording.append(device)
         try:
             graph.launch = device.record(queue)
-        except Exception:
+        except REFUSALS:
             return None  # the steps are queued one by one, and whatever is wrong is raised there
+        finally:
+            recording.pop()
         _alive.add(graph)
         return graph
 

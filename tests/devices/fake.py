@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -57,11 +57,20 @@ class FakeDevice:
         self.calls: list[str] = []
         self.replays: list[int] = []  # of each time a record was queued: how much it holds
         self.recording: list[Callable[[], Any]] | None = None
-        # By "before" or "after" the next kernel over its operand is queued: what a signal handler does then.
+        # By "before" or "after" the next kernel over its operand is queued, or the next record is "begun" or to be
+        # "ended": what a signal handler does then.
         self.meanwhile: dict[str, Callable[[], Any]] = {}
 
     def active(self) -> AbstractContextManager[Any]:
-        return nullcontext()
+        return nullcontext() if self.recording is None else self.aside(self.recording)
+
+    @contextmanager
+    def aside(self, recording: list[Callable[[], Any]]) -> Iterator[None]:
+        self.recording = None
+        try:
+            yield
+        finally:
+            self.recording = recording
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> FakeArray:
         # As a pool does: what was given back last is handed out first, at the same address.
@@ -118,7 +127,12 @@ class FakeDevice:
     def record(self, queue: Callable[[], None]) -> Callable[[], None]:
         self.recording = kept = []
         try:
-            queue()
+            for when in ("begun", "ended"):
+                handler = self.meanwhile.pop(when, None)
+                if handler is not None:
+                    handler()
+                if when == "begun":
+                    queue()
         finally:
             self.recording = None
 

@@ -89,6 +89,48 @@ def test_a_recorded_run_that_writes_over_its_operand_is_done_once(
         numpy.testing.assert_array_equal(numpy.asarray(x), expected)
 
 
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("when", ["begun", "ended"])
+@pytest.mark.parametrize("step", [update, lambda x: x.__iadd__(1.0), lambda x: numpy.multiply(x, 2.0, out=x)])
+def test_what_is_evaluated_while_a_run_is_put_on_record_is_no_part_of_that(
+    devices: list[FakeDevice], step: Callable[[Any], Any], when: str, look: str
+) -> None:
+    with np.device("fake"):
+        (x, expected), told = new(), list[str]()
+        devices[0].meanwhile[when] = looked(x, LOOKS[look], told)
+        for _ in range(40):
+            step(x)
+            np.evaluate(x)
+            step(expected)
+            if len(told) < 2:
+                devices[0].meanwhile[when] = looked(x, LOOKS[look], told)
+            numpy.testing.assert_array_equal(numpy.asarray(x), expected)
+        assert told
+        assert devices[0].replays
+
+
+def test_an_error_of_a_handler_while_a_run_is_put_on_record_is_the_programs(devices: list[FakeDevice]) -> None:
+    def stop() -> None:
+        raise TimeoutError
+
+    with np.device("fake"):
+        x, expected = new()
+
+        def repeat(times: int) -> None:
+            for _ in range(times):
+                update(x)
+                update(expected)
+                np.evaluate(x)
+
+        devices[0].meanwhile["begun"] = stop
+        with pytest.raises(TimeoutError):
+            repeat(40)
+        numpy.testing.assert_array_equal(numpy.asarray(x), expected)
+        repeat(10)
+        assert devices[0].replays
+        numpy.testing.assert_array_equal(numpy.asarray(x), expected)
+
+
 def test_an_error_after_a_write_over_its_operand_leaves_it_done_once(devices: list[FakeDevice]) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt

@@ -175,9 +175,6 @@ def test_launches_are_prepared_apart_for_scalars_that_are_one(monkeypatch: pytes
         def load(self) -> None:
             pass
 
-        def set_scalars(self, scalars: Any) -> None:
-            pass
-
         def launch(self, pointers: Any, *given: Any) -> None:
             pass
 

@@ -109,9 +109,8 @@ def test_a_prepared_launch_takes_other_memory_and_scalars(compiler: Compiler) ->
     prepared = Prepared(Launcher(driver), kernel, Binding((30, 1000), first, strides, (0.1,)))
     assert driver.calls == []
     prepared.launch(first)
-    prepared.set_scalars((2.5,))
     second = tuple(0x7FFF_0000_0000 + p for p in first)
-    prepared.launch(second, stream=5)
+    prepared.launch(second, (2.5,), stream=5)
     for (name, dimensions, shared, stream, read), pointers, wanted, scalar in zip(
         driver.calls, (first, second), (77, 5), (0.1, 2.5), strict=True
     ):
@@ -122,6 +121,31 @@ def test_a_prepared_launch_takes_other_memory_and_scalars(compiler: Compiler) ->
         assert (got["n0"], got["n1"], got["s0"], got["t0_0"], got["t3_0"]) == (30, 1000, scalar, 1000, -5000)
         assert read[-2:] == [0, 0]
     assert len(compiler.made) == 1
+
+
+def test_a_launch_in_the_middle_of_another_has_arguments_of_its_own(compiler: Compiler) -> None:
+    """As a signal handler's, which comes when the first has packed its arguments and the driver has not read them."""
+
+    class Interrupted(FakeDriver):
+        meanwhile: Callable[[], None] | None = None
+
+        def launch_kernel(self, handle: int, *given: int) -> None:
+            handler, self.meanwhile = self.meanwhile, None
+            if handler is not None:
+                handler()
+            super().launch_kernel(handle, *given)
+
+    driver, kernel = Interrupted(), cases.mixed_elementwise(2)
+    strides = ((8000, 8), (0, 4), (4, 0), (-40000, 40), (8000, 8))
+    first = (0x10000, 0x20000, 0x30000, 0x40000, 0x50000)
+    second = tuple(p << 8 for p in first)
+    prepared = Prepared(Launcher(driver), kernel, Binding((30, 1000), first, strides, (0.1,)))
+    for scalars in ((0.0,), (3.5,)):
+        driver.meanwhile = lambda: prepared.launch(second, (2.5,))
+        prepared.launch(first, scalars)
+        inner, outer = [values_of(prepared, 0, call[-1]) for call in driver.calls[-2:]]
+        assert ([inner[f"a{k}"] for k in range(5)], inner["s0"]) == (list(second), 2.5)
+        assert ([outer[f"a{k}"] for k in range(5)], outer["s0"]) == (list(first), *scalars)
 
 
 def test_a_prepared_launch_refuses_memory_that_its_loads_cannot_take(compiler: Compiler) -> None:
@@ -157,9 +181,9 @@ def test_programs_that_share_a_row_count_one_another_in_memory_of_their_stream(c
     binding = Binding((2, 1 << 22), (1 << 20, 1 << 30), ((1 << 24, 4), (4, 0)), ())
     prepared = Prepared(Launcher(driver), kernel, binding)
     for stream in (1, 1, 2, 1):
-        prepared.launch(binding.pointers, stream)
+        prepared.launch(binding.pointers, stream=stream)
     driver.kept = []
-    prepared.launch(binding.pointers, 3)
+    prepared.launch(binding.pointers, stream=3)
     assert [c[0] for c in driver.calls] == ["stage0"] * 5
     counts = [values_of(prepared, 0, c[-1])["w1"] for c in driver.calls]
     assert counts[0] == counts[1] == counts[3] == counts[4] != counts[2]
