@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from lazyarray.ir.expression import Entry, Signature
-from lazyarray.ir.index_map import size_of
+from lazyarray.ir.expression import Entry, Expression, Signature
+from lazyarray.ir.index_map import IndexMap, apply, is_identity, size_of
 from lazyarray.ir.node import Node
 from lazyarray.ir.ops import OPS, REDUCTIONS, dtype_of
 from lazyarray.ir.sizes import Drawn, Structure, draw
@@ -52,6 +52,7 @@ _FROM_DISK: Final = 1_000_000  # what reading a plan and its kernels from disk c
 
 _EXTREMES: Final = frozenset(("min", "max", "fmin", "fmax"))
 _IN_PLACE: Final = frozenset("add subtract multiply divide negative minimum maximum".split())
+_ROUNDED: Final = frozenset("add subtract multiply divide negative".split())
 _ELIDED: Final = 1 << 14  # elements from which an operand's memory is worth looking for
 _WRITES: Final = {"update": update_in, "scatter": scatter_in}
 
@@ -153,7 +154,7 @@ class Left:
 class Try:
     """An expression without a plan, and what is the same in all evaluations of it."""
 
-    __slots__ = ("drawn", "last", "left", "price", "suits", "unlike")
+    __slots__ = ("drawn", "joined", "last", "left", "price", "suits", "unlike")
 
     def __init__(self, signature: Signature, tries: int) -> None:
         self.drawn = drawn = draw(signature)
@@ -167,6 +168,7 @@ class Try:
         self.suits = False
         self.unlike = False
         self.last: dict[int, int] = {}
+        self.joined: frozenset[int] = frozenset()
 
     def takes(self) -> bool:
         """True if an evaluation is to be interpreted; else all that follow are compiled."""
@@ -191,6 +193,7 @@ class Try:
         self.suits = prices.held(expression) <= _HELD and all([has_equal_bits(entry, entries) for entry in entries])
         self.unlike = any([may_be_unlike(entry) for entry in entries])  # then nothing may have happened
         self.last = last_uses(expression)
+        self.joined = joined(expression, self.last)
 
 
 _left: dict[Structure, Left] = {}
@@ -240,6 +243,31 @@ def has_equal_bits(entry: Entry, entries: tuple[Entry, ...]) -> bool:
     return True
 
 
+def joined(expression: Expression, last: dict[int, int]) -> frozenset[int]:
+    """The places of operations that compute where a write puts their result, which nobody else reads.
+
+    Nothing is computed between the two. Correctly rounded operations, which have the same bits wherever they write.
+    """
+    entries = expression.entries
+    found: list[int] = []
+    computed = -1  # the last place that was
+    for place in range(len(entries)):
+        write = entries[place]
+        if write.kind in ("leaf", "scalar"):
+            continue
+        if write.kind == "update" and write.args[1] == computed and last[computed] == place:
+            entry = entries[computed]
+            offset, shape, strides, has_mask = write.attr
+            # What shows the memory that is written must have been read for the last time.
+            read = all([entries[a].kind != "view" or last[a] == computed for a in entry.args])
+            partly = not (has_mask or is_identity(IndexMap(offset, shape, strides), write.shape))
+            alike = entry.shape == shape and entry.code == write.code and entry.code[0] in "fiu"
+            if read and partly and alike and entry.kind == "map" and entry.attr[0] in _ROUNDED:
+                found.append(computed)
+        computed = place
+    return frozenset(found)
+
+
 def is_dense(position: int, entries: tuple[Entry, ...]) -> bool:
     """True for what lies in memory without gaps in C order, as plans and NumPy both sum it."""
     entry = entries[position]
@@ -285,22 +313,26 @@ def values_of(known: Try, sources: list[Any], uses: dict[int, int]) -> tuple[lis
     entries = expression.entries
 
     def compute(entry: Entry, args: list[Any], source: Any) -> Any:
+        met.bits = 0
+        raising: Any = source
         if (
             entry.kind in _WRITES
             and type(source) is Node
             and not wanted(source)
             and is_free(entry, args, entries, sources, uses, unlike)
         ):
-            return written_over(entry, args, source, entries[entry.args[0]].kind == "leaf")
-        met.bits = 0
-        value = value_of(entry, args, source)
-        if met.bits and entry.kind != "call" and type(source) is Node and wanted(source):
-            told.append((source, met.bits))
+            value = written_over(entry, args, source, entries[entry.args[0]].kind == "leaf")
+        else:
+            value = value_of(entry, args, source)
+        if entry.kind == "update" and type(args[1]) is tuple:
+            raising = args[1][2]
+        if met.bits and entry.kind != "call" and type(raising) is Node and wanted(raising):
+            told.append((raising, met.bits))
         return value
 
     # Once for all entries: to enter a state takes longer than to add up a thousand numbers.
     with met:
-        values = compute_all(expression, sources, compute, known.last)
+        values = compute_all(expression, sources, compute, known.last, known.joined)
     _mets[:] = [met]
     return values, told
 
@@ -322,7 +354,18 @@ def is_free(
         if data is _interpreted.given:
             return True
         held = 2
+    if type(args[1]) is tuple:
+        held += _views_of(data, args[1][1])
     return count(data) <= _ALONE + held and stands_alone(data)
+
+
+def _views_of(data: Any, args: list[Any]) -> int:
+    """How many views of an array there are among arguments."""
+    found: dict[int, None] = {}
+    for arg in args:
+        if arg.base is data:
+            found[id(arg)] = None
+    return len(found)
 
 
 def is_named(sources: list[Any], place: int, uses: dict[int, int]) -> bool:
@@ -337,14 +380,27 @@ def written_over(entry: Entry, args: list[Any], source: Any, settled: bool) -> A
     Else what a signal handler evaluates, or who asks again after an error, would find neither the old nor the new one.
     """
     value = args[0]
-    _WRITES[entry.kind](value, entry, args)
+    if type(args[1]) is tuple:
+        compute_into(value, entry, args[1])
+    else:
+        _WRITES[entry.kind](value, entry, args)
     if settled:
         settle(source, value)
     return value
 
 
+def compute_into(value: Any, entry: Entry, joined: tuple[Entry, list[Any], Any]) -> None:
+    """Computes an operation that was left to an update, in the part of an array that this writes."""
+    offset, shape, strides, _has_mask = entry.attr
+    compute_map(joined[0], joined[1], apply(IndexMap(offset, shape, strides), value))
+
+
 def value_of(entry: Entry, args: list[Any], source: Any) -> Any:
     """The value of one entry."""
+    if entry.kind == "update" and type(args[1]) is tuple:
+        value = np.array(args[0], order="C", copy=True)
+        compute_into(value, entry, args[1])
+        return value
     if entry.kind == "call":
         return library_call(entry, args, source)
     if entry.kind == "reduce" and entry.code[0] in "fc" and REDUCTIONS[entry.attr[0]].ordered:

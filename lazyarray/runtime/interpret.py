@@ -58,10 +58,12 @@ def compute_all(
     sources: list[Any],
     compute: Callable[[Entry, list[Array], Any], Any],
     last: dict[int, int],
+    joined: frozenset[int] = frozenset(),
 ) -> list[Any]:
     """The values of all entries: what is given, else what `compute` makes of an entry, its arguments and its source.
 
-    `last`: where values are needed for the last time, and are let go of; None stands for them.
+    `last`: where values are needed for the last time, and are let go of; None stands for them. `joined`: places of
+    entries that are left to who reads them: that is given the entry, its arguments and its source for a value.
     """
     entries = expression.entries
     values: list[Any] = []
@@ -77,6 +79,10 @@ def compute_all(
             for a in entry.args:
                 if last.get(a) == place:
                     values[a] = None
+            if place in joined:
+                values.append((entry, args, source))
+                args = []
+                continue
             value = compute(entry, args, source)
             dtype = dtype_of(entry.code)
             # Views keep their strides: NumPy's order of summation depends on them.

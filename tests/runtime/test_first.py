@@ -329,6 +329,55 @@ def test_writes_change_the_memory_of_values_that_nobody_else_has(write: Any) -> 
     assert peak < 1.5 * expected.nbytes  # the new values, and what tells where
 
 
+@pytest.mark.parametrize(
+    ("write", "temporaries"),
+    [
+        (lambda x, v: x.__setitem__(slice(1, None), x[1:] + v[1:]), 0),
+        (lambda x, v: x.__setitem__(slice(1, None), v[1:] * 2.0), 0),
+        (lambda x, v: x.__setitem__((slice(3, 290), slice(None, 400)), x[3:290, :400] * x[3:290, :400]), 0),
+        (lambda x, v: x.__setitem__(slice(1, -1), (v[2:] - v[:-2]) * 0.5), 1),
+        (lambda x, v: x.__setitem__(slice(1, None), x[:-1] * 0.5), 1),
+        (lambda x, v: x.__setitem__(slice(1, None), x[1:] / v[5]), 0),
+        (lambda x, v: x.__setitem__((slice(None), slice(None, None, 3)), -v[:, ::3]), 0),
+    ],
+)
+def test_what_is_written_is_computed_where_it_is_written(write: Any, temporaries: int) -> None:
+    x, values = made(600, 500), made(600, 500)
+    expected = numpy.asarray(made(600, 500)).copy()
+    write(x, values)
+    counted = Counted()
+    with np.errstate(all="ignore"):
+        peak = _peak_of(lambda: np.evaluate(x))
+    assert counted.interpreted
+    write(expected, numpy.asarray(values))
+    numpy.testing.assert_array_equal(numpy.asarray(x), expected)
+    assert peak < (temporaries + 0.3) * expected.nbytes
+
+
+def test_what_is_computed_in_place_leaves_what_is_read_later() -> None:
+    x, before = made(300, 200), numpy.asarray(made(300, 200)).copy()
+    view = x[1:]
+    later = view * 3.0 + 1.0
+    x[1:] = view + view
+    np.evaluate(x, later)
+    numpy.testing.assert_array_equal(numpy.asarray(later), before[1:] * 3.0 + 1.0)
+    part = before[1:]
+    part += part
+    numpy.testing.assert_array_equal(numpy.asarray(x), before)
+    numpy.testing.assert_array_equal(numpy.asarray(view), part)
+
+
+def test_errors_of_what_is_computed_in_place_are_told_at_their_line() -> None:
+    def write() -> None:
+        x[1:] = 1.0 / (x[1:] * 0.0 + 0.0)
+        np.evaluate(x)
+
+    x = made(300, 200)
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide") as told:
+        write()
+    assert [warning.filename for warning in told] == [__file__]
+
+
 def test_values_that_somebody_has_are_not_written_over() -> None:
     x, values, before = made(300, 200), made(300, 200), numpy.asarray(made(300, 200)).copy()
     kept, part, later = x.copy(), x[5:9], x * 2.0
