@@ -64,7 +64,6 @@ class Recording(NamedTuple):
     thread: int
     stream: Any
     allocator: Any
-    kept: list[Any]  # memory that the record works in
 
 
 class Device:
@@ -104,13 +103,13 @@ class Device:
     @contextlib.contextmanager
     def _aside(self, recording: Recording) -> Iterator[None]:
         """A block in which work is queued as it was before a record was begun."""
-        work = self._work.pause()
+        work, kept = self._work.pause(), self.driver.kept
         self._recording = self.driver.kept = None
         try:
             with self._device, recording.stream, cupy.cuda.using_allocator(recording.allocator):
                 yield
         finally:
-            self._recording, self.driver.kept = recording, recording.kept
+            self._recording, self.driver.kept = recording, kept
             self._work.go_on(work)
 
     def about(self) -> str:
@@ -243,24 +242,26 @@ class Device:
     def record(self, queue: Callable[[], None]) -> Callable[[], None]:
         """A CUDA graph of what `queue` queues, which is not run."""
         stream = cupy.cuda.Stream(non_blocking=True)
-        driver = self.driver
+        driver, before = self.driver, self._recording
         kept: list[Any] = []
-        before = cupy.cuda.get_current_stream(), cupy.cuda.get_allocator()
-        with stream:
-            stream.begin_capture()
-            self._recording = Recording(threading.get_ident(), *before, kept)
-            driver.kept = kept
-            self._work.begin(kept)
-            try:
-                queue()
-            except BaseException:
-                with contextlib.suppress(Exception):
-                    stream.end_capture()
-                raise
-            finally:
-                self._recording = driver.kept = None
-                self._work.end()
-            graph = stream.end_capture()
+        # What a handler evaluates is apart from the moment on at which another stream may be the current one.
+        self._recording = Recording(threading.get_ident(), cupy.cuda.get_current_stream(), cupy.cuda.get_allocator())
+        try:
+            with stream:
+                stream.begin_capture()
+                driver.kept = kept
+                self._work.begin(kept)
+                try:
+                    queue()
+                except BaseException:
+                    with contextlib.suppress(Exception):
+                        stream.end_capture()
+                    raise
+                graph = stream.end_capture()
+        finally:
+            driver.kept = None
+            self._work.end()
+            self._recording = before
         launch = functools.partial(graph.launch)  # on the current stream
         launch.kept = kept  # type: ignore[attr-defined]  # memory that the graph works in
         return launch
