@@ -21,9 +21,10 @@ CALLS, TURNS, QUICK_TURNS = 1000, 60, 15
 
 # `a`, `b`: float64; `m`: a square matrix; `c`: a mask; `i`: places; `k`: int64; `s`: a NumPy scalar; `l`: a list;
 # `d`, `e`: arrays of NumPy's own, on either side, `e` without axes; `y`, `z`: a complex scalar and array; `q`: a matrix
-# that has an inverse.
+# that has an inverse; `g`: a generator; `t`: an array of text.
 LINES = """
-a + b | a * 2.0 | 2.0 * a | s * a | a / b | a % b | a ** 2 | -a | abs(a) | a == b | a < b | c & c | ~c | k // 2 | m @ m
+a + b | a * 2.0 | 2.0 * a | s * a | a / b | a % b | a ** 2 | -a | abs(a) | a == b | a < b | c & c | ~c | k // 2
+m @ m
 a += 1.0 | a -= b
 a[2] | a[-1] | a[1:3] | a[::-1] | a[...] | a[None] | m[1] | m[1, 2] | m[:, 1] | m[1:3, 1:3] | a[c] | a[i] | c[0]
 a[2] = 1.0 | m[1, 2] = 3.0 | a[1:3] = 0.5 | a[1:3] = b[1:3] | m[1] = a[0] | a[c] = 0.0
@@ -36,7 +37,8 @@ np.add(a, b) | np.exp(a) | np.sin(a) | np.sqrt(a) | np.abs(a) | np.maximum(a, b)
 np.add(a, b, out=b) | np.arctan2(a, b) | np.floor(a)
 np.where(c, a, b) | np.dot(a, b) | np.dot(m, m) | np.sum(a) | np.sum(m, axis=0) | np.mean(a) | np.outer(a, b)
 np.clip(a, 0.0, 1.0) | np.cumsum(a) | np.round(a) | np.roll(a, 1) | np.concatenate((a, b)) | np.stack((a, b))
-np.linalg.norm(a) | np.abs(a).max() | np.diff(a) | np.cross(a[:3], b[:3]) | np.sort(a) | np.allclose(a, b) | np.ravel(m)
+np.linalg.norm(a) | np.abs(a).max() | np.diff(a) | np.cross(a[:3], b[:3]) | np.sort(a) | np.allclose(a, b)
+np.ravel(m)
 np.transpose(m) | np.any(c)
 np.zeros(n) | np.zeros((3, 3)) | np.ones(n) | np.empty(n) | np.full(n, 2.0) | np.arange(n) | np.linspace(0.0, 1.0, n)
 np.array([1.0, 2.0, 3.0]) | np.asarray(a) | np.array(a) | np.zeros_like(a) | np.empty_like(a) | np.eye(3)
@@ -47,13 +49,28 @@ np.zeros(j) | np.ones((j, 3)) | np.arange(j) | np.arange(0, n, j) | np.linspace(
 j * a | a * j | j - k | a[j] | a[:j] | a.repeat(2) | a.take([1, 2]) | a.take(i) | m.diagonal() | m.swapaxes(0, 1)
 a.squeeze() | np.maximum.reduce(a) | np.add.accumulate(a) | np.add.reduceat(k, [0, 2])
 a + d | d + a | a < d | np.add(d, a) | np.exp(d) | np.sqrt(d) | np.maximum(d, 1.0)
-s < a | s == a | s ** a | a ** s | y * z | z * y | y - z | e * a | a * e | a ** e | numpy.matmul(m, m) | np.matmul(m, m)
-numpy.exp(a) | numpy.add(a, b) | numpy.sum(a) | numpy.concatenate((a, b)) | numpy.where(c, a, b) | numpy.linalg.norm(a)
+s < a | s == a | s ** a | a ** s | y * z | z * y | y - z | e * a | a * e | a ** e | numpy.matmul(m, m)
+np.matmul(m, m)
+numpy.exp(a) | numpy.add(a, b) | numpy.sum(a) | numpy.concatenate((a, b)) | numpy.where(c, a, b)
+numpy.linalg.norm(a)
 np.subtract.outer(m[:, 0], m[:, 1]) | np.multiply(a, 2.0, out=b, where=c) | np.tile(a, 2) | np.any(a > 2.0)
-np.pad(a, 1) | np.pad(m, 1, mode="edge") | np.cross(m[:, :3], m[:, :3]) | np.isclose(a, b) | np.allclose(a, b, atol=0.1)
+np.pad(a, 1) | np.pad(m, 1, mode="edge") | np.cross(m[:, :3], m[:, :3]) | np.isclose(a, b)
+np.allclose(a, b, atol=0.1)
 np.linalg.inv(q) | np.linalg.solve(q, q[0]) | np.linalg.det(q) | q.dot(q) | np.dot(q, q[0]) | np.linalg.norm(q)
 a.nonzero() | np.diag(m) | np.require(a) | np.result_type(a, k) | a.flags | a.base | numpy.asarray(a)
 isinstance(a, np.ndarray) | isinstance(a, list) | isinstance(a, (int, float, list))
+np.zeros([3, 3]) | np.zeros((n, 2), dtype=int) | np.zeros([n, 2], int) | np.ones([n, 2], dtype=int)
+np.zeros(shape=(n, 2))
+np.full([n, 2], 0.5) | np.full(n, fill_value=1.5) | np.zeros((n, 2), order="F") | np.eye(3, 4) | np.eye(3, k=1)
+np.eye(n, dtype=int)
+np.arange(n, dtype=float) | np.linspace(0.0, 1.0, num=n) | np.linspace(0.0, 1.0, n, endpoint=False) | np.zeros_like(l)
+np.array(l, dtype=np.float32) | np.array(l, float) | np.asarray(l, dtype=float) | np.array(range(n))
+np.array(a, copy=True)
+np.diag(a) | np.diag(a, 1) | np.diag(l) | np.shape(l) | np.ndim(3) | np.size(l) | np.power(2, 3)
+np.fromiter(l, float)
+g.choice(a, 2) | g.choice([-1, 1], n) | g.permutation(a) | g.shuffle(a) | g.random() | g.random(n) | g.normal(size=n)
+t == "a"
+np.broadcast_to(a, (2, n)) | np.hanning(n) | np.angle(z) | np.logspace(0.0, 2.0, n)
 """
 
 
@@ -94,6 +111,8 @@ def names_for(np: Any, size: int) -> dict[str, Any]:
         "e": numpy.array(1.5),
         "y": numpy.complex128(2j),
         "z": np.linspace(0.5, 1.5, size) * (1 + 0.5j),
+        "g": np.random.default_rng(0),
+        "t": np.array(["a", "b"]),
         "numpy": numpy,
     }
 

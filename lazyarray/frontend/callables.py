@@ -33,6 +33,7 @@ SEARCHES: Final = 16  # arrays of fewer than `FEW_SEARCHED` elements each, also 
 SORTS: Final = 17  # the same, of fewer than `FEW_SORTED`
 RANKS: Final = 18  # the same, of fewer than `FEW_RANKED`
 PIECES: Final = 19  # as SORTS; vectors as RANKS
+PLAINLY: Final = 20  # as ANY, of a generator in the place of which NumPy's is to do it
 
 FEW_COUNTED: Final = 1 << 8  # elements whose histogram NumPy makes as quickly as a kernel is launched
 FEW_RANGED: Final = 1 << 13  # the same where the range is to be found first
@@ -123,7 +124,8 @@ class Served:
     def __init__(self, function: Any, source: Any, guard: int) -> None:
         self.function = function
         self.inner: Any = None  # what `source` calls once it has asked its arguments' classes
-        self.method: Any = None  # NumPy's method that does for arrays what `source` has Python do first
+        # NumPy's method that does for arrays what `source` has Python do first; of PLAINLY, what gives that generator.
+        self.method: Any = None
         self.views: Any = None  # how it showed large arrays, of a function that does nothing else (`viewed.py`)
         self.source = source
         self.guard = guard
@@ -149,7 +151,7 @@ def extent_of(shape: Any) -> int:
     """The number of elements of a plain shape; -1 for what needs a closer look."""
     if type(shape) is int or type(shape) is INT64:
         return int(shape) if shape < 1 << 60 else -1
-    if type(shape) is not tuple:
+    if type(shape) is not tuple and type(shape) is not list:
         return -1
     size = 1
     for extent in shape:

@@ -178,7 +178,7 @@ def _asked(args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         dtype = options["dtype"]
     kind = type(dtype)
     usual = dtype is None or kind is type or kind is str or isinstance(dtype, np.dtype)
-    return (args[0], kind, dtype) if usual else None
+    return (args[0], kind, dtype) if usual and type(args[0]) is not list else None
 
 
 zeros = _constant("zeros", 0)
@@ -464,6 +464,8 @@ def diag(v: Any, k: Any = 0) -> Any:
     n = v.shape[0] + abs(k)
     if v._np is not None and (n * n < config.eager_below or not is_compiled(v.dtype)):
         return wrap(np.diag(v._np, k))
+    if n * n * v.dtype.itemsize >= HUGE:
+        return wrap(np.diag(to_numpy(v), k))  # NumPy's error
     node = value(v)
     offset = k if k >= 0 else -k * n
     return from_node(update_(fill_(0, (n, n), v.dtype), IndexMap(offset, v.shape, (n + 1,)), node))

@@ -188,6 +188,8 @@ def binary(name: str, python: Callable[[Any, Any], Any], x: Any, y: Any, reflect
     """A binary operator over anything: eager, recorded, or left to the other operand."""
     own, other = (y, x) if reflected else (x, y)
     kind = type(other)
+    if (kind is str or kind is bytes) and type(own) is ndarray and own._np is not None:
+        return wrap(python(memory_of(x), memory_of(y)))  # of arrays of text
     if kind is not ndarray and kind not in NUMBERS and defers(own, other):
         result = leave_to(other, name, own, reflected)
         if not reflected or result is not NotImplemented:

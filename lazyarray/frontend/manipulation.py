@@ -28,7 +28,7 @@ from lazyarray.frontend.array import (
     view_of,
     wrap,
 )
-from lazyarray.frontend.callables import ANY
+from lazyarray.frontend.callables import ANY, AS_IS
 from lazyarray.frontend.dispatch import Function, Uncompiled, compiled, describe, fall_back, run_numpy
 from lazyarray.frontend.exchange import adopt
 from lazyarray.frontend.handle import Handle
@@ -563,6 +563,8 @@ UNCONDITIONAL: Final[dict[str, Callable[..., Any]]] = {
     "ndim": ndim,
     "size": size,
 }
+# Of these, those that NumPy's function does for small arguments.
+DIRECT: Final = {"concatenate": ANY, **dict.fromkeys(("shape", "ndim", "size"), AS_IS)}
 METHODS: Final[dict[str, Callable[..., Any]]] = {
     "ravel": ravel,
     "flatten": flatten,

@@ -321,7 +321,7 @@ def _make(name: str, source: Any) -> tuple[Any, str]:
         own = describe(manipulation.UNCONDITIONAL[name], source, name)
         if name in GUARDED:
             return guarded(own, source), recorded
-        return unbound(own, source, ANY) if name == "concatenate" else own, recorded
+        return unbound(own, source, manipulation.DIRECT[name]) if name in manipulation.DIRECT else own, recorded
     if name in manipulation.VIEWING:
         return manipulation.viewing(name, source), recorded
     if name == "from_dlpack":

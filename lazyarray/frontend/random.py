@@ -9,7 +9,7 @@ import numpy as np
 
 from lazyarray.frontend import draws
 from lazyarray.frontend.array import ndarray, plain
-from lazyarray.frontend.callables import ANY, FEW
+from lazyarray.frontend.callables import ANY, FEW, PLAINLY
 from lazyarray.frontend.callers import called_by_package
 from lazyarray.frontend.dispatch import describe
 from lazyarray.frontend.exchange import adopt, export, same
@@ -33,7 +33,7 @@ def _method(base: type, name: str) -> Callable[..., Any]:
     calls_others = base is np.random.Generator and name in _CALLING_OTHERS
 
     def draw_for_package(self: Any, *args: Any, **kwargs: Any) -> Any:
-        own = base(self.bit_generator) if calls_others else self
+        own = (_plain(self) or base(self.bit_generator)) if calls_others else self
         return retried(source, (own, *export(args)), export(kwargs))
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -47,9 +47,8 @@ def _method(base: type, name: str) -> Callable[..., Any]:
                 drawn = None  # NumPy's error
         if drawn is not None:
             return adopt(drawn)
-        if calls_others and type(self).__base__ is base:
-            # Of what the method has its own object do, NumPy wants NumPy's results.
-            self = base(self.bit_generator)
+        if calls_others:
+            self = _plain(self) or self
         if INERT.issuperset(map(type, args)) and (not kwargs or INERT.issuperset(map(type, kwargs.values()))):
             result = source(self, *args, **kwargs)
             return plain(result) if type(result) is np.ndarray else adopt(result)
@@ -61,13 +60,24 @@ def _method(base: type, name: str) -> Callable[..., Any]:
     call.__name__ = name
     call.__qualname__ = f"{base.__name__}.{name}"
     call.__doc__ = with_way(source.__doc__, NUMPY)
-    if calls_others:
-        return call
-    served: Callable[..., Any] = drawing(call, source, ANY if draw is None else FEW, draw_for_package)
+    guard = PLAINLY if calls_others else ANY if draw is None else FEW
+    served: Callable[..., Any] = drawing(call, source, guard, draw_for_package, _plain)
     if served is not call:
         for attribute in ("__name__", "__qualname__", "__doc__"):
             served.__dict__[attribute] = getattr(call, attribute)
     return served
+
+
+def _plain(generator: Any) -> Any:
+    """NumPy's own generator of the same stream, whose methods give one another NumPy's arrays; None of a subclass."""
+    if type(generator).__base__ is not np.random.Generator:
+        return None
+    known = generator.__dict__
+    bits = generator.bit_generator
+    found = known.get("_plain")
+    if found is None or found.bit_generator is not bits:
+        found = known["_plain"] = np.random.Generator(bits)
+    return found
 
 
 def _shuffling(source: Callable[..., Any]) -> Callable[..., Any]:

@@ -36,6 +36,7 @@ cdef enum:  # of `callables.py`
     SORTS = 17
     RANKS = 18
     PIECES = 19
+    PLAINLY = 20
     FEW_COUNTED = 1 << 8
     FEW_RANGED = 1 << 13
     FEW_CONTRACTED = 1 << 13
@@ -86,19 +87,42 @@ cdef extern from *:
             if (extent == -1 && PyErr_Occurred()) PyErr_Clear();
             return extent;
         }
-        if (!PyTuple_CheckExact(shape)) return -1;
-        for (place = 0; place < PyTuple_GET_SIZE(shape); place++) {
-            extent = lazyarray_extent(PyTuple_GET_ITEM(shape, place));
-            if (!PyLong_CheckExact(PyTuple_GET_ITEM(shape, place)) || extent < 0 || extent >= 1 << 30) return -1;
+        if (!PyTuple_CheckExact(shape) && !PyList_CheckExact(shape)) return -1;
+        for (place = 0; place < PySequence_Fast_GET_SIZE(shape); place++) {
+            PyObject *item = PySequence_Fast_GET_ITEM(shape, place);
+            extent = PyLong_CheckExact(item) ? lazyarray_extent(item) : -1;
+            if (extent < 0 || extent >= 1 << 30) return -1;
             size *= extent;
             if (size > 1 << 30) return -1;
         }
         return size;
     }
 
-    static int lazyarray_names_dtype(PyObject *names) {
-        return PyTuple_GET_SIZE(names) == 1
-            && !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "dtype");
+    /* Whether all names are among those, between blanks. */
+    static int lazyarray_names_among(PyObject *names, const char *known) {
+        Py_ssize_t place;
+        for (place = 0; names && place < PyTuple_GET_SIZE(names); place++) {
+            PyObject *name = PyTuple_GET_ITEM(names, place);
+            size_t length = (size_t)PyUnicode_GET_LENGTH(name);
+            const char *text, *at;
+            if (!PyUnicode_IS_ASCII(name)) return 0;
+            text = (const char *)PyUnicode_1BYTE_DATA(name);
+            for (at = strstr(known, text); at; at = strstr(at + 1, text))
+                if (length && (at == known || at[-1] == ' ') && (at[length] == ' ' || !at[length])) break;
+            if (!at) return 0;
+        }
+        return 1;
+    }
+
+    /* The argument that stands at a place, or has a name; NULL where there is none. */
+    static PyObject *lazyarray_option(
+        PyObject *const *args, size_t given, PyObject *names, size_t place, const char *name
+    ) {
+        Py_ssize_t k;
+        if (place < given) return args[place];
+        for (k = 0; names && k < PyTuple_GET_SIZE(names); k++)
+            if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, k), name)) return args[given + k];
+        return NULL;
     }
 
     static int lazyarray_names_only(PyObject *names, const char *name) {
@@ -227,7 +251,8 @@ cdef extern from *:
     bint lazyarray_complex(PyObject *item)
     double lazyarray_double(PyObject *item)
     Py_ssize_t lazyarray_extent(PyObject *shape)
-    bint lazyarray_names_dtype(PyObject *names)
+    bint names_among "lazyarray_names_among" (PyObject *names, const char *known)
+    PyObject *option "lazyarray_option" (PyObject **args, size_t given, PyObject *names, size_t place, const char *name)
     bint names_only "lazyarray_names_only" (PyObject *names, const char *name)
     size_t axis_among "lazyarray_axis_among" (PyObject **args, size_t given, PyObject *names, int *keep)
     bint contracts "lazyarray_contracts" (PyObject *subscripts, PyObject **operands, size_t count, double least)
@@ -383,17 +408,25 @@ cdef inline bint converts(int guard):
     return guard == CONVERTS or guard == FORTRAN or guard == ITSELF
 
 
-# Whether the arguments are vectors whose product, or whose one's square, is small.
+# Whether the arguments are vectors whose product, or whose one's square, is small. An integer lengthens the one.
 cdef inline bint grows_little(PyObject **args, size_t given):
-    cdef double size = 1.0
-    cdef size_t place
+    cdef double size = 1.0, longer = 0.0
+    cdef size_t place, vectors = 0
     for place in range(given):
-        if Py_TYPE(args[place]) != <PyTypeObject *>known.array or (<Fields>args[place])._np is None:
+        if Py_TYPE(args[place]) == <PyTypeObject *>known.array:
+            if (<Fields>args[place])._np is None or rank_of_memory((<Fields>args[place])._np) != 1:
+                return False
+            size *= size_of_memory((<Fields>args[place])._np)
+        elif Py_TYPE(args[place]) == <PyTypeObject *>list:
+            size *= len(<list>args[place])
+        elif place == 1 and given == 2 and PyLong_CheckExact(args[place]):
+            longer = abs(lazyarray_double(args[place]))
+            continue
+        else:
             return False
-        if rank_of_memory((<Fields>args[place])._np) != 1:
-            return False
-        size *= size_of_memory((<Fields>args[place])._np)
-    return (size if given > 1 else size * size) < limits.eager
+        vectors += 1
+    size += longer
+    return (size if vectors > 1 else size * size) < limits.eager
 
 
 cdef inline bint is_int64(PyObject *item):
@@ -486,11 +519,62 @@ cdef inline bint contracted(PyObject **args, size_t given):
     return contracts(args[0], operands, given - 1, FEW_CONTRACTED)
 
 
+# Whether there are so few elements as an argument says, which is an integer.
+cdef inline bint is_few(PyObject *number):
+    return is_number(number) and not lazyarray_float(number) and 0 <= value_of(number) < limits.eager
+
+
+# Whether the arguments of a function that makes arrays of numbers say how many they have, and that is little.
+cdef inline bint makes_few(int guard, PyObject **args, size_t given, PyObject *names):
+    cdef bint few
+    cdef double start = 0.0, stop, step = 1.0
+    cdef PyObject *side
+    cdef size_t place
+    for place in range(given):
+        if not is_number(args[place]):
+            return False
+    if given == 0:
+        return False
+    if guard == SPACED:
+        side = option(args, given, names, 2, "num")
+        few = FEW_SPACED < limits.eager if side == NULL else is_few(side)
+        return given > 1 and few and names_among(names, "num endpoint retstep dtype")
+    stop = value_of(args[0])
+    if guard == SQUARE:
+        side = option(args, given, names, 1, "M")
+        if side == NULL or side == Py_None:
+            side = args[0]
+        if not names_among(names, "M k dtype order") or not is_few(args[0]) or not is_few(side):
+            return False
+        return stop * value_of(side) < limits.eager
+    if given > 1:
+        start, stop = stop, value_of(args[1])
+    if given > 2:
+        step = value_of(args[2])
+    # One less than the limit: rounding may add an element.
+    return names_among(names, "dtype") and step != 0.0 and 0 <= (stop - start) / step < limits.eager - 1
+
+
+# Whether an array is made of a number, of a list of such or of arrays, of a range, or of an array.
+cdef inline bint converts_few(PyObject **args, size_t given, PyObject *names):
+    cdef object item
+    if given == 0 or given > 2 or not names_among(names, "dtype copy"):
+        return False
+    item = <object>args[0]
+    if type(item) is range:
+        return len(item) < limits.eager
+    if given == 2 or names != NULL:
+        if given == 1 and type(item) is known.array:
+            return names_only(names, "copy")
+        return lazyarray_listed(Py_TYPE(args[0])) and small_items(item) is item
+    if lazyarray_listed(Py_TYPE(args[0])):
+        return stacks(item) or small_items(item) is item
+    return type(item) is known.array or lazyarray_number(args[0]) or Py_TYPE(args[0]) == <PyTypeObject *>FLOAT64
+
+
 # Whether the arguments are those that the guard asks for; their own kinds are `small_vector`'s to look at.
 cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names) except -1:
-    cdef object item
-    cdef double start = 0.0, stop, step = 1.0
-    cdef size_t place
+    cdef PyObject *shape
     if guard == REPEATS:
         return repeats_little(args, given)
     if guard == COUNTS:
@@ -501,39 +585,22 @@ cdef inline bint fits(int guard, PyObject **args, size_t given, PyObject *names)
         return are_few(args, given, FEW_RANKED if guard == RANKS else FEW_SORTED, FEW_SORTED if guard == SORTS else FEW_RANKED)
     if guard == CONTRACTS:
         return names != NULL or not contracted(args, given)
-    if names != NULL and (converts(guard) or guard == RANGE or not lazyarray_names_dtype(names)):
-        return False
+    if converts(guard):
+        return converts_few(args, given, names)
+    if guard == SIZED:
+        shape = option(args, given, names, 0, "shape")
+        if shape == NULL or given > 3 or not names_among(names, "shape dtype order fill_value"):
+            return False
+        return 0 <= extent_of_shape(shape) < limits.eager
     if given == 0 or given > 3:
         return False
     if guard == GROWS:
         return names == NULL and grows_little(args, given)
-    item = <object>args[0]
-    if guard == SIZED:
-        return given < 3 and 0 <= extent_of_shape(args[0]) < limits.eager
     if guard == LIKE:
-        return given < 3 and Py_TYPE(args[0]) == <PyTypeObject *>known.array
-    if converts(guard):
-        if given != 1:
+        if given == 3 or not names_among(names, "dtype"):
             return False
-        if lazyarray_listed(Py_TYPE(args[0])):
-            return stacks(item) or small_items(item) is item
-        return type(item) is known.array or lazyarray_number(args[0]) or Py_TYPE(args[0]) == <PyTypeObject *>FLOAT64
-    for place in range(given):
-        if not is_number(args[place]):
-            return False
-    if guard == SPACED:
-        if given == 2:
-            return FEW_SPACED < limits.eager
-        return given == 3 and not lazyarray_float(args[2]) and 0 <= value_of(args[2]) < limits.eager
-    stop = value_of(args[0])
-    if guard == SQUARE:
-        return given == 1 and not lazyarray_float(args[0]) and 0 <= stop * stop < limits.eager
-    if given > 1:
-        start, stop = stop, value_of(args[1])
-    if given > 2:
-        step = value_of(args[2])
-    # One less than the limit: rounding may add an element.
-    return step != 0.0 and 0 <= (stop - start) / step < limits.eager - 1
+        return Py_TYPE(args[0]) == <PyTypeObject *>known.array or Py_TYPE(args[0]) == <PyTypeObject *>list
+    return makes_few(guard, args, given, names)
 
 
 cdef inline bint has_numbers(PyObject *array):
@@ -800,6 +867,9 @@ cdef inline PyObject *ufunc_vector(PyObject *self, PyObject **args, size_t flags
                 found = of_floats(own._op, value_of(args[0]), value_of(args[1]))
             Py_INCREF(<PyObject *>found)
             return <PyObject *>found
+        elif own._op.reads_exponents and PyLong_CheckExact(args[0]) and PyLong_CheckExact(args[1]):
+            made = PyObject_Vectorcall(<PyObject *>own._op.compute, args, given, NULL)
+            return NULL if made == NULL else taken(made, True)
         elif (
             given == 2 and Py_TYPE(args[1]) == <PyTypeObject *>known.array
             and (is_float(args[0]) or is_number(args[0]) or <object>Py_TYPE(args[0]) in KINDS)
@@ -855,10 +925,21 @@ cdef inline PyObject *drawn_vector(PyObject *self, PyObject **args, size_t flags
     cdef Served own = <Served>self
     cdef size_t given = PyVectorcall_NARGS(flags), place
     cdef size_t total = lazyarray_total(given, names)
+    cdef object plain
     cdef PyObject *found
     cdef PyObject *space = PyEval_GetGlobals()  # of who calls: compiled functions have no frame
     if space != NULL and asks_for_package(<object>space):
         return PyObject_Vectorcall(<PyObject *>own.inner, args, flags, names)
+    if own.guard == PLAINLY:
+        plain = own.method(<object>args[0]) if given > 0 else None
+        found = <PyObject *>REFUSED
+        if plain is not None:
+            if _waiting.open:
+                finish_waiting()
+            found = small_vector(<PyObject *>own.source, NULL, <PyObject *>plain, args + 1, given - 1, names, False)
+        if found != <PyObject *>REFUSED:
+            return found
+        return PyObject_Vectorcall(<PyObject *>own.function, args, flags, names)
     for place in range(1, total):
         if is_number(args[place]) or PyTuple_CheckExact(args[place]):
             if own.guard == FEW and not lazyarray_float(args[place]) and not 0 <= extent_of_shape(args[place]) < FEW_DRAWN:
@@ -925,9 +1006,10 @@ cdef inline serving(function, source, guard):
     return made
 
 
-cdef inline drawing(function, source, guard, for_package):
+cdef inline drawing(function, source, guard, for_package, plain):
     cdef Served made = Served(function, source, guard)
     made.inner = for_package
+    made.method = plain
     lazyarray_begin(<PyObject *>made, &made.vector, <void *>drawn_vector, True)
     return made
 

@@ -17,10 +17,11 @@ def serving(function: Any, _source: Any, _guard: int) -> Any:
     return function
 
 
-def drawing(function: Any, _source: Any, _guard: int, _for_package: Any) -> Any:
+def drawing(function: Any, _source: Any, _guard: int, _for_package: Any, _plain: Any) -> Any:
     """A generator's method: `function`, but for numbers, which go to NumPy's `_source` first (`callables.py`).
 
-    `_for_package`: what installed packages call that do not know lazyarray (`callers.py`).
+    `_for_package`: what installed packages call that do not know lazyarray (`callers.py`). `_plain`: gives NumPy's
+    generator in the place of one, or None.
     """
     return function
 

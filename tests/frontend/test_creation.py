@@ -257,6 +257,83 @@ def test_new_arrays_are_numpys_each_time(name: str) -> None:
             assert told(lazyarray, asked) == told(numpy, asked)
 
 
+FORMS = """
+np.zeros([4, 3]) | np.zeros([4, 3], int) | np.zeros([4, 3], dtype="f4") | np.zeros(shape=(3, 2)) | np.zeros(shape=[3])
+np.zeros(dtype=int, shape=3) | np.zeros((3, 2), order="F") | np.zeros([], bool) | np.zeros([2, True])
+np.zeros([2.0])
+np.zeros([-1]) | np.zeros(-1) | np.zeros([[2, 3]]) | np.zeros([2, "a"]) | np.zeros(shape=2.5) | np.zeros(3, shape=3)
+np.zeros() | np.zeros(3, kind=2) | np.zeros([3], float, "C", 1) | np.zeros(3, order="Q") | np.zeros([N, 2])
+np.zeros(N)
+np.ones([2, 3]) | np.ones([2, 3], dtype=int) | np.ones(shape=3, dtype="c8") | np.ones([1 << 40, 1 << 40])
+np.full([2, 2], 0.5) | np.full(3, fill_value=1.5) | np.full([3], X) | np.full(shape=3, fill_value=2) | np.full(3)
+np.full([2, 2], 7, float) | np.full((2, 2), 1.5, dtype=int) | np.full(3, [1, 2, 3]) | np.full(3, [1, 2])
+np.empty([0, 3]) | np.empty([2], dtype=object) | np.empty(shape=(0,), dtype=float)
+np.eye(3, 4) | np.eye(3, k=1) | np.eye(3, M=2) | np.eye(3, dtype=int) | np.eye(2, 3, -1) | np.eye(3, M=None)
+np.eye(3, 2.0)
+np.eye(3, order="F") | np.eye(-1) | np.eye(3, 0) | np.eye(3.0) | np.eye(N=3) | np.eye(3, kind=2) | np.eye(N, 2)
+np.eye(3, k=N)
+np.identity(3, int) | np.identity(3, dtype=bool) | np.identity(3, M=2) | np.tri(3, 4) | np.tri(3, k=1)
+np.tri(3, 4, 1, int)
+np.arange(5, dtype=float) | np.arange(1, 5, dtype="i2") | np.arange(0.5, 3, dtype=int) | np.arange(3, dtype=bool)
+np.arange(4, dtype="f2") | np.arange(5, dtype=str) | np.arange(2, 9, 3, dtype=complex) | np.arange(5, like=None)
+np.linspace(0, 1, num=5) | np.linspace(0, 1, 5, endpoint=False) | np.linspace(0, 1, 3, retstep=True)
+np.linspace(0, 9, num=4, dtype=int)
+np.linspace(0, 1, num=2.0) | np.linspace(0, 1, num=-1) | np.linspace(0, 1, num=0) | np.linspace(0, 1, 5, axis=0)
+np.linspace(1, 2, num=N)
+np.zeros_like([1, 2]) | np.ones_like([[1.5], [2.5]]) | np.zeros_like([X, X]) | np.full_like([1, 2], 7)
+np.empty_like([]).shape
+np.zeros_like(X, dtype=int) | np.zeros_like([1.5], dtype="i4") | np.zeros_like([[1], [2, 3]])
+np.array([1, 2], dtype="f4") | np.array([1, 2], float) | np.array([X, X], float) | np.array([None, 1], dtype=object)
+np.array([X], dtype=object)[0].shape | np.array([1.5], copy=False) | np.array([1.5], copy=True)
+np.array((1, 2), dtype=bool)
+np.array([1e300], dtype="f4") | np.array(["a"], float) | np.array([300], dtype="u1")
+np.asarray([1, 2], dtype=complex)
+np.asarray([1.5], int) | np.asarray(X, dtype=int) | np.asarray([X, 1.0], "f4") | np.array([[1], [2, 3]], float)
+np.array(range(4)) | np.array(range(3), dtype=float) | np.asarray(range(2), "i2") | np.array(range(0))
+np.array(range(1), 2) | np.array(X, copy=True) | np.array(X, copy=False) | np.array(X, copy=None) | np.array(X, copy=2) | np.asarray(X, copy=True)
+np.ascontiguousarray(X, copy=True) | np.ascontiguousarray([1, 2], dtype=float) | np.asfortranarray([[1, 2]], dtype=float) | np.asanyarray([1], copy=True)
+np.diag(X, 1) | np.diag([1, 2, 3]) | np.diag([1, 2], -2) | np.diag([[1, 2], [3, 4]]) | np.diag([[1, 2], [3, 4]], 1)
+np.diag([], 1)
+np.diag(X, 1.0) | np.diag(X, True) | np.diag([[[1]]]) | np.diagflat([[1, 2]], 1) | np.diag(X, 1 << 40)
+np.meshgrid(X, 2)
+np.outer([1, 2], X) | np.outer([[1, 2], [3, 4]], 2) | np.kron([[1, 2]], X) | np.kron(X, 3)
+np.shape([1, 2]) | np.shape([[1], [2]]) | np.shape(3) | np.shape(X) | np.shape([[1], [2, 3]]) | np.ndim([X])
+np.ndim(2.5)
+np.size([1, 2]) | np.size([[1, 2]], 1) | np.size(X, axis=0) | np.size([1], 3) | np.shape(None) | np.ndim("a")
+np.power(2, 3) | np.power(2, -1) | np.power(0, 0) | np.power(3, 50) | np.power(True, 2) | np.power(2, 3, dtype=float)
+TEXT == "a" | TEXT != "b" | "a" == TEXT | TEXT < "b" | TEXT == b"a" | X == "a" | TEXT + "c"
+"""
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning")
+@pytest.mark.parametrize("form", [form.strip() for line in FORMS.strip().splitlines() for form in line.split(" | ")])
+def test_however_it_is_asked_for_a_small_array_is_numpys(form: str) -> None:
+    def told(space: Any) -> Any:
+        names = {"np": space, "N": numpy.int64(3), "X": space.array([0.5, 1.5]), "TEXT": space.array(["a", "b"])}
+        try:
+            made = eval(form, names)
+        except Exception as error:
+            return type(error), str(error)
+        parts = made if type(made) in (tuple, list) else [made]
+        return type(made) is type(parts), [described(part) for part in parts]
+
+    def described(part: Any) -> Any:
+        if type(part) not in (ndarray, numpy.ndarray):
+            return type(part), part
+        held = numpy.asarray(part)
+        return held.shape, held.dtype, held.strides, held.flags.writeable, held.tolist()
+
+    assert told(lazyarray) == told(numpy)
+
+
+def test_lists_of_extents_are_large_arrays_too() -> None:
+    with lazyarray.record_runs() as runs:
+        made = [getattr(lazyarray, name)([10**6, 10**5]) for name in ("zeros", "ones", "empty")]
+        made.append(lazyarray.full([10**6, 10**5], 0.5))
+    assert [one.shape for one in made] == [(10**6, 10**5)] * 4
+    assert not runs.evaluations
+
+
 def test_constants_take_no_memory_until_needed() -> None:
     with lazyarray.record_runs() as runs:
         x = lazyarray.zeros((10**6, 10**5))
