@@ -125,11 +125,6 @@ cdef extern from *:
         return NULL;
     }
 
-    static int lazyarray_names_only(PyObject *names, const char *name) {
-        return !names || (PyTuple_GET_SIZE(names) == 1
-            && !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), name));
-    }
-
     /* Where the axis stands among arguments that say it, and perhaps `keepdims`, after the array; 0 for others. */
     static size_t lazyarray_axis_among(PyObject *const *args, size_t given, PyObject *names, int *keep) {
         size_t total = lazyarray_total(given, names), named = total - given;
@@ -187,7 +182,7 @@ cdef extern from *:
        `int64`: NumPy's integer, which stands for Python's. */
     static PyObject *lazyarray_integers(PyObject *const *args, size_t given, PyObject *names, PyTypeObject *int64) {
         size_t total = lazyarray_total(given, names), place;
-        if (total > given && !lazyarray_names_only(names, "axis")) Py_RETURN_NONE;
+        if (total > given && !lazyarray_names_among(names, "axis")) Py_RETURN_NONE;
         for (place = 0; place < total; place++) {
             PyObject *item = args[place], *part;
             Py_ssize_t k;
@@ -253,7 +248,6 @@ cdef extern from *:
     Py_ssize_t lazyarray_extent(PyObject *shape)
     bint names_among "lazyarray_names_among" (PyObject *names, const char *known)
     PyObject *option "lazyarray_option" (PyObject **args, size_t given, PyObject *names, size_t place, const char *name)
-    bint names_only "lazyarray_names_only" (PyObject *names, const char *name)
     size_t axis_among "lazyarray_axis_among" (PyObject **args, size_t given, PyObject *names, int *keep)
     bint contracts "lazyarray_contracts" (PyObject *subscripts, PyObject **operands, size_t count, double least)
     object integers_of "lazyarray_integers" (PyObject **args, size_t given, PyObject *names, PyTypeObject *int64)
@@ -480,7 +474,7 @@ cdef inline bint repeats_little(PyObject **args, size_t given):
 
 # Whether NumPy's histogram of so many elements takes no longer than a kernel's; in a range that is given, or its own.
 cdef inline bint counts_few(Py_ssize_t size, size_t given, PyObject *names):
-    return size < FEW_COUNTED or (size < FEW_RANGED and given < 3 and names_only(names, "bins"))
+    return size < FEW_COUNTED or (size < FEW_RANGED and given < 3 and names_among(names, "bins"))
 
 
 # Whether it is an array in memory of so many values, or of so many as a vector.
@@ -565,7 +559,7 @@ cdef inline bint converts_few(PyObject **args, size_t given, PyObject *names):
         return len(item) < limits.eager
     if given == 2 or names != NULL:
         if given == 1 and type(item) is known.array:
-            return names_only(names, "copy")
+            return names_among(names, "copy")
         return lazyarray_listed(Py_TYPE(args[0])) and small_items(item) is item
     if lazyarray_listed(Py_TYPE(args[0])):
         return stacks(item) or small_items(item) is item
@@ -741,7 +735,7 @@ cdef inline PyObject *served_vector(PyObject *self, PyObject **args, size_t flag
         if found != <PyObject *>REFUSED:
             return found
     if (
-        own.method is not None and 0 < given < 3 and names_only(names, "axis")
+        own.method is not None and 0 < given < 3 and names_among(names, "axis")
         and Py_TYPE(args[0]) == <PyTypeObject *>known.array
     ):
         source = <PyObject *>own.method

@@ -164,7 +164,6 @@ class Device(Protocol):
 
 
 _devices: Final[dict[str, Device]] = {}
-recording: Final[list[Device]] = []  # those that make a record, the innermost last
 _opening: Final = threading.RLock()
 PART_BYTES: Final = 64 << 10  # of a part that is copied by itself
 _left: Final[set[str]] = set()  # devices that this process's parent had opened, and that end with a fork

@@ -17,7 +17,6 @@ from weakref import WeakSet
 
 from lazyarray.ir.node import spec_of
 from lazyarray.ir.ops import dtype_of
-from lazyarray.runtime.device import recording
 from lazyarray.runtime.floating import Told
 from lazyarray.runtime.ledger import ledger
 from lazyarray.runtime.recovery import Queued
@@ -329,13 +328,10 @@ class Graphs:
             if graph.log is not None:
                 graph.log.queue()
 
-        recording.append(device)
         try:
             graph.launch = device.record(queue)
         except REFUSALS:
             return None  # the steps are queued one by one, and whatever is wrong is raised there
-        finally:
-            recording.pop()
         _alive.add(graph)
         return graph
 

@@ -18,7 +18,7 @@ from lazyarray.ir.node import PINNED, TAPE, Node
 from lazyarray.native.primitives import referent  # cimport
 from lazyarray.runtime.along import companions, readers_first, releasing
 from lazyarray.runtime.backend import NotReady
-from lazyarray.runtime.device import fetch, fetch_part, placement, recording, told_by
+from lazyarray.runtime.device import fetch, fetch_part, placement, told_by
 from lazyarray.runtime.device_errors import tell_waiting
 from lazyarray.runtime.floating import tell, wanted
 from lazyarray.runtime.ledger import ledger
@@ -104,8 +104,9 @@ def evaluate(nodes: Sequence[Node], reason: str = "asked for", alone: bool = Fal
     try:
         if _under_way:
             catch_up()
-            if recording:  # none of it belongs to what is put on record
-                with recording[-1].active():
+            device = getattr(_under_way[-1], "device", None)
+            if device is not None:  # which may be putting that run on record, but none of this
+                with device.active():
                     evaluate_locked(nodes, reason, alone, stay)
                 return
         evaluate_locked(nodes, reason, alone, stay)

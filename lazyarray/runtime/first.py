@@ -51,10 +51,9 @@ _AHEAD: Final = 64  # evaluations that NumPy may take without asking
 _FROM_DISK: Final = 1_000_000  # what reading a plan and its kernels from disk costs
 
 _EXTREMES: Final = frozenset(("min", "max", "fmin", "fmax"))
-_IN_PLACE: Final = frozenset("add subtract multiply divide negative minimum maximum".split())
 _ROUNDED: Final = frozenset("add subtract multiply divide negative".split())
+_IN_PLACE: Final = _ROUNDED | {"minimum", "maximum"}
 _ELIDED: Final = 1 << 14  # elements from which an operand's memory is worth looking for
-_WRITES: Final = {"update": update_in, "scatter": scatter_in}
 
 
 def _count_of_leaf(sources: list[Any], place: int) -> int:
@@ -380,26 +379,30 @@ def written_over(entry: Entry, args: list[Any], source: Any, settled: bool) -> A
     Else what a signal handler evaluates, or who asks again after an error, would find neither the old nor the new one.
     """
     value = args[0]
-    if type(args[1]) is tuple:
-        compute_into(value, entry, args[1])
-    else:
-        _WRITES[entry.kind](value, entry, args)
+    _WRITES[entry.kind](value, entry, args)
     if settled:
         settle(source, value)
     return value
 
 
-def compute_into(value: Any, entry: Entry, joined: tuple[Entry, list[Any], Any]) -> None:
-    """Computes an operation that was left to an update, in the part of an array that this writes."""
+def write_in(value: Any, entry: Entry, args: list[Any]) -> None:
+    """What an update writes; an operation that was left to it is computed there."""
+    if type(args[1]) is not tuple:
+        update_in(value, entry, args)
+        return
+    operation, operands, _source = args[1]
     offset, shape, strides, _has_mask = entry.attr
-    compute_map(joined[0], joined[1], apply(IndexMap(offset, shape, strides), value))
+    compute_map(operation, operands, apply(IndexMap(offset, shape, strides), value))
+
+
+_WRITES: Final = {"update": write_in, "scatter": scatter_in}
 
 
 def value_of(entry: Entry, args: list[Any], source: Any) -> Any:
     """The value of one entry."""
     if entry.kind == "update" and type(args[1]) is tuple:
         value = np.array(args[0], order="C", copy=True)
-        compute_into(value, entry, args[1])
+        write_in(value, entry, args)
         return value
     if entry.kind == "call":
         return library_call(entry, args, source)
