@@ -41,7 +41,7 @@ from lazyarray.frontend.overrides import (
 )
 from lazyarray.frontend.rebase import Warnings
 from lazyarray.frontend.recipes import ANY as ANY_OPERAND
-from lazyarray.frontend.recipes import COPYING, LENT, PRODUCTS, PURE, Lending, Recipes
+from lazyarray.frontend.recipes import COPYING, LENT, PRODUCTS, PURE, RECORDED_FIRST, Lending, Recipes
 from lazyarray.frontend.regions import short_product, window
 from lazyarray.frontend.small import REFUSED, large_call, small_call  # cimport
 from lazyarray.frontend.vectors import begin, serving  # cimport
@@ -208,6 +208,8 @@ def compiled(
     """
 
     general = _recording(name, source, lazy, at_once)
+    if name in RECORDED_FIRST and ahead is not None:
+        general, ahead = Recipes(_after(ahead, general), ANY_OPERAND).call, None
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if at_once:
@@ -226,6 +228,16 @@ def compiled(
     if name in METHODS and type(served) is Served:
         served.method = getattr(np.ndarray, name.removeprefix("a") if name in ("amax", "amin") else name)
     return describe(served, source, name)
+
+
+def _after(ahead: Callable[[Any, Any], Any], general: Callable[[Any, Any], Any]) -> Function:
+    """What `ahead` returns of a call, or `general` where it refuses."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        found = ahead(args, kwargs)
+        return general(args, kwargs) if found is REFUSED else found
+
+    return call
 
 
 def _recording(name: str, source: Function, lazy: Function, at_once: bool) -> Callable[[Any, Any], Any]:

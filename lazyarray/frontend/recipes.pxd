@@ -11,6 +11,7 @@ from lazyarray.runtime.evaluate cimport evaluate
 cdef class Step:
     cdef public Key key
     cdef public tuple places, constants
+    cdef public bint silent
 
 cdef class Recipes:
     cdef public object function

@@ -29,7 +29,8 @@ from lazyarray.runtime.evaluate import SHARED
 from lazyarray.runtime.evaluate import evaluate  # cimport
 
 # isort: split
-from lazyarray.runtime.floating import error_state, is_joined
+from lazyarray.ir.node import record
+from lazyarray.runtime.floating import error_state, is_joined, wanted
 from lazyarray.runtime.settling import changes
 
 ANY: Final = 1 << 30
@@ -56,6 +57,9 @@ PURE: Final = {
 }
 # Products of what lies on a device alone: of other operands NumPy may make one at once, by where their values are.
 PRODUCTS: Final = frozenset({"matmul", "dot"})
+# Whose recipes are looked for before it is asked whether NumPy makes the result now: a call that has one is recorded
+# wherever its values are, by its subscripts and extents alone.
+RECORDED_FIRST: Final = frozenset({"einsum"})
 # Others whose results share no memory with what they are given, and that call nothing of the program's. These and
 # `PURE` are recorded of large memory that others can write, too, as of an array's own, and evaluated at once. With how
 # many arguments, from the first on, are only read: what comes later, without a name, may be an `out`.
@@ -90,15 +94,17 @@ _SAFE: Final = 65504.0  # beyond it NumPy may warn where a constant meets float1
 class Step:
     """One node: its key, and for each argument a place among the operands and earlier nodes, or -1 and a constant.
 
-    Constants are numbers, and nodes of one element in memory.
+    Constants are numbers, and nodes of one element in memory. `silent`: no floating-point errors of the node are told,
+    whatever the program says of them.
     """
 
-    __slots__ = ("constants", "key", "places")
+    __slots__ = ("constants", "key", "places", "silent")
 
-    def __init__(self, key: Key, places: tuple[int, ...], constants: tuple[Any, ...]) -> None:
+    def __init__(self, key: Key, places: tuple[int, ...], constants: tuple[Any, ...], silent: bool) -> None:
         self.key = key
         self.places = places
         self.constants = constants
+        self.silent = silent
 
 
 class Recipes:
@@ -351,7 +357,7 @@ def follow(recipe: tuple[tuple[Step, ...], bool], nodes: list[Any]) -> Any:
         for place in step.places:
             args.append(nodes[place] if place >= 0 else step.constants[at])
             at += 1  # noqa: SIM113  (C counts faster than `enumerate`)
-        nodes.append(record_node(step.key, tuple(args), site))
+        nodes.append(record(step.key, tuple(args), site) if step.silent else record_node(step.key, tuple(args), site))
     node = nodes[-1]
     return scalar_from_node(node) if is_scalar else managed(node)
 
@@ -396,14 +402,15 @@ def _recipe_of(
             return None
         if made_by == "call" and not calls:
             return None
-        if (node.key.raises and node.errors is not state) or is_joined(node):
+        silent = bool(node.key.raises) and node.errors is not state
+        if (silent and wanted(node)) or is_joined(node):
             return None
         numbers = [arg for arg in node.args if type(arg) is not Node]
         if narrow and any([isinstance(number, float | int) and not abs(number) <= _SAFE for number in numbers]):
             return None
         at = tuple([places.get(id(arg), -1) for arg in node.args])
         constants = tuple([arg if place < 0 else None for arg, place in zip(node.args, at, strict=True)])
-        steps.append(Step(node.key, at, constants))
+        steps.append(Step(node.key, at, constants, silent))
         places[id(node)] = len(places)
     return (tuple(steps), kind is LazyScalar) if id(last) in places else None
 

@@ -9,6 +9,7 @@ import numpy
 import pytest
 
 import lazyarray
+from lazyarray.frontend import recipes
 from lazyarray.frontend.callables import FEW_CONTRACTED
 from lazyarray.frontend.contractions import Chain, plan_of
 
@@ -270,3 +271,39 @@ def test_writes_after_a_call_do_not_change_it() -> None:
     expected = numpy.asarray(a) @ numpy.asarray(b)
     a[:] = 0.0
     assert bits(found) == bits(expected)
+
+
+@pytest.mark.parametrize("state", ["warn", "ignore", "raise"])
+@pytest.mark.parametrize("subscripts", SUMS)
+def test_a_sum_of_products_is_recorded_again_by_a_recipe_that_tells_nothing_either(subscripts: str, state: Any) -> None:
+    operands = drawn(subscripts, "d", WIDE)
+    first = operands[0].reshape(-1)
+    first[:3] = numpy.inf, -numpy.inf, 1e308
+    with numpy.errstate(all="ignore"):
+        given = [lazyarray.evaluate(lazyarray.array(a) * 1.0) for a in operands]
+    found = []
+    recipes._forget()  # other tests' calls
+    with warnings.catch_warnings(), numpy.errstate(all=state):
+        warnings.simplefilter("error")
+        for turn in range(4):
+            before = recipe_count()
+            found.append(bits(lazyarray.einsum(subscripts, *given)))
+            # Operands that are long are known by their shapes; short ones may be NumPy's. What is turned is a view.
+            if turn == 1 and all(a.size >= lazyarray.config.eager_below for a in operands) and subscripts != "ijk->ki":
+                assert recipe_count() == before + 1
+    assert found[1:] == found[:1] * 3
+
+
+@pytest.mark.parametrize("subscripts", ["ij,jk->ik", "ij->ji", "ij,ij->ij"])
+def test_what_einsum_returns_again_is_of_the_present_operands(subscripts: str) -> None:
+    for turn in range(4):
+        operands = [a + turn for a in drawn(subscripts, "d", {"i": 260, "j": 256, "k": 20})]
+        given = [lazyarray.array(a) * 1.0 for a in operands]
+        expected = numpy.einsum(subscripts, *operands)
+        assert numpy.allclose(numpy.asarray(lazyarray.einsum(subscripts, *given)), expected, rtol=1e-12)
+    with lazyarray.config.set(numerics="numpy"):
+        assert bits(lazyarray.einsum(subscripts, *given)) == bits(expected)
+
+
+def recipe_count() -> int:
+    return sum(type(recipe) is tuple for each in recipes._all for recipe in each.known.values())
