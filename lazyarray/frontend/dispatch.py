@@ -234,7 +234,7 @@ def _after(ahead: Callable[[Any, Any], Any], general: Callable[[Any, Any], Any])
     """What `ahead` returns of a call, or `general` where it refuses."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        found = ahead(args, kwargs)
+        found = ahead(args, kwargs) if args else REFUSED
         return general(args, kwargs) if found is REFUSED else found
 
     return call
