@@ -194,7 +194,29 @@ def record_node(key: Key, args: tuple[Any, ...], site: Any) -> Node:
 
 
 def new_node(key: Key, args: tuple[Any, ...], site: Any) -> Node:
-    """`record_node`, whatever waits; `Node.__init__` written out, for speed."""
+    """`record_node`, whatever waits."""
+    node = _put(key, args, site)
+    if key.raises:
+        state = present(_state)
+        node.errors = state
+        if state is not _last.waits:
+            known.note_errors(node)
+    if len(_tape) >= _TAPE_LIMIT:
+        budget.flush_if_due()
+    return node
+
+
+def record_silent(key: Key, args: tuple[Any, ...], site: Any) -> Node:
+    """`record_node` of one of whose floating-point errors nothing is told."""
+    finish_waiting()
+    node = _put(key, args, site)
+    if len(_tape) >= _TAPE_LIMIT:
+        budget.flush_if_due()
+    return node
+
+
+def _put(key: Key, args: tuple[Any, ...], site: Any) -> Node:
+    """A node at the end of the tape; `Node.__init__` written out, for speed."""
     node: Node = create(Node)
     node.key = key
     node.args = args
@@ -205,13 +227,6 @@ def new_node(key: Key, args: tuple[Any, ...], site: Any) -> Node:
     node.sequence = next_sequence()
     node.visits = node.mark = 0
     _tape.append(weak(node))
-    if key.raises:
-        state = present(_state)
-        node.errors = state
-        if state is not _last.waits:
-            known.note_errors(node)
-    if len(_tape) >= _TAPE_LIMIT:
-        budget.flush_if_due()
     return node
 
 

@@ -1,7 +1,7 @@
 # C's side of `recipes.py`.
 cimport cython
 
-from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits, managed, record_node
+from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits, managed, record_node, record_silent
 from lazyarray.frontend.lent cimport stand_in
 from lazyarray.ir.node cimport Key, Node
 from lazyarray.native.primitives cimport site_outside

@@ -16,7 +16,7 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend.lent import stand_in  # cimport
 from lazyarray.frontend.loops import NUMBERS
-from lazyarray.frontend.quick import Fields, known, limits, managed, record_node  # cimport
+from lazyarray.frontend.quick import Fields, known, limits, managed, record_node, record_silent  # cimport
 from lazyarray.frontend.rebase import Warnings
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.ir.index_map import size_of
@@ -29,7 +29,6 @@ from lazyarray.runtime.evaluate import SHARED
 from lazyarray.runtime.evaluate import evaluate  # cimport
 
 # isort: split
-from lazyarray.ir.node import record
 from lazyarray.runtime.floating import error_state, is_joined, wanted
 from lazyarray.runtime.settling import changes
 
@@ -357,7 +356,10 @@ def follow(recipe: tuple[tuple[Step, ...], bool], nodes: list[Any]) -> Any:
         for place in step.places:
             args.append(nodes[place] if place >= 0 else step.constants[at])
             at += 1  # noqa: SIM113  (C counts faster than `enumerate`)
-        nodes.append(record(step.key, tuple(args), site) if step.silent else record_node(step.key, tuple(args), site))
+        if step.silent:
+            nodes.append(record_silent(step.key, tuple(args), site))
+        else:
+            nodes.append(record_node(step.key, tuple(args), site))
     node = nodes[-1]
     return scalar_from_node(node) if is_scalar else managed(node)
 

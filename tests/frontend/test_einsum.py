@@ -12,6 +12,9 @@ import lazyarray
 from lazyarray.frontend import recipes
 from lazyarray.frontend.callables import FEW_CONTRACTED
 from lazyarray.frontend.contractions import Chain, plan_of
+from lazyarray.ir.node import TAPE
+from lazyarray.runtime.budget import TAPE_MOST
+from tests.frontend.test_recipes import count_recipes
 
 DRAW = numpy.random.default_rng(5)
 EXTENTS = {"a": 3, "b": 4, "c": 2, "i": 24, "j": 20, "k": 28, "l": 5}
@@ -286,11 +289,11 @@ def test_a_sum_of_products_is_recorded_again_by_a_recipe_that_tells_nothing_eith
     with warnings.catch_warnings(), numpy.errstate(all=state):
         warnings.simplefilter("error")
         for turn in range(4):
-            before = recipe_count()
+            before = count_recipes()
             found.append(bits(lazyarray.einsum(subscripts, *given)))
             # Operands that are long are known by their shapes; short ones may be NumPy's. What is turned is a view.
             if turn == 1 and all(a.size >= lazyarray.config.eager_below for a in operands) and subscripts != "ijk->ki":
-                assert recipe_count() == before + 1
+                assert count_recipes() == before + 1
     assert found[1:] == found[:1] * 3
 
 
@@ -305,5 +308,20 @@ def test_what_einsum_returns_again_is_of_the_present_operands(subscripts: str) -
         assert bits(lazyarray.einsum(subscripts, *given)) == bits(expected)
 
 
-def recipe_count() -> int:
-    return sum(type(recipe) is tuple for each in recipes._all for recipe in each.known.values())
+def test_a_recipe_made_where_nothing_is_told_tells_nothing_elsewhere() -> None:
+    with numpy.errstate(all="ignore"):
+        a = lazyarray.evaluate(lazyarray.array(numpy.full((256, 260), 1e300)) * 1.0)
+        recipes._forget()  # other tests' calls
+        for _ in range(3):
+            lazyarray.einsum("ij,ij->i", a, a)
+        assert count_recipes() == 1
+    with warnings.catch_warnings(), numpy.errstate(all="raise"):
+        warnings.simplefilter("error")
+        assert numpy.isinf(numpy.asarray(lazyarray.einsum("ij,ij->i", a, a))).all()
+
+
+def test_what_recipes_record_is_evaluated_when_it_has_become_much() -> None:
+    a = lazyarray.evaluate(lazyarray.array(DRAW.standard_normal((256, 260))) * 1.0)
+    kept = [lazyarray.einsum("ij->j", a) for _ in range(2 * TAPE_MOST)]
+    assert len(TAPE) <= TAPE_MOST
+    assert {bits(found) for found in kept} == {bits(numpy.asarray(a).sum(0) + 0.0)}
