@@ -4,7 +4,7 @@ PLAIN    `_np` is memory that NumPy may read and write; the other slots mean not
 OWNED    `_np` is None and `_node` is the value; nobody shares it, so a write only names another node.
 SHARED   `_np` and `_node` are None; `_base` is shared with views, `_map` places this array in it (None: all of it, and
          this array is the one that the base was made for), `_part` says "real" or "imag" of complex elements, `_fixed`
-         that the array refuses writes.
+         that the array refuses writes (`FOR_GOOD`: whatever `setflags` asks).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class ndarray(Handle, Methods, Attributes, metaclass=ArrayType):
     _base: Base
     _map: IndexMap | None
     _part: str | None
-    _fixed: bool
+    _fixed: bool | str
 
     __module__ = "numpy"  # messages and `repr(type(array))` are NumPy's
     __array_priority__ = 0.0
@@ -96,6 +96,7 @@ class ndarray(Handle, Methods, Attributes, metaclass=ArrayType):
 
 
 _new: Final[Any] = Handle.__new__
+FOR_GOOD: Final = "for good"
 
 
 def array_class() -> Any:
@@ -131,7 +132,7 @@ def from_node(node: Node) -> ndarray:
     return array
 
 
-def _shared(base: Base, view: IndexMap | None, part: str | None = None, fixed: bool = False) -> ndarray:
+def _shared(base: Base, view: IndexMap | None, part: str | None = None, fixed: bool | str = False) -> ndarray:
     array: ndarray = _new(ndarray)
     array._np = None
     array._node = None

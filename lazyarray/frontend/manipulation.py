@@ -12,6 +12,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from lazyarray.config import config
 from lazyarray.frontend.array import (
+    FOR_GOOD,
     as_array,
     copied_order,
     duplicate,
@@ -73,7 +74,8 @@ READ_ONLY: Final = frozenset({"diagonal", "broadcast_to", WINDOWS})
 
 def viewing(name: str, source: Function, method: Function | None = None) -> Function:
     """The public function `name` that shows its first argument another way; NumPy says how."""
-    writeable = name not in READ_ONLY
+    # What `as_strided` makes has a base that is no array, so that NumPy never takes it for writeable again.
+    fixed = FOR_GOOD if name == WINDOWS else name in READ_ONLY
     run = source if method is None else method
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -93,8 +95,8 @@ def viewing(name: str, source: Function, method: Function | None = None) -> Func
             result = view_by(x, source, *rest, **kwargs)
             if name == "squeeze" and result.shape == x.shape:
                 return x  # as NumPy: the array itself
-            if not writeable:
-                result._fixed = True
+            if fixed:
+                result._fixed = fixed
             return result
         return fall_back(name, run, args, kwargs)
 

@@ -265,6 +265,8 @@ class Methods:
             if write and array._node is not None:
                 return
             base = core.share(array)
+            if write and array._fixed == core.FOR_GOOD:
+                raise ValueError(_KEPT_READ_ONLY)
             whole = array._map is None or (base.owner is not None and base.owner() is array)
             if whole and array._part is None:
                 base.fixed = not write

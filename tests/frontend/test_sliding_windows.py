@@ -130,3 +130,30 @@ def test_errors_are_numpys(call: Callable[[Any, Any], Any]) -> None:
     with pytest.raises(type(expected.value)) as found:
         call(lazyarray, lazyarray.array(X))
     assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("size", [8, 30_000, 100_000])
+@pytest.mark.parametrize("of", ["memory", "what is pending"])
+@pytest.mark.parametrize("form", ["windows", "a part", "turned", "their view"])
+@pytest.mark.parametrize("way", ["setflags", "flags"])
+def test_windows_are_never_made_writeable(size: int, of: str, form: str, way: str) -> None:
+    """What lends them its memory is no array to NumPy, however writeable it is."""
+    for np in (numpy, lazyarray):
+        x: Any = np.arange(float(size))
+        if of == "what is pending":
+            x = x + 1.0
+        made = windows(np, x, 2)
+        made = {"windows": made, "a part": made[1:], "turned": made.T, "their view": made.view()}[form]
+        with pytest.raises(ValueError, match="^cannot set WRITEABLE flag to True of this array$"):
+            make_writeable(made, way)
+        assert not made.flags.writeable
+        assert x.flags.writeable
+        with pytest.raises(ValueError, match="assignment destination is read-only"):
+            made[0, 0] = 5.0
+
+
+def make_writeable(array: Any, way: str) -> None:
+    if way == "setflags":
+        array.setflags(write=True)
+    else:
+        array.flags.writeable = True
