@@ -17,6 +17,7 @@ RANKS = harness.lines_of(
     """
     np.argsort(x) | np.argsort(x, kind='stable') | np.argsort(r) | np.argsort(r, kind='stable') | np.lexsort((x, l))
     np.argsort(l, kind='stable') | np.unique(x) | np.unique(x, return_inverse=True) | np.unique(l, return_counts=True)
+    np.unique(l, return_inverse=True)
     """
 )
 MATRICES = harness.lines_of("np.sort(m) | np.sort(m, axis=0) | np.argsort(m) | np.argsort(m, axis=0)")

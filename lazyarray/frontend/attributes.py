@@ -142,7 +142,7 @@ class Attributes(Classed):
     _base: Base
     _map: IndexMap | None
     _part: str | None
-    _fixed: bool
+    _fixed: bool | str
 
     # ---- what it is
 

@@ -1,8 +1,11 @@
 """Owns the distinct elements of many numbers, and the functions on sets that begin by finding them.
 
-NumPy's own code runs, over vectors whose sorts are those from here (`Ordered`). It puts integers into a hash table and
-sorts what that holds (since 2.3): a million different ones take it half a second, where sorting all of them takes ten
-milliseconds. What is returned is the same.
+Integers of a narrow range, such as labels and bytes of images, are counted in a table; other numbers are sorted, or
+ranked, and then compared with their neighbours. NumPy puts integers into a hash table and sorts what that holds (since
+2.3): a million different ones take it half a second, where sorting all of them takes ten milliseconds. What else these
+functions do is NumPy's own code, over vectors whose sorts are those from here (`Ordered`).
+
+One of the modules that may run compiled (see `lazyarray/native`).
 """
 
 from __future__ import annotations
@@ -17,6 +20,13 @@ from lazyarray.frontend.rankings import rank
 from lazyarray.frontend.renamed import in_module, with_names
 from lazyarray.frontend.sorts import sort
 
+# The build reads such imports by the line.
+# isort: split
+from lazyarray.native.distinct import are_read, distinct_of, has_odd, tallied, whole_of  # cimport
+
+# isort: split
+from lazyarray.runtime.pool import allocate
+
 Array = np.ndarray[Any, Any]
 NAMES: Final = frozenset(
     "unique unique_all unique_counts unique_inverse unique_values union1d intersect1d setdiff1d setxor1d isin".split()
@@ -24,6 +34,10 @@ NAMES: Final = frozenset(
 # Of fewer bytes the table is small and quick.
 _INTEGERS: Final = frozenset(map(np.dtype, ("i4", "u4", "i8", "u8")))
 _ORDERED: Final = _INTEGERS | {np.dtype("f4"), np.dtype("f8")}
+_COUNTED: Final = _INTEGERS | frozenset(map(np.dtype, ("?", "i1", "u1", "i2", "u2")))
+_LEAST: Final = 1 << 10  # numbers of a range that is narrow whatever is counted,
+_MOST: Final = 1 << 20  # and of one that never is, which has its table in no cache
+_INTP: Final = np.dtype(np.intp)
 _STABLE: Final = ("mergesort", "stable")
 # NumPy's functions that have no public names.
 numpys: Final[Any] = _arraysetops_impl
@@ -74,8 +88,13 @@ def _has_different_equals(rising: Array) -> bool:
 
 def unique(ar: Any, *args: Any, **options: Any) -> Any:
     """NumPy's; of integers alone their sorted distinct ones."""
-    if args or options or type(ar) is not np.ndarray or ar.size < FEW_SEARCHED or ar.dtype not in _INTEGERS:
+    if args or options or type(ar) is not np.ndarray or ar.size < FEW_SEARCHED or ar.dtype not in _COUNTED:
         return _functions["unique"](ar, *args, **options)
+    found = find(ar)
+    if found is not None:
+        return found[0]
+    if ar.dtype not in _INTEGERS:
+        return _functions["unique"](ar)
     rising = sort(ar.reshape(-1))
     first = np.empty(rising.shape, bool)
     first[0] = True
@@ -83,8 +102,74 @@ def unique(ar: Any, *args: Any, **options: Any) -> Any:
     return rising[first]
 
 
+def find(
+    ar: Any,
+    index: Any = False,
+    inverse: Any = False,
+    counts: Any = False,
+    *,
+    equal_nan: Any = True,
+    inverse_shape: Any = None,
+    axis: Any = None,
+    sorted: Any = True,
+) -> tuple[Any, ...] | None:
+    """What NumPy's `_unique1d` returns: the distinct numbers, and each of what else is wanted. None where it is to."""
+    if type(ar) is not np.ndarray or ar.size < FEW_SEARCHED:
+        return None
+    line = ar.reshape(-1)
+    numbers = allocate(line.shape, _INTP) if inverse else None
+    found = _tally(line, numbers, index, counts) if ar.dtype in _COUNTED or ar.dtype in _ORDERED else None
+    if found is None and are_read(line):
+        found = _find_in_order(line, bool(equal_nan), numbers, index, counts)
+    if found is None:
+        return None
+    made = [found[0]]
+    if index:
+        made.append(found[1])
+    if numbers is not None:
+        made.append(numbers if inverse_shape is None else numbers.reshape(inverse_shape))
+    if counts:
+        made.append(found[2])
+    return tuple(made)
+
+
+def _tally(line: Array, numbers: Array | None, index: Any, counts: Any) -> tuple[Any, ...] | None:
+    """Of integers, whatever dtype they have; None where they lie far apart, or are none."""
+    kind, line = line.dtype.kind, np.ascontiguousarray(line)
+    whole = line.view(np.uint8) if kind == "b" else whole_of(line) if kind == "f" else line
+    if whole is None:
+        return None
+    found = tallied(whole, max(_LEAST, min(line.size // 2, _MOST)), numbers, bool(index), bool(counts))
+    # Bytes that were made truth values by a view may be others than 0 and 1.
+    if found is None or (kind == "b" and found[0][-1] > 1):
+        return None
+    return found if whole is line else (found[0].astype(line.dtype), *found[1:])
+
+
+def _find_in_order(
+    line: Array, same_nans: bool, numbers: Array | None, index: Any, counts: Any
+) -> tuple[Any, ...] | None:
+    """Of numbers that are sorted; ranked, where it is asked which ones are equal."""
+    if numbers is None and not index:
+        return distinct_of(sort(line), None, same_nans, None, False, bool(counts))
+    line = np.ascontiguousarray(line)
+    return distinct_of(line, _ranked(line, bool(index)), same_nans, numbers, bool(index), bool(counts))
+
+
+def _ranked(line: Array, stable: bool) -> Array:
+    """A stable sort's places. Where NumPy's need not be, and equal numbers have different bits, NumPy's."""
+    places = rank(line, True)
+    if places is None or (not stable and has_odd(line) and _has_different_equals(line[places])):
+        return line.argsort(kind="stable" if stable else None)
+    return places
+
+
 def _unique_of_all(ar: Any, *wanted: Any, **options: Any) -> Any:
-    """NumPy's `_unique1d`, which has a table for integers of which nothing else is wanted."""
+    """NumPy's `_unique1d`, which has a table for numbers of which nothing else is wanted."""
+    if any(wanted) or ar.dtype.kind in "fiub":
+        found = find(ar, *wanted, **options)
+        if found is not None:
+            return found
     if any(wanted) or ar.dtype.kind == "f":
         ar = Ordered.of(ar)
     return numpys._unique1d(ar, *wanted, **options)

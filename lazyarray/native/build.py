@@ -114,6 +114,7 @@ MODULES: Final = (
     "lazyarray.frontend.correlations",
     "lazyarray.frontend.sorts",
     "lazyarray.frontend.rankings",
+    "lazyarray.frontend.distinct",
     "lazyarray.frontend.selections",
     "lazyarray.frontend.shares",
     "lazyarray.frontend.segments",

@@ -144,7 +144,7 @@ def test_windows_are_never_made_writeable(size: int, of: str, form: str, way: st
             x = x + 1.0
         made = windows(np, x, 2)
         made = {"windows": made, "a part": made[1:], "turned": made.T, "their view": made.view()}[form]
-        with pytest.raises(ValueError, match="^cannot set WRITEABLE flag to True of this array$"):
+        with pytest.raises(ValueError, match=r"^cannot set WRITEABLE flag to True of this array$"):
             make_writeable(made, way)
         assert not made.flags.writeable
         assert x.flags.writeable
