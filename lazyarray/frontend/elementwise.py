@@ -175,6 +175,8 @@ def _unless_integers(inexact: np.ufunc, plain_ufunc: np.ufunc) -> Any:
         if type(x1) is _nparray and type(x2) is _nparray:
             floats = x1.dtype.kind in "fc" or x2.dtype.kind in "fc"
             return (inexact if floats else plain_ufunc)(x1, x2, *args, **options)
+        if type(x1) in WEAK and type(x2) is _nparray and x2.dtype.kind in "fc":
+            return inexact(x1, x2, *args, **options)
         # Python's numbers are weak; of anything else without a dtype `result_type` would make one ("f8", a list).
         given = [x if hasattr(x, "dtype") or type(x) in WEAK else np.asarray(x) for x in (x1, x2)]
         chosen = inexact if np.result_type(*given).kind in "fc" else plain_ufunc

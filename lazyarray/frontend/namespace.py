@@ -74,6 +74,7 @@ from lazyarray.frontend.exchange import export
 from lazyarray.frontend.flat import flatiter
 from lazyarray.frontend.naming import speak_for
 from lazyarray.frontend.overrides import is_foreign
+from lazyarray.frontend.own_loops import with_loops
 from lazyarray.frontend.record import dummy
 from lazyarray.frontend.scalar import LazyScalar
 from lazyarray.frontend.ufunc import ANSWERED, UFUNCS, ufunc
@@ -131,8 +132,11 @@ REBASED: Final = frozenset(
 )
 # Of these, those whose result has as many elements as both operands multiplied.
 GROWING: Final = frozenset({"outer", "kron", "linalg.outer"})
-# The same, with functions inside whose bits are not NumPy's: small operands too.
-REBASED_ALWAYS: Final = frozenset("angle sinc i0 hamming hanning blackman kaiser".split())
+# The same, with functions inside whose bits are not NumPy's.
+WITH_LOOPS: Final = frozenset("angle sinc i0 hamming hanning blackman kaiser".split())
+# Of these, those of a number of points.
+WINDOWS: Final = frozenset("hamming hanning blackman kaiser".split())
+_POINTS: Final = frozenset({int, float})
 
 # Names that take no arrays, or hand them to what is ours already.
 SAME: Final = frozenset(
@@ -328,9 +332,11 @@ def _make(name: str, source: Any) -> tuple[Any, str]:
         return describe(from_dlpack, source, name), recorded
     if name in GROWING:
         return growing(name, source), ways.REBASED
-    if name in REBASED or name in REBASED_ALWAYS:
-        ahead = at_once.ahead_of(name, source)
-        return compiled(name, source, rebased(source), at_once=name in REBASED, ahead=ahead), ways.REBASED
+    if name in REBASED:
+        return compiled(name, source, rebased(source), ahead=at_once.ahead_of(name, source)), ways.REBASED
+    if name in WITH_LOOPS:
+        made = compiled(name, with_loops(source), rebased(source))
+        return describe(windowing(made, source) if name in WINDOWS else made, source, name), ways.REBASED
     if name in BY_DTYPE:
         return _of_dtypes(name), ways.ABOUT
     for module, guard in _LARGE.items():
@@ -349,6 +355,18 @@ def rebased(source: Any) -> Callable[..., Any]:
         if function is None:
             function = rebase.rebase(source)
         return wrap(function(*args, **kwargs))
+
+    return call
+
+
+def windowing(recorded: Callable[..., Any], source: Any) -> Callable[..., Any]:
+    """A function of a number of points: a few are made at once."""
+    small = with_loops(source)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if args and not kwargs and {*map(type, args)} <= _POINTS and args[0] < config.eager_below:
+            return wrap(small(*args))
+        return recorded(*args, **kwargs)
 
     return call
 

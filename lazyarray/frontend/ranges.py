@@ -15,6 +15,7 @@ from lazyarray.frontend.creation import HUGE, dtype_from, make_now, recorded_siz
 from lazyarray.frontend.dispatch import fall_back
 from lazyarray.frontend.elementwise import overrides
 from lazyarray.frontend.foreign import forward, serves
+from lazyarray.frontend.own_loops import with_loops
 from lazyarray.frontend.rebase import rebase
 from lazyarray.frontend.recipes import Recipes
 from lazyarray.frontend.record import cast_, iota_, map_
@@ -157,8 +158,12 @@ def _fits(number: int, dtype: DType) -> bool:
 def _spaced(name: str, exact: bool) -> Callable[..., Any]:
     """`exact`: NumPy's function has compiled kernels' bits, and serves what is small as it is."""
     source = getattr(np, name)
+    at_once = source if exact else with_loops(source)
 
     def create(start: Any, stop: Any, num: Any = 50, *args: Any, **kwargs: Any) -> Any:
+        numbers = _SIMPLE.issuperset(map(type, (start, stop, *args, *kwargs.values())))
+        if numbers and type(num) is int and num < config.eager_below:
+            return _wrap_pair(at_once(start, stop, num, *args, **kwargs))
         start, stop = forward(start), forward(stop)
         if overrides(start) or overrides(stop):
             return fall_back(name, source, (start, stop, num, *args), kwargs)  # a subclass decides what comes out
@@ -176,6 +181,9 @@ def _spaced(name: str, exact: bool) -> Callable[..., Any]:
         return rebase(source)(start, stop, num, *args, **kwargs)
 
     return create
+
+
+_SIMPLE: Final = frozenset({int, float, bool, np.float64, type(None)})
 
 
 def _wrap_pair(result: Any) -> Any:

@@ -193,7 +193,7 @@ def declared_public(name: str) -> str:
     """The same for a name of the top level."""
     if name in namespace.OBJECTS or isinstance(getattr(numpy, name), type):
         return OWN
-    if name in namespace.REBASED or name in namespace.REBASED_ALWAYS:
+    if name in namespace.REBASED or name in namespace.WITH_LOOPS:
         return REBASED
     if name in namespace.BY_DTYPE or name in namespace.SAME or name in ("shape", "ndim", "size"):
         return ABOUT
