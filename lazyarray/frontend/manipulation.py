@@ -566,7 +566,7 @@ UNCONDITIONAL: Final[dict[str, Callable[..., Any]]] = {
     "size": size,
 }
 # Of these, those that NumPy's function does for small arguments.
-DIRECT: Final = {"concatenate": ANY, **dict.fromkeys(("shape", "ndim", "size"), AS_IS)}
+DIRECT: Final = {"concatenate": ANY, "broadcast_to": ANY, **dict.fromkeys(("shape", "ndim", "size"), AS_IS)}
 METHODS: Final[dict[str, Callable[..., Any]]] = {
     "ravel": ravel,
     "flatten": flatten,

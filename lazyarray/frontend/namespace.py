@@ -324,7 +324,7 @@ def _make(name: str, source: Any) -> tuple[Any, str]:
     if name in manipulation.UNCONDITIONAL:
         own = describe(manipulation.UNCONDITIONAL[name], source, name)
         if name in GUARDED:
-            return guarded(own, source), recorded
+            own = guarded(own, source)
         return unbound(own, source, manipulation.DIRECT[name]) if name in manipulation.DIRECT else own, recorded
     if name in manipulation.VIEWING:
         return manipulation.viewing(name, source), recorded
