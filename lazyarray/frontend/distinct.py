@@ -35,6 +35,7 @@ NAMES: Final = frozenset(
 _INTEGERS: Final = frozenset(map(np.dtype, ("i4", "u4", "i8", "u8")))
 _ORDERED: Final = _INTEGERS | {np.dtype("f4"), np.dtype("f8")}
 _COUNTED: Final = _INTEGERS | frozenset(map(np.dtype, ("?", "i1", "u1", "i2", "u2")))
+_FOUND: Final = _COUNTED | _ORDERED
 _LEAST: Final = 1 << 10  # numbers of a range that is narrow whatever is counted,
 _MOST: Final = 1 << 20  # and of one that never is, which has its table in no cache
 _INTP: Final = np.dtype(np.intp)
@@ -114,11 +115,11 @@ def find(
     sorted: Any = True,
 ) -> tuple[Any, ...] | None:
     """What NumPy's `_unique1d` returns: the distinct numbers, and each of what else is wanted. None where it is to."""
-    if type(ar) is not np.ndarray or ar.size < FEW_SEARCHED:
+    if type(ar) is not np.ndarray or ar.size < FEW_SEARCHED or ar.dtype not in _FOUND:
         return None
     line = ar.reshape(-1)
     numbers = allocate(line.shape, _INTP) if inverse else None
-    found = _tally(line, numbers, index, counts) if ar.dtype in _COUNTED or ar.dtype in _ORDERED else None
+    found = _tally(line, numbers, index, counts)
     if found is None and are_read(line):
         found = _find_in_order(line, bool(equal_nan), numbers, index, counts)
     if found is None:
@@ -166,10 +167,9 @@ def _ranked(line: Array, stable: bool) -> Array:
 
 def _unique_of_all(ar: Any, *wanted: Any, **options: Any) -> Any:
     """NumPy's `_unique1d`, which has a table for numbers of which nothing else is wanted."""
-    if any(wanted) or ar.dtype.kind in "fiub":
-        found = find(ar, *wanted, **options)
-        if found is not None:
-            return found
+    found = find(ar, *wanted, **options)
+    if found is not None:
+        return found
     if any(wanted) or ar.dtype.kind == "f":
         ar = Ordered.of(ar)
     return numpys._unique1d(ar, *wanted, **options)

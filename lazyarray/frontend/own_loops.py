@@ -7,7 +7,7 @@ function of NumPy that calls such (`angle`, `hanning`, `logspace`) is NumPy's co
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -40,19 +40,21 @@ def _translated(function: FunctionType) -> Any:
         return _known[function]
     except KeyError:
         _known[function] = function  # for functions that name each other
-    source = function.__globals__
-    names = {}
-    for name in function.__code__.co_names:
-        if name in source:
-            made = _with_loops_inside(source[name], function.__code__.co_names)
-            if made is not source[name]:
-                names[name] = made
+    source, asked = function.__globals__, _names_in(function.__code__)
+    inside = {name: _with_loops_inside(source[name], asked) for name in asked if name in source}
+    names = {name: made for name, made in inside.items() if made is not source[name]}
     if names:
         _known[function] = in_space(function, {**source, **names})
     return _known[function]
 
 
-def _with_loops_inside(value: Any, asked: tuple[str, ...]) -> Any:
+def _names_in(code: CodeType) -> set[str]:
+    """The names that a function asks for, and those that functions within it do."""
+    within = [_names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    return {*code.co_names}.union(*within)
+
+
+def _with_loops_inside(value: Any, asked: set[str]) -> Any:
     """What stands for an object that a function of NumPy names; of modules, for those members that are asked for."""
     if isinstance(value, np.ufunc):
         return _loop(value) if _is_transcendental(value) else value
