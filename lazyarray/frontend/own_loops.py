@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lazyarray.frontend.elementwise import eager
+from lazyarray.frontend.elementwise import eager, must_be_eager
 from lazyarray.frontend.rebase import implementation
 from lazyarray.frontend.renamed import in_module, in_space
 from lazyarray.ir.ops import OPS
@@ -75,10 +75,11 @@ def _is_transcendental(value: Any) -> bool:
 
 
 def _loop(plain: np.ufunc) -> Callable[..., Any]:
-    """A transcendental function of memory with its own bits, where the settings say so."""
+    """A transcendental function of memory with its own bits, where it has such for the dtypes, and settings say so."""
     name = plain.__name__
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        return (eager(name) or plain)(*args, **kwargs)
+        own = None if must_be_eager(args) else eager(name)
+        return (own or plain)(*args, **kwargs)
 
     return call
