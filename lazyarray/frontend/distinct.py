@@ -48,9 +48,6 @@ _functions: dict[str, Any] = {}
 class Ordered(np.ndarray[Any, Any]):
     """A vector that is sorted, and ranked, as large ones are here; parts of it are plain arrays."""
 
-    _places: Array | None = None
-    _rising: Array | None = None  # what it has at these places
-
     @classmethod
     def of(cls, a: Any) -> Any:
         """The array as such a vector; as it is where sorts of it are NumPy's."""
@@ -62,19 +59,10 @@ class Ordered(np.ndarray[Any, Any]):
         plain[...] = sort(plain, -1, kind)
 
     def argsort(self, axis: Any = -1, kind: Any = None, **_: Any) -> Array:  # type: ignore[override]
-        """A stable sort's. Where NumPy's is not, and equal numbers have different bits, NumPy's."""
-        plain = self.view(np.ndarray)
-        found = rank(plain, True)
-        if found is not None:
-            rising = plain[found]
-            if kind in _STABLE or not _has_different_equals(rising):
-                self._places, self._rising = found, rising
-                return found
-        return plain.argsort(kind=kind)
+        """NumPy's, along the only axis."""
+        return _ranked(self.view(np.ndarray), kind in _STABLE)
 
     def __getitem__(self, key: Any) -> Any:
-        if key is self._places and key is not None:
-            return self._rising
         return self.view(np.ndarray)[key]
 
 
@@ -89,13 +77,11 @@ def _has_different_equals(rising: Array) -> bool:
 
 def unique(ar: Any, *args: Any, **options: Any) -> Any:
     """NumPy's; of integers alone their sorted distinct ones."""
-    if args or options or type(ar) is not np.ndarray or ar.size < FEW_SEARCHED or ar.dtype not in _COUNTED:
+    if args or options or type(ar) is not np.ndarray or ar.size < FEW_SEARCHED or ar.dtype not in _INTEGERS:
         return _functions["unique"](ar, *args, **options)
     found = find(ar)
     if found is not None:
         return found[0]
-    if ar.dtype not in _INTEGERS:
-        return _functions["unique"](ar)
     rising = sort(ar.reshape(-1))
     first = np.empty(rising.shape, bool)
     first[0] = True

@@ -335,8 +335,9 @@ def _make(name: str, source: Any) -> tuple[Any, str]:
     if name in REBASED:
         return compiled(name, source, rebased(source), ahead=at_once.ahead_of(name, source)), ways.REBASED
     if name in WITH_LOOPS:
-        made = compiled(name, with_loops(source), rebased(source))
-        return describe(windowing(made, source) if name in WINDOWS else made, source, name), ways.REBASED
+        small = with_loops(source)
+        made = compiled(name, small, rebased(source))
+        return describe(windowing(made, small) if name in WINDOWS else made, source, name), ways.REBASED
     if name in BY_DTYPE:
         return _of_dtypes(name), ways.ABOUT
     for module, guard in _LARGE.items():
@@ -359,9 +360,8 @@ def rebased(source: Any) -> Callable[..., Any]:
     return call
 
 
-def windowing(recorded: Callable[..., Any], source: Any) -> Callable[..., Any]:
+def windowing(recorded: Callable[..., Any], small: Callable[..., Any]) -> Callable[..., Any]:
     """A function of a number of points: a few are made at once."""
-    small = with_loops(source)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if args and not kwargs and {*map(type, args)} <= _POINTS and args[0] < config.eager_below:

@@ -7,14 +7,14 @@ function of NumPy that calls such (`angle`, `hanning`, `logspace`) is NumPy's co
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from lazyarray.frontend.elementwise import eager, must_be_eager
 from lazyarray.frontend.rebase import implementation
-from lazyarray.frontend.renamed import in_module, in_space
+from lazyarray.frontend.renamed import in_module, in_space, names_in
 from lazyarray.ir.ops import OPS
 
 _known: dict[FunctionType, Any] = {}
@@ -40,7 +40,7 @@ def _translated(function: FunctionType) -> Any:
         return _known[function]
     except KeyError:
         _known[function] = function  # for functions that name each other
-    source, asked = function.__globals__, _names_in(function.__code__)
+    source, asked = function.__globals__, names_in(function.__code__)
     inside = {name: _with_loops_inside(source[name], asked) for name in asked if name in source}
     names = {name: made for name, made in inside.items() if made is not source[name]}
     if names:
@@ -48,13 +48,7 @@ def _translated(function: FunctionType) -> Any:
     return _known[function]
 
 
-def _names_in(code: CodeType) -> set[str]:
-    """The names that a function asks for, and those that functions within it do."""
-    within = [_names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
-    return {*code.co_names}.union(*within)
-
-
-def _with_loops_inside(value: Any, asked: set[str]) -> Any:
+def _with_loops_inside(value: Any, asked: tuple[str, ...]) -> Any:
     """What stands for an object that a function of NumPy names; of modules, for those members that are asked for."""
     if isinstance(value, np.ufunc):
         return _loop(value) if _is_transcendental(value) else value

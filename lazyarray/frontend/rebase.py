@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from lazyarray.frontend.renamed import names_in
+
 Resolve = Callable[[str], Any]
 
 _functions: dict[int, FunctionType] = {}
@@ -95,12 +97,9 @@ def rebase(function: Any) -> FunctionType:
 
 
 def _fill(overlay: dict[str, Any], source: dict[str, Any], code: CodeType) -> None:
-    for name in code.co_names:
+    for name in names_in(code):
         if name in source and name not in overlay:
             overlay[name] = translate(source[name], f"{source.get('__name__')}.{name}")
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            _fill(overlay, source, constant)
 
 
 def translate(value: Any, where: str = "") -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import FunctionType, SimpleNamespace
+from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any
 
 
@@ -24,3 +24,12 @@ def in_space(function: FunctionType, space: dict[str, Any]) -> Any:
 def in_module(module: Any, **names: Any) -> SimpleNamespace:
     """The module's names, but for these."""
     return SimpleNamespace(**{**vars(module), **names})
+
+
+def names_in(code: CodeType) -> tuple[str, ...]:
+    """The names that a function asks for, and those that functions within it do."""
+    names = dict.fromkeys(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names.update(dict.fromkeys(names_in(constant)))
+    return tuple(names)

@@ -393,6 +393,7 @@ cdef extern from *:
 
     static int lazyarray_has_odd(PyObject *given) {
         PyArrayObject *a = (PyArrayObject *)given;
+        if (!PyArray_ISCARRAY_RO(a)) return 1;
         switch (PyArray_TYPE(a)) {
             case NPY_DOUBLE: return LAZYARRAY_PICK(count_odd, double)(PyArray_BYTES(a), PyArray_SIZE(a)) > 0;
             case NPY_FLOAT: return LAZYARRAY_PICK(count_odd, float)(PyArray_BYTES(a), PyArray_SIZE(a)) > 0;
