@@ -37,9 +37,9 @@ CACHED_BYTES: Final = 8 << 20
 _call: Final = threads.call
 _chosen: Final = chosen  # in C
 _WATCHED: Final[dict[Form, Form]] = {"whole": "whole watched", "split": "split watched", "lines": "lines watched"}
-# Launches of so much wake workers at once. Where caches hold what is moved, half of it lies in another core's: a launch
-# of 1.6 MB after a pause took 85 us on two threads, of which one had slept, and 120 to 130 begun alone.
-LONG_BYTES: Final = 3 << 18
+# Launches of so much wake workers at once: 80 us and more on one thread. Less, in caches, takes 12 to 120 us, and the
+# first tasks tell: a launch of 1.6 MB took 24 us alone and 50 with a worker that was woken.
+LONG_BYTES: Final = 1 << 22
 LONG_WORK: Final = 1 << 22  # elements times work: some 0.1 to 1 ms
 SLICE_WORK: Final = 1 << 28  # elements times work of a launch's first slice: some 5 to 100 ms
 

@@ -41,7 +41,7 @@ _MUTEX, _CONDITION = 128 * 6, 128 * 7  # the largest known: 64 bytes (macOS), 48
 ALLOWED_OFFSET, _MASK, COUNT_OFFSET = 128 * 8, 128 * 9, _JOB + 64
 TURNING, AT_ONCE = 1 << 32, 1 << 33  # bits beside the number of workers, which has 16
 # What the caller has done alone while workers slept, in launches that followed each other: how long it took, when the
-# last one ended, for how long who is woken now is to spin.
+# last one ended, for how many nanoseconds who is woken now is to stay awake.
 ALONE_OFFSET, _ENDED, _PATIENCE = _JOB + 96, _JOB + 104, _JOB + 112
 # One record per worker: its section's counter, its number, its pool's address, the CPU that it went to sleep
 # on (else -1), its pthread_t.
@@ -50,8 +50,11 @@ RECORDS_OFFSET, RECORD_BYTES = 128 * 10, 128
 FUTEX_CALLS = {"x86_64": 202, "aarch64": 98, "riscv64": 98, "powerpc64le": 221, "s390x": 238}
 _FUTEX_WAIT_PRIVATE, _FUTEX_WAKE_PRIVATE = 128, 129
 _MONOTONIC = 6 if sys.platform == "darwin" else 1
-# A worker spins for 25 us, or for eight times as long after a sleep of at most so many nanoseconds.
-_LONGER, _NAP = 8, 200_000
+# A worker that waits spins for 25 us. It goes on, and lets others have its core who want it, for 16 times as long as
+# it has worked since it slept, at most a millisecond; after a sleep of at most so many nanoseconds as long again.
+_LONGER, _MOST, _NAP = 16, 1_000_000, 200_000
+# What the caller has done alone fades by so much of each pause.
+_FADING = 8
 # Work that is worth waking workers for, in nanoseconds on one thread.  On a virtual machine of two CPUs a launch that
 # took 33 us on one thread took 55 when it woke the other, which began 80 us later; one of 152 us took 116.
 _WORTH = 80_000
@@ -66,6 +69,7 @@ SYSTEM_SYMBOLS = [
     "pthread_cond_wait",
     "pthread_cond_broadcast",
     "clock_gettime",
+    "sched_yield",
     "sched_getcpu",
     "pthread_setaffinity_np",
 ]
@@ -93,15 +97,18 @@ PYTHON_SYMBOLS = [
 # epoch, and a launch changes the epoch before it looks for sleepers; a worker counts itself done before it
 # looks whether the caller waits, and the caller says that it waits before it reads the count.
 #
-# How long an idle worker spins before it parks: waking a parked one takes some 20 to 50 us. After a short sleep it
-# spins for as long as that sleep took, so that launches in a loop find it awake; after a long one briefly.  A library
-# call with threads of its own needs the cores: before one, `Pool.rest` has workers park at once.
+# How long an idle worker stays awake before it parks: waking a parked one costs the caller 10 to 20 us, and it comes
+# after 20 to 80. So it waits for as many times as long as it has worked, within bounds, and at least for as long as a
+# short sleep took: launches in a loop find it awake, and what it wastes is bounded by what it does. It spins for a
+# moment, and then yields its core between looks. A library call with threads of its own needs the cores: before one,
+# `Pool.rest` has workers park at once.
 #
-# A launch that finds too few workers awake wakes others once the work is worth it: what the caller has done alone, in
-# this launch and in those just before, and what its first chunks say that the rest of this one takes. A short launch
-# after a pause is done by the caller, a series of them wakes workers as one long launch does. `AT_ONCE` says that a
-# launch is long.
+# A launch that finds too few workers awake wakes others once the work is worth it: what the caller has done alone in
+# launches just before, less a share of the pauses, and what its chunks so far say that the rest of this one takes. A
+# short launch after a pause is done by the caller, a series of them wakes workers as one long launch does. `AT_ONCE`
+# says that a launch is long.
 _POOL_IR = """
+declare i32 @sched_yield()
 declare i32 @clock_gettime(i32, ptr)
 define internal i64 @clock() nounwind {
   %time = alloca [2 x i64], align 8
@@ -130,7 +137,9 @@ entry:
   ret void
 }
 
-; `began`: when a launch began that has found workers asleep, and asks whether to wake them; else 0.
+; `began`: when a launch began that has found workers asleep, and asks whether to wake them; else 0. Who asks takes the
+; first chunk of the last worker's section before its own ones: what earlier launches left in that core's cache is
+; slower to reach, and would be found out about too late.
 define internal void @work(ptr %pool, i64 %worker, i64 %began) nounwind {
 entry:
   %job = getelementptr i8, ptr %pool, i64 {job}
@@ -153,12 +162,16 @@ entry:
   %turned.word = load i64, ptr %turnedp, align 8
   %turned = icmp ne i64 %turned.word, 0
   %own = urem i64 %worker, %parts
+  %probes = icmp ne i64 %began, 0
+  %furthest = sub i64 %parts, 1
+  %start = select i1 %probes, i64 %furthest, i64 %own
+  %visits = select i1 %probes, i64 -1, i64 0
   br label %section
 section:
-  %asking = phi i64 [%began, %entry], [%asks, %empty]
-  %sofar = phi i64 [0, %entry], [%done, %empty]
-  %tried = phi i64 [0, %entry], [%tried.next, %empty]
-  %part = phi i64 [%own, %entry], [%part.next, %empty]
+  %asking = phi i64 [%began, %entry], [%asks.left, %empty]
+  %sofar = phi i64 [0, %entry], [%done.left, %empty]
+  %tried = phi i64 [%visits, %entry], [%tried.next, %empty]
+  %part = phi i64 [%start, %entry], [%part.next, %empty]
   %first = mul i64 %part, %per
   %past = add i64 %first, %per
   %cut = icmp slt i64 %past, %chunks
@@ -168,8 +181,8 @@ section:
   %counter = getelementptr i8, ptr %records, i64 %offset
   br label %look
 look:
-  %asks = phi i64 [%asking, %section], [0, %ran], [%asks, %weigh], [0, %worth]
-  %done = phi i64 [%sofar, %section], [%done.next, %ran], [%done.next, %weigh], [%done.next, %worth]
+  %asks = phi i64 [%asking, %section], [0, %ran], [%still.asks, %weighed]
+  %done = phi i64 [%sofar, %section], [%done.next, %ran], [%done.next, %weighed]
   %seen = load atomic i64, ptr %counter monotonic, align 8
   %any = icmp slt i64 %seen, %last
   br i1 %any, label %take, label %empty
@@ -196,22 +209,26 @@ ran:
 weigh:
   %clock = call i64 @clock()
   %spent = sub i64 %clock, %asks
-  %spent.all = mul i64 %spent, %chunks
-  %expected = udiv i64 %spent.all, %done.next
+  %left = sub i64 %chunks, %done.next
+  %spent.left = mul i64 %spent, %left
+  %expected = udiv i64 %spent.left, %done.next
   %alonep = getelementptr i8, ptr %pool, i64 {alone}
   %alone = load i64, ptr %alonep, align 8
   %owed = add i64 %alone, %expected
   %pays = icmp sgt i64 %owed, {worth}
-  br i1 %pays, label %worth, label %look
+  br i1 %pays, label %worth, label %weighed
 worth:
   %followed = icmp ne i64 %alone, 0
-  %spinp = getelementptr i8, ptr %pool, i64 {spin}
-  %limit = load i64, ptr %spinp, align 8
-  %long = mul i64 %limit, {longer}
-  %patience = select i1 %followed, i64 %long, i64 %limit
+  %patience = select i1 %followed, i64 {nap}, i64 0
   call void @rouse(ptr %pool, i64 %patience)
-  br label %look
+  br label %weighed
+weighed:
+  %still.asks = phi i64 [%asks, %weigh], [0, %worth]
+  %probed = icmp slt i64 %tried, 0
+  br i1 %probed, label %empty, label %look
 empty:
+  %asks.left = phi i64 [%asks, %look], [%asks, %take], [%still.asks, %weighed]
+  %done.left = phi i64 [%done, %look], [%done, %take], [%done.next, %weighed]
   %tried.next = add i64 %tried, 1
   %part.more = add i64 %part, 1
   %wrap = icmp eq i64 %part.more, %parts
@@ -239,27 +256,40 @@ entry:
   %restp = getelementptr i8, ptr %pool, i64 {rest}
   %spinp = getelementptr i8, ptr %pool, i64 {spin}
   %limit = load i64, ptr %spinp, align 8
-  %long = mul i64 %limit, {longer}
   %patiencep = getelementptr i8, ptr %pool, i64 {patience}
   br label %idle
 idle:
-  %seen = phi i32 [0, %entry], [%seen, %idle.next], [%seen, %sleep],
-                  [%now, %missed], [%now, %finish], [%now, %call]
-  %tries = phi i64 [0, %entry], [%more, %idle.next], [0, %sleep], [0, %missed], [0, %finish], [0, %call]
-  %patience = phi i64 [%limit, %entry], [%patience, %idle.next], [%adapted, %sleep],
-                      [%patience, %missed], [%patience, %finish], [%patience, %call]
+  %seen = phi i32 [0, %entry], [%seen, %idle.next], [%seen, %yield], [%seen, %sleep], [%now, %missed], [%now, %finish]
+  %tries = phi i64 [0, %entry], [%more, %idle.next], [%tries, %yield], [0, %sleep], [0, %missed], [0, %finish]
+  %least = phi i64 [0, %entry], [%least, %idle.next], [%least, %yield],
+                   [%adapted, %sleep], [%least, %missed], [%least, %finish]
+  %credit = phi i64 [0, %entry], [%credit, %idle.next], [%credit, %yield],
+                    [%adapted, %sleep], [%credit, %missed], [%earned, %finish]
+  %since = phi i64 [0, %entry], [%since, %idle.next], [%since.now, %yield],
+                   [0, %sleep], [%since, %missed], [0, %finish]
   %now = load atomic i32, ptr %epochp acquire, align 4
   %news = icmp ne i32 %now, %seen
   br i1 %news, label %look, label %idle.wait
 idle.wait:
   %rest = load atomic i32, ptr %restp monotonic, align 4
   %wanted = icmp eq i32 %rest, 0
-  %early = icmp slt i64 %tries, %patience
-  %patient = and i1 %wanted, %early
-  br i1 %patient, label %idle.next, label %sleep
+  br i1 %wanted, label %patient, label %sleep
+patient:
+  %early = icmp slt i64 %tries, %limit
+  br i1 %early, label %idle.next, label %owed
 idle.next:
   {pause}
   %more = add i64 %tries, 1
+  br label %idle
+owed:
+  %ticking = call i64 @clock()
+  %counting = icmp ne i64 %since, 0
+  %since.now = select i1 %counting, i64 %since, i64 %ticking
+  %waited = sub i64 %ticking, %since.now
+  %left = icmp slt i64 %waited, %credit
+  br i1 %left, label %yield, label %sleep
+yield:
+  %y = call i32 @sched_yield()
   br label %idle
 sleep:
   %at = call i32 @place()
@@ -273,7 +303,7 @@ sleep:
   %slept = sub i64 %woke, %fell
   %nap = icmp ult i64 %slept, {nap}
   %told = load atomic i64, ptr %patiencep monotonic, align 8
-  %adapted = select i1 %nap, i64 %long, i64 %told
+  %adapted = select i1 %nap, i64 {nap}, i64 %told
   br label %idle
 look:
   %stopping = load atomic i32, ptr %stopp acquire, align 4
@@ -301,15 +331,28 @@ try:
   %won = extractvalue { i64, i1 } %swap, 1
   br i1 %won, label %part, label %join
 part:
+  %began = call i64 @clock()
   call void @work(ptr %pool, i64 %worker, i64 0)
+  %ended = call i64 @clock()
   %c2 = atomicrmw add ptr %donep, i32 1 seq_cst, align 4
   %waiting = load atomic i32, ptr %waitingp seq_cst, align 4
   %awaited = icmp ne i32 %waiting, 0
   br i1 %awaited, label %call, label %finish
 call:
   call void @wake(ptr %pool, ptr %donep, i32 1)
-  br label %idle
+  br label %finish
 finish:
+  %waiting.long = icmp ne i64 %since, 0
+  %waited.since = sub i64 %began, %since
+  %used = select i1 %waiting.long, i64 %waited.since, i64 0
+  %worked = sub i64 %ended, %began
+  %worth.of.it = mul i64 %worked, {longer}
+  %unused = sub i64 %credit, %used
+  %saved = add i64 %unused, %worth.of.it
+  %more.than.least = icmp sgt i64 %saved, %least
+  %enough = select i1 %more.than.least, i64 %saved, i64 %least
+  %beyond = icmp sgt i64 %enough, {most}
+  %earned = select i1 %beyond, i64 {most}, i64 %enough
   br label %idle
 leave:
   ret ptr null
@@ -404,7 +447,7 @@ together:
 asleep:
   br i1 %hurry, label %at.once, label %alone
 at.once:
-  call void @rouse(ptr %pool, i64 %limit)
+  call void @rouse(ptr %pool, i64 0)
   br label %together
 alone:
   %alonep = getelementptr i8, ptr %pool, i64 {alone}
@@ -412,15 +455,16 @@ alone:
   %began = call i64 @clock()
   %ended = load i64, ptr %endedp, align 8
   %paused = sub i64 %began, %ended
-  %followed = icmp ult i64 %paused, {nap}
   %before = load i64, ptr %alonep, align 8
-  %kept = select i1 %followed, i64 %before, i64 0
+  %faded = udiv i64 %paused, {fading}
+  %rest.of.it = sub i64 %before, %faded
+  %any.left = icmp sgt i64 %rest.of.it, 0
+  %kept = select i1 %any.left, i64 %rest.of.it, i64 0
   store i64 %kept, ptr %alonep, align 8
   %known = icmp sgt i64 %kept, {worth}
   br i1 %known, label %again, label %try.alone
 again:
-  %long = mul i64 %limit, {longer}
-  call void @rouse(ptr %pool, i64 %long)
+  call void @rouse(ptr %pool, i64 {nap})
   br label %together
 try.alone:
   call void @work(ptr %pool, i64 0, i64 %began)
@@ -511,7 +555,7 @@ def pool_ir(parking: str, architecture: str, for_python: bool, spread: bool) -> 
         "records": RECORDS_OFFSET, "record": RECORD_BYTES, "count": COUNT_OFFSET,
         "allowed": ALLOWED_OFFSET, "mask": _MASK, "mutex": _MUTEX, "condition": _CONDITION,
         "call": FUTEX_CALLS.get(architecture, 0),
-        "longer": _LONGER, "nap": _NAP, "monotonic": _MONOTONIC,
+        "longer": _LONGER, "nap": _NAP, "most": _MOST, "fading": _FADING, "monotonic": _MONOTONIC,
         "turning": TURNING.bit_length() - 1, "hurry": AT_ONCE, "worth": _WORTH,
         "alone": ALONE_OFFSET, "ended": _ENDED, "patience": _PATIENCE, "parts": _JOB + 56,
         "wait": _FUTEX_WAIT_PRIVATE, "wake": _FUTEX_WAKE_PRIVATE,

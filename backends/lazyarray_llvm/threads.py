@@ -7,7 +7,6 @@ waits only for those that joined. So a launch never waits for a thread that the 
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import os
@@ -20,6 +19,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lazyarray.config import config
+from lazyarray.runtime import processors
 from lazyarray.runtime.backend import Once
 from lazyarray.runtime.recovery import uninterrupted
 from lazyarray.runtime.resting import resting
@@ -44,7 +44,7 @@ from lazyarray_llvm.workers import Workers, chosen
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["Pool", "available_cpus", "call", "caller", "get_pool"]
+__all__ = ["Pool", "call", "caller", "get_pool"]
 
 _SPIN_SECONDS = 25e-6
 _GRAINS_PER_WORKER = 8
@@ -381,17 +381,10 @@ def call(fn_addr: int, arg: int, begin: int, end: int) -> None:
     (kept_caller or caller())(fn_addr, arg, begin, end)
 
 
-def available_cpus() -> int:
-    """How many CPUs this process may use."""
-    with contextlib.suppress(AttributeError):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 @functools.cache
 def _default_size() -> int:
     # Asked once: the system call costs as much as a small launch.
-    return min(available_cpus(), _MAX_THREADS)
+    return min(processors.usable(), _MAX_THREADS)
 
 
 def get_pool(nthreads: int | None = None) -> Pool:

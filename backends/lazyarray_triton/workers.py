@@ -22,6 +22,7 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 from lazyarray.config import config
+from lazyarray.runtime import processors
 from lazyarray_triton.compiler import Binary, Job, compile_job
 from lazyarray_triton.worker import Refused
 
@@ -182,7 +183,7 @@ def processes() -> int:
         return 0  # a program that has an interpreter within it
     count = config.num_threads
     if count is None:
-        count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        count = processors.usable()
     return min(count, MOST) if count > 1 and importlib.util.find_spec("triton") is not None else 0
 
 

@@ -23,6 +23,7 @@ from lazyarray.frontend.renamed import in_space
 # The build reads such imports by the line.
 # isort: split
 from lazyarray.native.lines import address_in, count_in, lines_of, raised_in, runner  # cimport
+from lazyarray.runtime import processors
 from lazyarray.runtime.backend import miss_workers, workers
 
 # isort: split
@@ -52,7 +53,7 @@ def threads() -> int:
     """How many threads share the work."""
     if config.num_threads is not None:
         return config.num_threads
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return processors.usable()
 
 
 def shared_out(loop: Any) -> Callable[..., Any]:

@@ -17,7 +17,7 @@ import numpy
 from lazyarray import native
 from lazyarray.config import config
 from lazyarray.inspect.text import bytes_text, seconds_text
-from lazyarray.runtime import backend, device
+from lazyarray.runtime import backend, device, processors
 
 _PACKAGES: Final = ("lazyarray-numpy", "numpy", "llvmlite")
 # Distributions that are needed for something only, and for what; the first installed one of a group counts.
@@ -83,7 +83,7 @@ def hot_modules() -> Iterator[str]:
 
 def devices() -> Iterator[str]:
     """Every kind of device that is declared, and whether one opens."""
-    yield f"cpu: {len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count()} cores for us"
+    yield f"cpu: {processors.usable()} cores for us"
     for name in sorted({point.name for point in entry_points(group=device.GROUP)}):
         used = " (in use)" if config.device.partition(":")[0] == name else ""
         try:

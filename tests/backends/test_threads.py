@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from lazyarray.config import config
-from lazyarray_llvm import engine, threads
+from lazyarray.runtime import processors
+from lazyarray_llvm import engine, pool_ir, threads
 from lazyarray_llvm.pool_ir import ALONE_OFFSET, SLEEPERS_OFFSET
 from lazyarray_llvm.threads import Pool
 
@@ -184,8 +185,11 @@ class Lingering:
         self.launch(1)
         self.rest()
 
+    def sleepers(self) -> int:
+        return ctypes.c_int32.from_address(self.pool.workers.address + SLEEPERS_OFFSET).value
+
     def rest(self) -> None:
-        while ctypes.c_int32.from_address(self.pool.workers.address + SLEEPERS_OFFSET).value != 1:
+        while self.sleepers() != 1:
             time.sleep(0.001)
 
     def launch(self, turns: int, *, long: bool = False) -> bool:
@@ -229,6 +233,40 @@ def test_a_launch_that_proves_long_wakes_workers_as_one_that_is_said_to_be(nativ
 def test_a_series_of_short_launches_wakes_workers(native: str) -> None:
     lingering = Lingering(native)
     assert any(lingering.launch(3000) for _ in range(1_000_000))
+    lingering.pool.close()
+
+
+@pytest.mark.parametrize("native", NATIVE_PARKINGS)
+def test_who_begins_alone_asks_the_furthest_section_first(native: str) -> None:
+    lingering = Lingering(native)
+    order = engine.compile_ir(ORDER, "order").address("order")
+    for _ in range(20):  # a caller that loses its core in the middle may wake the worker
+        time.sleep(0.001)
+        lingering.rest()
+        array = np.zeros(17, "i8")
+        lingering.pool.run(order, array.ctypes.data, 16, 1)
+        ran = np.argsort(array[1:], kind="stable").tolist()
+        if ran == [8, *range(8), *range(9, 16)]:
+            break
+    else:
+        pytest.fail(f"the tasks ran in the order {ran}")
+    lingering.pool.close()
+
+
+@pytest.mark.parametrize("native", NATIVE_PARKINGS)
+@pytest.mark.parametrize("longer", [0, 10**6])
+def test_a_worker_waits_awake_for_as_long_as_its_work_was_worth(
+    native: str, longer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "_natives", {})
+    for name, value in {"_LONGER": longer, "_MOST": 10**15, "_NAP": 0}.items():
+        monkeypatch.setattr(pool_ir, name, value)
+    lingering = Lingering(native)
+    assert lingering.launch(10_000_000, long=True)  # 10 ms and more
+    time.sleep(0.02)
+    assert (lingering.sleepers() == 0) == (longer > 0)
+    lingering.pool.rest()
+    lingering.rest()
     lingering.pool.close()
 
 
@@ -303,7 +341,7 @@ def test_default_size() -> None:
         assert threads.get_pool(2).nthreads == 2
         assert threads.get_pool() is first
     with config.set(num_threads=None):
-        assert threads.get_pool().nthreads == threads.available_cpus() >= 1
+        assert threads.get_pool().nthreads == processors.usable() >= 1
     for bad in (0, -1, 10**6):
         with pytest.raises(ValueError, match="nthreads"):
             Pool(bad)
