@@ -8,16 +8,22 @@ from typing import Any, Final
 import numpy as np
 
 from lazyarray.config import config
-from lazyarray.frontend.array import as_array, ndarray, wrap
+from lazyarray.frontend.array import as_array, from_node, ndarray, wrap
 from lazyarray.frontend.copies import is_ordered
+from lazyarray.frontend.creation import dtype_from, recorded_size
 from lazyarray.frontend.exchange import export
 from lazyarray.frontend.foreign import Forwarder, forward, make_like, retried, serves
+from lazyarray.frontend.manipulation import fill_parts
+from lazyarray.frontend.reading import Reading
 from lazyarray.frontend.rebase import rebase
+from lazyarray.frontend.record import empty_, is_compiled
 from lazyarray.frontend.regions import at_hand
 from lazyarray.frontend.scalar import LazyScalar
+from lazyarray.ir.index_map import MOST_AXES
 
 object_: Final = object  # the name of an argument, as NumPy has it
 _SEQUENCES: Final = frozenset({list, tuple})
+_C_ORDERS: Final = ("K", "C", "A", None)  # in which arrays of lists have C's
 _PLAIN: Final = frozenset({int, float, complex, bool, str, np.float64, np.int64})
 
 
@@ -48,6 +54,10 @@ def array(
         np.array((), **options)  # NumPy's error
         options.update(dtype=dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
         return make_like("array", like, (object,), options)
+    if kind in _SEQUENCES and not options and copy is not False and ndmin == 0:
+        stacked = _stacked(object, dtype, order)
+        if stacked is not None:
+            return stacked
     if options or not _is_ours(object):
         given = _given(object, dtype)
         options.update(copy=copy, order=order, subok=subok, ndmin=ndmin)
@@ -82,6 +92,35 @@ def _given(obj: Any, dtype: Any) -> Any:
         return obj
     rows = _rows(obj) if type(obj) in _SEQUENCES and obj and type(obj[0]) is ndarray else None
     return forward(export(obj)) if rows is None else rows
+
+
+def _stacked(items: Any, dtype: Any, order: Any) -> ndarray | None:
+    """The array of a list of large ones of one shape, recorded: who computes one writes it into its place.
+
+    None where NumPy makes the array now, of small ones in less time than it takes to record them.
+    """
+    first = items[0] if items else None
+    if type(first) is not ndarray or first.size < config.eager_below or order not in _C_ORDERS:
+        return None
+    shape = first.shape
+    if any([type(item) is not ndarray or item.shape != shape for item in items]):
+        return None
+    asked = np.result_type(*[item.dtype for item in items]) if dtype is None else dtype
+    found = dtype_from(asked)
+    extents = (len(items), *shape)
+    if (
+        found is None
+        or found.char != np.dtype(asked).char
+        or len(extents) > MOST_AXES
+        or not recorded_size(extents, found)
+    ):
+        return None
+    for item in items:
+        if not is_compiled(item.dtype) or (item.dtype.kind == "c" and found.kind != "c"):
+            return None  # NumPy warns of imaginary parts
+    reading = Reading()
+    nodes = [reading.node_of(item) for item in items]
+    return from_node(reading.made(fill_parts(empty_(extents, found), nodes, 0, stacked=True)))
 
 
 def _rows(items: Any) -> list[Any] | None:
@@ -172,6 +211,8 @@ def asarray(
     if _is_ours(a) and device in (None, "cpu"):
         return _converted(as_array(a), dtype, copy, "K" if order is None else order)
     found = _from_device(a, dtype, copy)
+    if found is None and type(a) in _SEQUENCES and device is None and copy is not False:
+        found = _stacked(a, dtype, order)
     if found is not None:
         return found
     given = _given(a, dtype)
@@ -185,6 +226,9 @@ def asanyarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> 
         return make_like("asanyarray", like, (a,), {"dtype": dtype, "order": order, **options})
     if _is_ours(a):
         return asarray(a, dtype, order, **options)
+    found = _stacked(a, dtype, order) if type(a) in _SEQUENCES and not options else None
+    if found is not None:
+        return found
     given = _given(a, dtype)
     made = retried(np.asanyarray, (given, dtype, order), options)
     if type(made) is not np.ndarray:
