@@ -381,12 +381,13 @@ class Run(AnyRun):
                 return False
             node: Node = source
             source = None
-            if node.data is None:
-                return False
-            if id(node) not in self.uses or count(node) > UNNAMED + self.uses[id(node)]:
-                return False
             data = node.data
-            held += 1
+            if data is None:
+                data = self.memory[slot]  # of a step of this run, and no result: nobody else has it
+            elif id(node) not in self.uses or count(node) > UNNAMED + self.uses[id(node)]:
+                return False
+            else:
+                held += 1
         return data is not None and count(data) <= ALONE + held and stands_alone(data)
 
     def is_free(self, slot: int) -> bool:

@@ -367,6 +367,42 @@ def test_an_augmented_view_is_one_kernel_that_writes_in_place() -> None:
             assert not runs.bytes_allocated
 
 
+def test_what_follows_a_product_is_written_over_it() -> None:
+    (x, lazy_x), (y, lazy_y) = given(30_000, 8), given(8, 8, seed=1)
+    with la.config.set(eager_below=0):
+        for _ in range(3):
+            with la.record_runs() as runs:
+                result = la.evaluate(lazy_x @ lazy_y * 2.0 + 1.0)
+            assert len(runs.library_calls) == len(runs.kernels) == 1
+            assert runs.bytes_allocated == result.nbytes
+            np.testing.assert_array_equal(np.asarray(result), x @ y * 2.0 + 1.0)
+
+
+def test_a_product_that_is_still_wanted_keeps_its_memory() -> None:
+    (x, lazy_x), (y, lazy_y) = given(30_000, 8), given(8, 8, seed=1)
+    with la.config.set(eager_below=0):
+        for _ in range(3):
+            product = lazy_x @ lazy_y
+            result, part, later = product * 2.0, product[::3], product - 1.0
+            la.evaluate(result)
+            np.testing.assert_array_equal(np.asarray(result), (x @ y) * 2.0)
+            np.testing.assert_array_equal(np.asarray(part), (x @ y)[::3])
+            np.testing.assert_array_equal(np.asarray(later), x @ y - 1.0)
+            np.testing.assert_array_equal(np.asarray(product), x @ y)
+
+
+def test_an_error_in_what_is_written_over_a_product_is_told_and_leaves_the_rest_right() -> None:
+    (x, lazy_x), (y, lazy_y) = given(30_000, 8), given(8, 8, seed=1)
+    with la.config.set(eager_below=0):
+        for _ in range(3):
+            product = lazy_x @ lazy_y
+            result, later = 1.0 / (product * 0.0), product - 1.0
+            del product
+            with pytest.raises(RuntimeWarning, match="divide by zero"):
+                la.evaluate(result)
+            np.testing.assert_array_equal(np.asarray(later), x @ y - 1.0)
+
+
 @pytest.mark.parametrize("steps", [62, 63, 64, 65, 84, 200])
 def test_a_loop_that_uses_each_value_twice_may_be_recorded_for_long(steps: int) -> None:
     """What computing its last value again would cost doubles with each step: more than 64 bits count."""
