@@ -254,7 +254,8 @@ def joined(expression: Expression, last: dict[int, int]) -> frozenset[int]:
         write = entries[place]
         if write.kind in ("leaf", "scalar"):
             continue
-        if write.kind == "update" and write.args[1] == computed and last[computed] == place:
+        only_here = write.kind == "update" and write.args[1] == computed and write.args.count(computed) == 1
+        if only_here and last[computed] == place:
             entry = entries[computed]
             offset, shape, strides, has_mask = write.attr
             # What shows the memory that is written must have been read for the last time.

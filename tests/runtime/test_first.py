@@ -367,6 +367,16 @@ def test_what_is_computed_in_place_leaves_what_is_read_later() -> None:
     numpy.testing.assert_array_equal(numpy.asarray(view), part)
 
 
+@pytest.mark.parametrize("turned", [(slice(None), slice(None, None, -1)), slice(None, None, -1)])
+def test_an_operation_that_is_written_into_itself_is_computed_first(turned: Any) -> None:
+    x, expected = made(300, 200) + 1.0, numpy.asarray(made(300, 200)) + 1.0
+    x[turned] = x
+    counted = Counted()
+    np.evaluate(x)
+    assert counted.interpreted
+    numpy.testing.assert_array_equal(numpy.asarray(x), expected[turned])
+
+
 def test_errors_of_what_is_computed_in_place_are_told_at_their_line() -> None:
     def write() -> None:
         x[1:] = 1.0 / (x[1:] * 0.0 + 0.0)
