@@ -184,15 +184,16 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
         return wrap(x._np.reshape(shape, order=order, copy=copy))
     if type(shape) is list:
         shape = tuple(shape)
+    if order in ("A", "a"):  # as NumPy sees it: what is read of complex numbers may lie without gaps here
+        order = "F" if x.flags.fnc else "C"
+    elif order in ("c", "f", None):
+        order = "F" if order == "f" else "C"
     if copy is not True:
         try:
             return view_of(x, derive(map_of(x), _reshape_viewer, (shape, order), {}))
         except ValueError as error:
             if copy is False or not _is_copy_refused(error):
                 raise
-    if order == "A":
-        flags = x.flags
-        order = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
     if order == "C":
         target = derive(identity(x.shape), _reshape_viewer, (shape, "C"), {})
         return from_node(view_(copy_(value(x)), target))

@@ -19,6 +19,15 @@ PROGRAMS: dict[str, Program] = {
     "reshape-function": lambda np: np.reshape(np.data(A), (4, 6), order="F"),
     "reshape-fortran": lambda np: np.data(A).reshape(6, 4, order="F"),
     "reshape-any": lambda np: np.data(A).T.reshape(6, 4, order="A"),
+    "reshape-any-of-parts": lambda np: [
+        part.reshape(-1, order=order)
+        for z in (np.data(M * 1j), np.data(M * 1j).T)
+        for part in (z.real, z.imag)
+        for order in ("A", "C", "F")
+    ],
+    "reshape-letters": lambda np: [
+        x.reshape(6, 2, order=order) for x in (np.data(M), np.data(M).T) for order in ("a", "c", "f", None)
+    ],
     "reshape-copies": lambda np: np.data(A).T.reshape(6, 4),
     "reshape-refused": lambda np: np.data(A).reshape(5, 5),
     "reshape-no-copy": lambda np: np.reshape(np.data(A).T, (6, 4), copy=False),
