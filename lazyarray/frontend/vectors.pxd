@@ -685,7 +685,7 @@ cdef inline PyObject *along_vector(void *direct, PyObject **args, size_t given, 
 # The same, or what C makes of an array as a whole.
 cdef inline PyObject *named_vector(size_t direct, bint asks, PyObject **args, size_t given, PyObject *names) except NULL:
     cdef PyObject *found
-    if (given > 1 or names != NULL) and folds_along(<void *>direct):
+    if given > 0 and (given > 1 or names != NULL) and folds_along(<void *>direct):
         found = along_vector(<void *>direct, args, given, names)
         if found != <PyObject *>REFUSED:
             return found
@@ -730,7 +730,7 @@ cdef inline PyObject *served_vector(PyObject *self, PyObject **args, size_t flag
         and (<Fields>args[0])._np is None
     ):
         return view_vector(own, args, flags, names)
-    if own.direct and given > 0:
+    if own.direct and (given > 0 or names != NULL):
         found = named_vector(own.direct, own.asks, args, given, names)
         if found != <PyObject *>REFUSED:
             return found
@@ -757,7 +757,7 @@ cdef inline PyObject *builtin_vector(PyObject *self, PyObject **args, size_t fla
             return args[0]
     if _waiting.open:
         finish_waiting()
-    if own.direct and given > 0:
+    if own.direct and (given > 0 or names != NULL):
         found = named_vector(own.direct, own.asks, args, given, names)
         if found != <PyObject *>REFUSED:
             return found

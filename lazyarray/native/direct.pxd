@@ -170,7 +170,7 @@ cdef extern from *:
 
     /* The type that a second argument asks for, or `usual`; -1 for others. */
     static int lazyarray_asked_type(PyObject *const *rest, size_t count, int usual) {
-        return !count ? usual : count == 1 ? lazyarray_type_of(rest[0]) : -1;
+        return !count || !rest[0] ? usual : count == 1 ? lazyarray_type_of(rest[0]) : -1;
     }
 
     static PyObject *lazyarray_do_astype(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
@@ -202,9 +202,9 @@ cdef extern from *:
 
     /* A shape of plain integers, `limit` of them at most; -1 for others. */
     static int lazyarray_shape_of(PyObject *shape, npy_intp *dims, Py_ssize_t limit) {
-        int many = PyTuple_CheckExact(shape);
-        PyObject *const *items = many ? ((PyTupleObject *)shape)->ob_item : &shape;
-        Py_ssize_t place, rank = many ? PyTuple_GET_SIZE(shape) : 1, size = 1;
+        int many = lazyarray_is_listed(shape);
+        PyObject *const *items = many ? PySequence_Fast_ITEMS(shape) : &shape;
+        Py_ssize_t place, rank = many ? PySequence_Fast_GET_SIZE(shape) : 1, size = 1;
         if (rank > LAZYARRAY_RANK) return -1;
         for (place = 0; place < rank; place++) {
             if (!lazyarray_is_place(items[place])) return -1;
@@ -243,18 +243,40 @@ cdef extern from *:
         return lazyarray_show(a, (int)count, dims, same ? PyArray_STRIDES(a) : NULL, PyArray_BYTES(a));
     }
 
-    static PyObject *lazyarray_do_zeros(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+    /* Whether an order is Fortran's, of what is made; -1 for all but "C" and "F". */
+    static int lazyarray_is_fortran(PyObject *order) {
+        if (!PyUnicode_CheckExact(order)) return -1;
+        if (!PyUnicode_CompareWithASCIIString(order, "C")) return 0;
+        return PyUnicode_CompareWithASCIIString(order, "F") ? -1 : 1;
+    }
+
+    /* What a shape, the type and the order after it ask for. */
+    typedef struct {
         npy_intp dims[LAZYARRAY_RANK];
-        int type = lazyarray_asked_type(rest, count, NPY_DOUBLE);
-        int rank = type < 0 ? -1 : lazyarray_shape_of(first, dims, limit);
-        return rank < 0 ? NULL : PyArray_Zeros(rank, dims, PyArray_DescrFromType(type), 0);
+        int rank, type, fortran;
+    } lazyarray_form;
+
+    static int lazyarray_read_form(
+        PyObject *shape, PyObject *const *rest, size_t count, Py_ssize_t limit, lazyarray_form *form
+    ) {
+        form->fortran = count == 2 && rest[1] ? lazyarray_is_fortran(rest[1]) : 0;
+        if (count > 2 || form->fortran < 0) return 0;
+        form->type = lazyarray_asked_type(rest, count ? 1 : 0, NPY_DOUBLE);
+        form->rank = form->type < 0 ? -1 : lazyarray_shape_of(shape, form->dims, limit);
+        return form->rank >= 0;
+    }
+
+    static PyObject *lazyarray_do_zeros(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
+        lazyarray_form form;
+        if (!lazyarray_read_form(first, rest, count, limit, &form)) return NULL;
+        return PyArray_Zeros(form.rank, form.dims, PyArray_DescrFromType(form.type), form.fortran);
     }
 
     static PyObject *lazyarray_do_empty(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
-        npy_intp dims[LAZYARRAY_RANK];
-        int type = lazyarray_asked_type(rest, count, NPY_DOUBLE);
-        int rank = type < 0 ? -1 : lazyarray_shape_of(first, dims, limit);
-        return rank < 0 ? NULL : lazyarray_new(type, rank, dims);
+        lazyarray_form form;
+        if (!lazyarray_read_form(first, rest, count, limit, &form)) return NULL;
+        if (!form.fortran) return lazyarray_new(form.type, form.rank, form.dims);
+        return PyArray_Empty(form.rank, form.dims, PyArray_DescrFromType(form.type), 1);
     }
 
     LAZYARRAY_VECTORS static void lazyarray_fill_ones(double *to, npy_intp count) {
@@ -267,9 +289,25 @@ cdef extern from *:
         for (place = 0; place < count; place++) to[place] = start + place * step;
     }
 
+    LAZYARRAY_VECTORS static void lazyarray_fill_steps(double *to, npy_intp count, double start, double step) {
+        npy_intp place;
+        for (place = 0; place < count; place++) to[place] = start + (double)place * step;
+    }
+
     static PyObject *lazyarray_do_ones(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
-        PyObject *made = count ? NULL : lazyarray_do_empty(first, rest, count, limit);
-        if (made) lazyarray_fill_ones((double *)PyArray_DATA((PyArrayObject *)made), PyArray_SIZE((PyArrayObject *)made));
+        PyObject *made = lazyarray_do_empty(first, rest, count, limit);
+        PyArrayObject *a = (PyArrayObject *)made;
+        PyObject *one;
+        double number[2];
+        if (!made) return NULL;
+        if (PyArray_TYPE(a) == NPY_DOUBLE) {
+            lazyarray_fill_ones((double *)PyArray_DATA(a), PyArray_SIZE(a));
+            return made;
+        }
+        one = PyArray_TYPE(a) == NPY_BOOL ? PyBool_FromLong(1) : PyLong_FromLong(1);
+        if (PyArray_SIZE(a) <= LAZYARRAY_FEW && lazyarray_element_as(one, a, number)) lazyarray_fill_all(a, (char *)number);
+        else Py_CLEAR(made);
+        Py_DECREF(one);
         return made;
     }
 
@@ -278,7 +316,7 @@ cdef extern from *:
         PyObject *made;
         double number[2];
         int type, rank;
-        if (!count) return NULL;
+        if (!count || !rest[0]) return NULL;
         type = PyFloat_CheckExact(rest[0]) ? NPY_DOUBLE
             : PyLong_CheckExact(rest[0]) ? NPY_INT64 : PyBool_Check(rest[0]) ? NPY_BOOL : -1;
         if (type >= 0) type = lazyarray_asked_type(rest + 1, count - 1, type);
@@ -309,13 +347,16 @@ cdef extern from *:
 
     static PyObject *lazyarray_do_arange(PyObject *first, PyObject *const *rest, size_t count, Py_ssize_t limit) {
         PyObject *made;
+        PyArrayObject *a;
         npy_intp bounds[3] = {0, 0, 1}, extent;
+        int type = count == 3 ? lazyarray_asked_type(rest + 2, 1, NPY_INTP) : NPY_INTP, from_zero = !count || !rest[0];
         size_t place;
-        if (count > 2) return NULL;
-        for (place = 0; place <= count; place++) {
+        if (count > 3 || (type != NPY_INTP && type != NPY_DOUBLE)) return NULL;
+        for (place = 0; place <= (count < 2 ? count : 2); place++) {
             PyObject *item = place ? rest[place - 1] : first;
+            if (!item) continue;
             if (!lazyarray_is_place(item)) return NULL;
-            bounds[count ? place : 1] = lazyarray_named_place(item);
+            bounds[place || !from_zero ? place : 1] = lazyarray_named_place(item);
         }
         if (PyErr_Occurred()) { PyErr_Clear(); return NULL; }
         if (!bounds[2]) return NULL;
@@ -325,8 +366,10 @@ cdef extern from *:
         extent = bounds[2] > 0 ? (extent + bounds[2] - 1) / bounds[2] : (extent + bounds[2] + 1) / bounds[2];
         if (extent <= 0) extent = 0;
         if (extent >= limit) return NULL;
-        if (!(made = lazyarray_new(NPY_INTP, 1, &extent))) return NULL;
-        lazyarray_fill_places((npy_intp *)PyArray_DATA((PyArrayObject *)made), extent, bounds[0], bounds[2]);
+        if (!(made = lazyarray_new(type, 1, &extent))) return NULL;
+        a = (PyArrayObject *)made;
+        if (type == NPY_INTP) lazyarray_fill_places((npy_intp *)PyArray_DATA(a), extent, bounds[0], bounds[2]);
+        else lazyarray_fill_steps((double *)PyArray_DATA(a), extent, (double)bounds[0], (double)bounds[2]);
         return made;
     }
 
@@ -433,17 +476,33 @@ cdef extern from *:
         {NULL, NULL},
     };
 
-    /* The name of an argument of what runs, counted from 0; NULL where it has none that is known. */
-    static const char *lazyarray_name_at(void *direct, size_t place) {
-        static const char *const near[] = {NULL, NULL, "rtol", "atol", "equal_nan"};
-        lazyarray_direct run = (lazyarray_direct)direct;
-        if (run == lazyarray_do_roll) return place == 2 ? "axis" : NULL;
-        if (run == lazyarray_do_pad) return place == 2 ? "mode" : place == 3 ? "constant_values" : NULL;
-        if (run == lazyarray_do_isclose || run == lazyarray_do_allclose) return place < 5 ? near[place] : NULL;
-        if (run == lazyarray_do_full) return place == 2 ? "dtype" : NULL;
-        return place == 1 && (run == lazyarray_do_array || run == lazyarray_do_asarray || run == lazyarray_do_zeros
-            || run == lazyarray_do_empty || run == lazyarray_do_zeros_like || run == lazyarray_do_empty_like
-            || run == lazyarray_do_astype) ? "dtype" : NULL;
+    #define LAZYARRAY_NAMED 5
+    /* The names of arguments by place, NULL at those that have none here. */
+    static const struct {
+        lazyarray_direct run;
+        const char *names[LAZYARRAY_NAMED];
+    } lazyarray_arguments[] = {
+        {lazyarray_do_array, {NULL, "dtype"}}, {lazyarray_do_asarray, {NULL, "dtype"}},
+        {lazyarray_do_zeros, {"shape", "dtype", "order"}}, {lazyarray_do_empty, {"shape", "dtype", "order"}},
+        {lazyarray_do_ones, {"shape", "dtype", "order"}}, {lazyarray_do_full, {"shape", "fill_value", "dtype"}},
+        {lazyarray_do_zeros_like, {NULL, "dtype"}}, {lazyarray_do_empty_like, {NULL, "dtype"}},
+        {lazyarray_do_arange, {NULL, "stop", "step", "dtype"}}, {lazyarray_do_astype, {NULL, "dtype"}},
+        {lazyarray_do_roll, {NULL, NULL, "axis"}}, {lazyarray_do_pad, {NULL, NULL, "mode", "constant_values"}},
+        {lazyarray_do_isclose, {NULL, NULL, "rtol", "atol", "equal_nan"}},
+        {lazyarray_do_allclose, {NULL, NULL, "rtol", "atol", "equal_nan"}}, {NULL, {NULL}},
+    };
+
+    static const char *const *lazyarray_names_of(void *direct) {
+        size_t k = 0;
+        while (lazyarray_arguments[k].run && lazyarray_arguments[k].run != (lazyarray_direct)direct) k++;
+        return lazyarray_arguments[k].names;
+    }
+
+    /* Whether a named argument asks for what is done without it, too. */
+    static int lazyarray_is_usual(void *direct, PyObject *name, PyObject *value) {
+        if ((lazyarray_direct)direct != lazyarray_do_array) return 0;
+        return value == Py_True ? !PyUnicode_CompareWithASCIIString(name, "copy")
+            : value == Py_False && !PyUnicode_CompareWithASCIIString(name, "subok");
     }
 
     /* Arguments each at its place, also those that are named; NULL for those that are left out between them. How many
@@ -451,21 +510,22 @@ cdef extern from *:
     static size_t lazyarray_lay_out(
         void *direct, PyObject *const *args, size_t given, PyObject *names, PyObject **laid, size_t most
     ) {
+        const char *const *known = lazyarray_names_of(direct);
         size_t count = (size_t)PyTuple_GET_SIZE(names), total = given, place, k;
+        if (most > LAZYARRAY_NAMED) most = LAZYARRAY_NAMED;
         if (given > most) return 0;
         for (place = 0; place < most; place++) laid[place] = place < given ? args[place] : NULL;
         for (k = 0; k < count; k++) {
             PyObject *name = PyTuple_GET_ITEM(names, k);
-            for (place = given; place < most; place++) {
-                const char *known = lazyarray_name_at(direct, place);
-                if (known && !PyUnicode_CompareWithASCIIString(name, known)) break;
-            }
+            if (lazyarray_is_usual(direct, name, args[given + k])) continue;
+            for (place = given; place < most; place++)
+                if (known[place] && !PyUnicode_CompareWithASCIIString(name, known[place])) break;
             if (place == most) return 0;
             laid[place] = args[given + k];
             if (place >= total) total = place + 1;
         }
-        for (place = given; place < total; place++) if (!lazyarray_name_at(direct, place)) return 0;
-        return total;
+        for (place = given; place < total; place++) if (!known[place]) return 0;
+        return total && laid[0] ? total : 0;
     }
 
     static lazyarray_direct lazyarray_run_named(const lazyarray_named *table, PyObject *name) {

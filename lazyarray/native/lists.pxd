@@ -5,6 +5,9 @@ from lazyarray.native.parts cimport read_at
 
 cdef extern from *:
     """
+    #include <float.h>
+    #include <math.h>
+
     /* NumPy's float64 is a kind of Python's float, and lies as it does. */
     static int lazyarray_is_float(PyObject *item) {
         return PyFloat_CheckExact(item) || Py_IS_TYPE(item, &PyFloat64ArrType_Type);
@@ -24,20 +27,29 @@ cdef extern from *:
         return 1;
     }
 
-    /* Writes numbers one after another; 0 where one does not fit. */
+    /* Writes numbers one after another; 0 where one does not fit, or NumPy may have something to say of its rounding. */
     static int lazyarray_store_numbers(PyObject *items, int type, char **to) {
-        npy_intp place;
+        npy_intp place, size = type == NPY_BOOL ? 1 : type == NPY_FLOAT32 || type == NPY_INT32 ? 4 : 8;
         int over;
-        for (place = 0; place < PySequence_Fast_GET_SIZE(items); place++, *to += type == NPY_BOOL ? 1 : 8) {
+        for (place = 0; place < PySequence_Fast_GET_SIZE(items); place++, *to += size) {
             PyObject *item = PySequence_Fast_ITEMS(items)[place];
+            double real;
             if (type == NPY_BOOL) { **to = item == Py_True; continue; }
-            if (type == NPY_DOUBLE && lazyarray_is_float(item)) *(double *)*to = PyFloat_AS_DOUBLE(item);
+            if (lazyarray_is_float(item)) real = PyFloat_AS_DOUBLE(item);
             else {
                 long number = PyLong_AsLongAndOverflow(item, &over);
                 if (over) return 0;
-                if (type == NPY_DOUBLE) *(double *)*to = (double)number;
-                else *(npy_int64 *)*to = number;
+                if (type == NPY_INT64) { *(npy_int64 *)*to = number; continue; }
+                if (type == NPY_INT32) {
+                    if (number != (npy_int32)number) return 0;
+                    *(npy_int32 *)*to = (npy_int32)number;
+                    continue;
+                }
+                real = (double)number;
             }
+            if (type == NPY_DOUBLE) { *(double *)*to = real; continue; }
+            if (real != 0 && !(fabs(real) >= FLT_MIN && fabs(real) <= FLT_MAX)) return 0;
+            *(float *)*to = (float)real;
         }
         return 1;
     }
@@ -62,7 +74,7 @@ cdef extern from *:
         if (truths && (truths != count || asked >= 0)) return NULL;
         type = truths ? NPY_BOOL : integers == count ? NPY_INT64 : NPY_DOUBLE;
         if (asked >= 0 && asked != type) {
-            if (asked != NPY_DOUBLE) return NULL;
+            if (asked != NPY_DOUBLE && asked != NPY_FLOAT32 && !(asked == NPY_INT32 && type == NPY_INT64)) return NULL;
             type = asked;
         }
         if (!(made = lazyarray_new(type, nested ? 2 : 1, dims))) return NULL;
