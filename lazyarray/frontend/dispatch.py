@@ -41,7 +41,7 @@ from lazyarray.frontend.overrides import (
 )
 from lazyarray.frontend.rebase import Warnings
 from lazyarray.frontend.recipes import ANY as ANY_OPERAND
-from lazyarray.frontend.recipes import COPYING, LENT, PRODUCTS, PURE, RECORDED_FIRST, Lending, Recipes
+from lazyarray.frontend.recipes import COPYING, LENT, MIXED, PRODUCTS, PURE, RECORDED_FIRST, Lending, Recipes
 from lazyarray.frontend.regions import short_product, window
 from lazyarray.frontend.small import REFUSED, large_call, small_call  # cimport
 from lazyarray.frontend.vectors import begin, serving  # cimport
@@ -285,7 +285,8 @@ def _recording(name: str, source: Function, lazy: Function, at_once: bool) -> Ca
         return fall_back(name, source, args, kwargs)
 
     if bare in PURE or bare in PRODUCTS:
-        return Recipes(general, PURE.get(bare, ANY_OPERAND), bare in PRODUCTS, LENT.get(bare, 0)).call
+        operands = PURE.get(bare, ANY_OPERAND)
+        return Recipes(general, operands, bare in PRODUCTS, LENT.get(bare, 0), bare in MIXED).call
     if bare in LENT:
         return Lending(general, LENT[bare]).call
     return lambda args, kwargs: general(*args, **kwargs)

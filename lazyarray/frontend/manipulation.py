@@ -33,6 +33,7 @@ from lazyarray.frontend.callables import ANY, AS_IS
 from lazyarray.frontend.dispatch import Function, Uncompiled, compiled, describe, fall_back, run_numpy
 from lazyarray.frontend.exchange import adopt
 from lazyarray.frontend.handle import Handle
+from lazyarray.frontend.loops import NUMBERS
 from lazyarray.frontend.reading import Reading
 from lazyarray.frontend.record import copy_, empty_, is_compiled, map_, roll_, update_, view_
 from lazyarray.frontend.regions import memory_at, window
@@ -476,8 +477,16 @@ def clip(a: Any, min: Any = None, max: Any = None, out: Any = None, **options: A
         return UFUNCS["maximum"](x, min, **target)
     if out is not None and out.dtype != x.dtype:
         raise Uncompiled
-    # Bounds first: of equal zeros, the second operand is what both give, and `clip` gives the array's.
-    return UFUNCS["minimum"](max, UFUNCS["maximum"](min, x), **target)
+    # Of equal zeros, the second operand is what both give, and of complex ones the first. NumPy's loop for bounds that
+    # do not move gives the array's; the others, and that for complex numbers, give a bound.
+    if (_is_one(min) and _is_one(max)) or any([np.iscomplexobj(item) for item in (x, min, max)]):
+        return UFUNCS["minimum"](max, UFUNCS["maximum"](min, x), **target)
+    return UFUNCS["minimum"](UFUNCS["maximum"](x, min), max, **target)
+
+
+def _is_one(bound: Any) -> bool:
+    size = 1 if type(bound) in NUMBERS else getattr(bound, "size", None)
+    return (as_array(bound).size if size is None else size) == 1
 
 
 def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:

@@ -1,10 +1,10 @@
 # C's side of `recipes.py`.
 cimport cython
 
-from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits, managed, record_node, record_silent
+from lazyarray.frontend.quick cimport Fields, Known, Limits, known, limits, managed, operand_of, record_node, record_silent
 from lazyarray.frontend.lent cimport stand_in
-from lazyarray.ir.node cimport Key, Node
-from lazyarray.native.primitives cimport site_outside
+from lazyarray.ir.node cimport Key, Node, Spec, spec_of
+from lazyarray.native.primitives cimport holds_in_c_order, site_outside, size_of_memory
 from lazyarray.runtime.evaluate cimport evaluate
 
 
@@ -17,7 +17,7 @@ cdef class Recipes:
     cdef public object function
     cdef public dict known
     cdef public Py_ssize_t operands, lent
-    cdef public bint there
+    cdef public bint mixed, there
 
     cpdef call(self, tuple args, dict kwargs)
 
@@ -39,11 +39,13 @@ cdef class Lending:
 cpdef at_once(Shown shown, result, function, tuple args, dict kwargs)
 @cython.locals(node=Node)
 cdef Node _node_under(Fields array)
-@cython.locals(at=Py_ssize_t)
-cpdef token_of(tuple args, dict kwargs, list nodes, Py_ssize_t operands)
-cdef bint _describe(item, list found, list nodes, bint arrays) except -1
+@cython.locals(at=Py_ssize_t, arrays=int)
+cpdef token_of(tuple args, dict kwargs, list nodes, Py_ssize_t operands, bint mixed)
+cdef bint _describe(item, list found, list nodes, int arrays) except -1
+@cython.locals(size=Py_ssize_t, spec=Spec)
+cdef bint _describe_small(Fields array, list found, list nodes) except -1
 @cython.locals(node=Node, at=Py_ssize_t)
-cdef bint _describe_array(Fields array, list found, list nodes) except -1
+cdef bint _describe_array(Fields array, list found, list nodes, bint mixed) except -1
 @cython.locals(node=Node)
 cdef bint are_there(list nodes) except -1
 @cython.locals(step=Step, args=list, place=Py_ssize_t, at=Py_ssize_t, steps=tuple)

@@ -16,12 +16,13 @@ import numpy as np
 from lazyarray.config import config
 from lazyarray.frontend.lent import stand_in  # cimport
 from lazyarray.frontend.loops import NUMBERS
-from lazyarray.frontend.quick import Fields, known, limits, managed, record_node, record_silent  # cimport
+from lazyarray.frontend.quick import Fields, known, limits, managed, operand_of, record_node, record_silent  # cimport
 from lazyarray.frontend.rebase import Warnings
+from lazyarray.frontend.record import copy_
 from lazyarray.frontend.scalar import LazyScalar, scalar_from_node
 from lazyarray.ir.index_map import size_of
-from lazyarray.ir.node import Key, Node, next_sequence  # cimport
-from lazyarray.native.primitives import site_outside  # cimport
+from lazyarray.ir.node import Key, Node, next_sequence, spec_of  # cimport
+from lazyarray.native.primitives import holds_in_c_order, site_outside, size_of_memory  # cimport
 from lazyarray.runtime.evaluate import SHARED
 
 # The build reads such imports by the line.
@@ -39,7 +40,7 @@ ANY: Final = 1 << 30
 PURE: Final = {
     **dict.fromkeys(
         """
-        sum prod min max amin amax any all ptp count_nonzero cumsum cumprod mean var std where clip roll
+        sum prod min max amin amax any all ptp count_nonzero cumsum cumprod mean var std where clip
         block trapezoid
         """.split(),
         ANY,
@@ -47,13 +48,16 @@ PURE: Final = {
     **dict.fromkeys(("outer", "append"), 2),
     **dict.fromkeys(
         """
-        concatenate stack vstack hstack dstack column_stack pad gradient diff ediff1d trace argmax argmin round around
+        concatenate concat stack vstack hstack dstack column_stack pad gradient diff ediff1d trace argmax argmin round
+        around roll
         average nansum nanprod linalg.norm linalg.vector_norm
         triu tril unwrap vander delete insert sinc angle fix isneginf isposinf nancumsum nancumprod
         """.split(),
         1,
     ),
 }
+# Those of them that look at no value of small arrays either, which may stand beside large ones.
+MIXED: Final = frozenset("where clip concatenate concat stack vstack hstack dstack column_stack".split())
 # Products of what lies on a device alone: of other operands NumPy may make one at once, by where their values are.
 PRODUCTS: Final = frozenset({"matmul", "dot"})
 # Whose recipes are looked for before it is asked whether NumPy makes the result now: a call that has one is recorded
@@ -83,6 +87,7 @@ _NUMBERS: Final = NUMBERS
 _COMPLEX: Final = (complex, np.complexfloating)
 _NAMES: Final = frozenset({str, type(None), bool, type, *[type(np.dtype(code)) for code in "?bhilqBHILQefdFD"]})
 _AGAIN: Final = object()  # an operand that came before
+_SMALL: Final = object()  # one in small memory, whose values are copied when they are recorded
 _NEVER: Final = object()  # what has been seen never, and once
 _ONCE: Final = object()
 LIMIT: Final = 4096  # calls that are kept of one function
@@ -112,21 +117,24 @@ class Recipes:
     A recipe is made when a call comes for the second time: of views that change from call to call none is.
     """
 
-    __slots__ = ("function", "known", "lent", "operands", "there")
+    __slots__ = ("function", "known", "lent", "mixed", "operands", "there")
 
-    def __init__(self, function: Callable[..., Any], operands: int = ANY, there: bool = False, lent: int = 0) -> None:
+    def __init__(
+        self, function: Callable[..., Any], operands: int = ANY, there: bool = False, lent: int = 0, mixed: bool = False
+    ) -> None:
         self.function = function  # serves the calls that have none
         # How many arguments, from the first on, may be arrays or hold some; 0: calls of numbers alone have recipes.
         self.operands = operands
         self.there = there  # only calls whose operands all lie on devices have one
         self.lent = lent  # as `LENT` says; 0: not at all
+        self.mixed = mixed  # small arrays may stand beside large ones, as `MIXED` says
         self.known: dict[Any, Any] = {}
         _all.append(self)
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the function returns."""
         nodes: list[Any] = []
-        token = token_of(args, kwargs, nodes, self.operands)
+        token = token_of(args, kwargs, nodes, self.operands, self.mixed)
         if token is None or (self.there and not are_there(nodes)):
             nodes.clear()  # as below
             if self.lent:
@@ -262,28 +270,36 @@ def _forget() -> None:
 config.followers.append(_forget)
 
 
-def token_of(args: tuple[Any, ...], kwargs: dict[str, Any], nodes: list[Any], operands: int) -> Any:
-    """All that the nodes depend on; None where that is not known. The operands' nodes are put into `nodes`.
+def token_of(args: tuple[Any, ...], kwargs: dict[str, Any], nodes: list[Any], operands: int, mixed: bool) -> Any:
+    """All that the nodes depend on; None where that is not known. The operands' nodes are put into `nodes`, and of
+    `mixed` operands small arrays as they are.
 
     Arguments after so many `operands`, and those with names, are constants, unless any may be an array.
     """
     found: list[Any] = []
+    arrays = 2 if mixed else 1
     at = 0
     for item in args:
-        if not _describe(item, found, nodes, at < operands):
+        if not _describe(item, found, nodes, arrays if at < operands else 0):
             return None
         at += 1  # noqa: SIM113  (C counts faster than `enumerate`)
     for name, item in kwargs.items():
         found.append(name)
-        if not _describe(item, found, nodes, operands == ANY):
+        if not _describe(item, found, nodes, arrays if operands == ANY else 0):
             return None
-    return tuple(found) if nodes or not operands else None
+    if not operands:
+        return tuple(found)
+    for item in nodes:
+        if type(item) is Node:
+            return tuple(found)
+    return None
 
 
-def _describe(item: Any, found: list[Any], nodes: list[Any], arrays: bool) -> bool:
+def _describe(item: Any, found: list[Any], nodes: list[Any], arrays: int) -> bool:
+    """`arrays`: 1 where an array may stand, 2 where that may be a small one."""
     kind = type(item)
     if kind is known.array:
-        return arrays and _describe_array(item, found, nodes)
+        return arrays > 0 and _describe_array(item, found, nodes, arrays == 2)
     if kind in _NUMBERS and kind is not bool:
         # Equal keys are one key, whatever their types and the sign of a zero; NaN equals nothing.
         if item != item or isinstance(item, _COMPLEX):
@@ -307,9 +323,24 @@ def _describe(item: Any, found: list[Any], nodes: list[Any], arrays: bool) -> bo
     return True
 
 
-def _describe_array(array: Fields, found: list[Any], nodes: list[Any]) -> bool:
-    if array._np is not None:
+def _describe_small(array: Fields, found: list[Any], nodes: list[Any]) -> bool:
+    data = array._np
+    size = size_of_memory(data)
+    # Functions may take what is in an array of one element for a number.
+    if not 1 < size < limits.eager or not holds_in_c_order(data):
         return False
+    spec = spec_of(data.shape, data.dtype)
+    if spec.leaf is None:
+        return False  # perhaps of a dtype that is not compiled
+    found.append(_SMALL)
+    found.append(spec)
+    nodes.append(array)
+    return True
+
+
+def _describe_array(array: Fields, found: list[Any], nodes: list[Any], mixed: bool) -> bool:
+    if array._np is not None:
+        return mixed and _describe_small(array, found, nodes)
     node: Node | None = array._node
     if node is None:
         if array._part is not None:
@@ -340,6 +371,8 @@ def _describe_array(array: Fields, found: list[Any], nodes: list[Any]) -> bool:
 def are_there(nodes: list[Any]) -> bool:
     """True if the values of all nodes are on devices, and only there."""
     for item in nodes:
+        if type(item) is not Node:
+            return False
         node: Node = item
         if node.remote is None or node.data is not None:
             return False
@@ -347,9 +380,14 @@ def are_there(nodes: list[Any]) -> bool:
 
 
 def follow(recipe: tuple[tuple[Step, ...], bool], nodes: list[Any]) -> Any:
-    """Records the nodes of a recipe; `nodes` holds the operands'."""
+    """Records the nodes of a recipe; `nodes` holds the operands', or small arrays."""
     site = site_outside(1)
     steps, is_scalar = recipe
+    at = 0
+    for item in nodes:
+        if type(item) is not Node:
+            nodes[at] = operand_of(item, site)
+        at += 1  # noqa: SIM113  (C counts faster than `enumerate`)
     for step in steps:
         args = []
         at = 0
@@ -366,6 +404,16 @@ def follow(recipe: tuple[tuple[Step, ...], bool], nodes: list[Any]) -> Any:
 
 def learn(recipes: Recipes, token: Any, nodes: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What the function returns, of which a recipe is made."""
+    # Recorded copies of small operands, by these. Who looks at values of theirs evaluates, and there is no recipe.
+    small: dict[int, Any] = {}
+    for place, item in enumerate(nodes):
+        if type(item) is not Node:
+            if id(item) not in small:
+                operand: Any = operand_of(item, None)
+                small[id(item)] = managed(copy_(operand))
+            nodes[place] = small[id(item)]._node
+    if small:
+        args, kwargs = _exchanged(args, small), {name: _exchanged(item, small) for name, item in kwargs.items()}
     start = next_sequence()
     before = changes.count, Warnings.issued, error_state()
     result = recipes.function(*args, **kwargs)
@@ -373,16 +421,24 @@ def learn(recipes: Recipes, token: Any, nodes: list[Any], args: tuple[Any, ...],
     if before == (changes.count, Warnings.issued, error_state()) and not any(
         [result is item for item in (*args, *kwargs.values())]
     ):
-        recipe = _recipe_of(result, nodes, start, before[2], recipes.there)
+        recipe = _recipe_of(result, nodes, start, before[2], recipes.there, bool(small))
     recipes.known[token] = recipe
     return result
 
 
+def _exchanged(item: Any, others: dict[int, Any]) -> Any:
+    """An argument with other arrays in the places of those that `others` has by their identity."""
+    if type(item) is list or type(item) is tuple:
+        parts = [_exchanged(part, others) for part in item]
+        return parts if type(item) is list else tuple(parts)
+    return others.get(id(item), item)
+
+
 def _recipe_of(
-    result: Any, operands: list[Any], start: int, state: Any, calls: bool
+    result: Any, operands: list[Any], start: int, state: Any, calls: bool, small: bool
 ) -> tuple[tuple[Step, ...], bool] | None:
     """The recipe of a result whose nodes were recorded after number `start`, from the operands and constants; `calls`:
-    library calls may be among them."""
+    library calls may be among them; `small`: small operands are, and what is in memory may have been made of them."""
     kind = type(result)
     if kind is not LazyScalar and (kind is not known.array or result._np is not None):
         return None
@@ -398,7 +454,7 @@ def _recipe_of(
     narrow = any([dtype.itemsize < 8 and dtype.kind != "b" for dtype in dtypes])
     for node in made:
         made_by = node.key.kind
-        if made_by == "leaf" and node.key.spec.size == 1:
+        if made_by == "leaf" and node.key.spec.size == 1 and not small:
             continue  # it has no place: a constant
         if node.data is not None or node.remote is not None or made_by == "leaf":
             return None

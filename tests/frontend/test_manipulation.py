@@ -12,6 +12,7 @@ from tests.frontend.agreement import MODES, Program, agree
 A = numpy.arange(24.0).reshape(2, 3, 4)
 M = numpy.arange(12).reshape(3, 4)
 V = numpy.array([3.0, -1.0, 2.0, 7.0])
+Z = numpy.zeros(40)
 
 PROGRAMS: dict[str, Program] = {
     "reshape": lambda np: np.data(A).reshape(4, 6),
@@ -124,6 +125,12 @@ PROGRAMS: dict[str, Program] = {
     "clip-keywords": lambda np: (np.clip(np.data(V), min=0), np.data(M).astype("u1").clip(-3, 5)),
     "clip-nothing": lambda np: np.clip(np.data(V), None, None),
     "clip-range": lambda np: np.clip(np.data(M).astype("u1"), 0.5, 300),
+    "clip-zeros": lambda np: [
+        np.clip(x.astype(code), low, high)
+        for code in "dD"
+        for x in (np.data(Z), -np.data(Z))
+        for low, high in ((-0.0, 1.0), (np.data(-Z), 1.0), (-1.0, np.data(-Z)), (np.data(Z), np.data(-Z)))
+    ],
     "clip-missing": lambda np: np.clip(np.data(V), 1),
     "round": lambda np: (np.round(np.data(V) / 3, 2), (np.data(V) / 7).round(), np.round(np.data(M), -1)),
     "where": lambda np: (np.where(np.data(M) > 3, np.data(M), -1.5), np.where(np.data(V) > 0, 1, 0)),

@@ -339,3 +339,73 @@ def test_errors_of_new_arrays_come_each_time() -> None:
             np.arange(0, 9000, 0)
         with pytest.raises(OverflowError):
             np.full(9000, 300, "u1")
+
+
+WIDTH = DATA.shape[1]
+MIXTURES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "choice": lambda np, x, row: np.where(x > 0.0, x, row),
+    "choice by a row": lambda np, x, row: np.where(row > 0.0, row, x),
+    "clipped": lambda np, x, row: np.clip(x, row, 0.5),
+    "clipped to nothing": lambda np, x, row: np.clip(x, row, -row),
+    "joined": lambda np, x, row: np.concatenate((row[None], x)),
+    "joined twice": lambda np, x, row: np.concatenate([row, x.ravel(), row]),
+    "joined as one line": lambda np, x, row: np.concatenate([x, row], axis=None),
+    "joined as float32": lambda np, x, row: np.concatenate((x.ravel(), row), dtype="f4", casting="unsafe"),
+    "a row below": lambda np, x, row: np.vstack((x, row)),
+    "at the end": lambda np, x, row: np.hstack((x.ravel(), row)),
+    "another column": lambda np, x, row: np.column_stack((x.T, row)),
+    "blocks": lambda np, x, row: np.block([[x], [row]]),
+    "appended": lambda np, x, row: np.append(x, row),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values:numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("name", MIXTURES)
+@pytest.mark.parametrize("code", ["f8", "f4", "i8", "c16"])
+def test_small_operands_beside_large_ones_have_their_values_each_time(name: str, code: str) -> None:
+    draw = numpy.random.default_rng(5)
+    for turn in range(5):
+        row = (draw.normal(size=WIDTH) * 3).astype(code)
+        row[turn] = turn
+        want = MIXTURES[name](numpy, DATA, row)
+        with np.config.set(eager_below=1000):
+            x, mine = own(DATA), np.array(row)
+            found = MIXTURES[name](np, x, mine)
+        mine[...] = 77  # what has been recorded keeps the old values
+        have = numpy.asarray(found)
+        assert (have.dtype, have.shape, have.tobytes()) == (want.dtype, want.shape, want.tobytes())
+
+
+@pytest.mark.parametrize("name", ["choice", "clipped", "joined twice", "a row below", "at the end"])
+def test_calls_with_small_operands_beside_large_ones_have_recipes(name: str) -> None:
+    with np.config.set(eager_below=1000):
+        x, row = own(DATA), np.array(numpy.arange(float(WIDTH)))
+        for _ in range(3):  # what other tests left pending may be evaluated meanwhile, and then there is no recipe
+            recipes._forget()
+            MIXTURES[name](np, x, row)
+            assert not count_recipes()
+            MIXTURES[name](np, x, row)
+            if count_recipes():
+                break
+        assert count_recipes()
+
+
+@pytest.mark.parametrize("name", ["roll", "delete", "insert", "pad"])
+def test_what_functions_read_of_small_arrays_is_no_part_of_a_recipe(name: str) -> None:
+    more: Any = {"roll": ((0, 1),), "insert": (0.5,), "delete": (), "pad": ()}[name]
+    with np.config.set(eager_below=1000):
+        x = own(DATA)
+        for places in ([1, 2], [0, 5], [3, 3]) * 3:
+            want = getattr(numpy, name)(DATA, numpy.array(places), *more)
+            have = getattr(np, name)(x, np.array(places), *more)
+            numpy.testing.assert_array_equal(numpy.asarray(have), want)
+
+
+def test_an_array_of_one_element_beside_a_large_one_is_looked_at_each_time() -> None:
+    with np.config.set(eager_below=1000):
+        x = own(DATA)
+        for number in (1.0, 2.0, -0.0, 3.0):
+            one = numpy.array([number])
+            chosen, clipped = np.where(x > 0, x, np.array(one)), np.clip(x, np.array(one), 5.0)
+            numpy.testing.assert_array_equal(numpy.asarray(chosen), numpy.where(DATA > 0, DATA, one))
+            numpy.testing.assert_array_equal(numpy.asarray(clipped), numpy.clip(DATA, one, 5.0))
