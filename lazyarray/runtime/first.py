@@ -52,7 +52,12 @@ _FROM_DISK: Final = 1_000_000  # what reading a plan and its kernels from disk c
 
 _EXTREMES: Final = frozenset(("min", "max", "fmin", "fmax"))
 _ROUNDED: Final = frozenset("add subtract multiply divide negative".split())
-_IN_PLACE: Final = _ROUNDED | {"minimum", "maximum"}
+_IN_PLACE: Final = _ROUNDED | frozenset(
+    """
+    minimum maximum fmin fmax absolute square sqrt reciprocal floor ceil trunc rint
+    bitwise_and bitwise_or bitwise_xor invert logical_and logical_or logical_xor logical_not
+    """.split()
+)
 _ELIDED: Final = 1 << 14  # elements from which an operand's memory is worth looking for
 
 
@@ -437,7 +442,7 @@ def rule_of(entry: Entry) -> Any:
     op = OPS[entry.attr[0]]
     if op.transcendental:
         return own_map
-    return map_over if op.name in _IN_PLACE and entry.code[0] in "fiu" else RULES["map"]
+    return map_over if op.name in _IN_PLACE and entry.code[0] in "fiub" else RULES["map"]
 
 
 def map_over(entry: Entry, args: list[Any]) -> Any:

@@ -498,3 +498,24 @@ def test_operations_take_the_memory_of_operands_that_nothing_else_needs(monkeypa
     numpy.testing.assert_array_equal(numpy.asarray(result), (theirs * 2.0 + other) * (sums - theirs) - other)
     for array, value in ((kept, sums), (x, theirs), (y, other)):
         numpy.testing.assert_array_equal(numpy.asarray(array), value)
+
+
+def test_squares_sizes_roots_and_masks_take_their_operands_memory(monkeypatch: Any) -> None:
+    taken = []
+    over = first.map_over
+
+    def watched(entry: Any, args: list[Any]) -> Any:
+        given = [arg.ctypes.data for arg in args]
+        found = over(entry, args)
+        taken.append((entry.attr[0], found.ctypes.data in given))
+        return found
+
+    monkeypatch.setattr(first, "map_over", watched)
+    theirs = numpy.linspace(-2.0, 3.0, 100_000)
+    x = np.array(theirs)
+    result = np.evaluate(np.sqrt(np.abs((x - 1.0) ** 2)), (x > 0.0) & ~(x > 1.0))
+    ways = [("subtract", False), ("square", True), ("absolute", True), ("sqrt", True)]
+    assert taken == [*ways, ("invert", True), ("bitwise_and", True)]
+    numpy.testing.assert_array_equal(numpy.asarray(result[0]), numpy.sqrt(numpy.abs((theirs - 1.0) ** 2)))
+    numpy.testing.assert_array_equal(numpy.asarray(result[1]), (theirs > 0.0) & ~(theirs > 1.0))
+    numpy.testing.assert_array_equal(numpy.asarray(x), theirs)
