@@ -20,6 +20,7 @@ import numpy as np
 from lazyarray.native.leases import leased, lend  # cimport
 from lazyarray.native.primitives import empty_of  # cimport
 from lazyarray.records import NamedTuple
+from lazyarray.runtime import grants
 from lazyarray.runtime.blocks import LEAST, Shelves, map_block
 
 # The build reads such imports by the line.
@@ -56,10 +57,7 @@ def _usable_memory() -> int:
     total = 8 << 30
     with contextlib.suppress(AttributeError, ValueError, OSError):
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    # A container's own limit; it reads "max" when there is none.
-    with contextlib.suppress(OSError, ValueError), open("/sys/fs/cgroup/memory.max") as file:
-        total = min(total, int(file.read()))
-    return total
+    return int(min(total, grants.find_memory()))
 
 
 class MemoryPool(Owner):
