@@ -208,6 +208,9 @@ def binary(op: Op, self: Fields, other: Any, plain: int, compiled: int) -> Any:
         finish_waiting()
         plainly = False
         b = other
+    elif n < limit and kind is str and op.own is None:
+        plainly = False  # text is nothing to wait with
+        b = other
     elif n < limit and (kind is list or kind is tuple):
         found = _of_listed(op, a, other, False)
         a = None

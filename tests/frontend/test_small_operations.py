@@ -451,3 +451,24 @@ def test_functions_that_make_much_of_little(name: str, size: int) -> None:
     values = numpy.linspace(0.5, 7.25, size if name != "meshgrid" else min(size, 50))
     code = MUCH_OF_LITTLE[name]
     agree(lambda np: code(np, np.data(values)), 1 << 16)
+
+
+@pytest.mark.parametrize("text", ["a", "2020-01-01", "", "1"])
+@pytest.mark.parametrize("name", "eq ne lt ge add mul mod sub pow and_".split())
+@pytest.mark.parametrize("code", ["U2", "S2", "i8", "f8", "?", "M8[D]", "O"])
+def test_operators_with_text(code: str, name: str, text: str) -> None:
+    words = ["2020-01-01", "2021-01-01"] if code[0] == "M" else ["a", "bb"] if code[0] in "US" else [1, 0]
+    theirs = numpy.array(words).astype(code)
+    function = getattr(operator, name)
+    for sides in (lambda x: function(x, text), lambda x: function(text, x)):
+        told = []
+        for array in (theirs, np.array(theirs)):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    found = numpy.asarray(sides(array))
+                    outcome: Any = found.dtype, found.shape, found.tolist()
+                except (TypeError, ValueError) as error:
+                    outcome = type(error), str(error).replace("lazyarray", "numpy")
+            told.append((outcome, [(str(w.message), w.category, w.filename) for w in caught]))
+        assert told[0] == told[1]
