@@ -42,7 +42,9 @@ def asks_for(frame: FrameType, name: str) -> bool:
     at, names = instruction_of(frame), frame.f_code.co_names
     if at in ("LOAD_ATTR", "LOAD_METHOD"):
         return name in names
-    return at in ("CALL", "PRECALL") and ("hasattr" in names or "getattr" in names) and name in _last_arguments(frame)
+    # Variables are looked at last: before Python 3.13 a frame keeps all that they refer to then, until it ends.
+    asks = at in ("CALL", "PRECALL") and ("hasattr" in names or "getattr" in names)
+    return asks and _may_call(frame, ("hasattr", "getattr")) and name in _last_arguments(frame)
 
 
 def asks_nothing(frame: FrameType) -> bool:
@@ -62,6 +64,39 @@ def asks_nothing(frame: FrameType) -> bool:
     while place >= 2 and opcode.opname[code[place]] in (at, *_BETWEEN):
         place -= 2
     return few or opcode.opname[code[place]] == "KW_NAMES"
+
+
+def _may_call(frame: FrameType, functions: tuple[str, ...]) -> bool:
+    """Whether the call that a frame is at may be of a variable with one of these names.
+
+    What pushed the arguments is walked over by what instructions push and pop; what has branches may be of any.
+    """
+    code, place = frame.f_code.co_code, frame.f_lasti
+    while opcode.opname[code[place]] == "CACHE":
+        place -= 2
+    waiting = code[place + 1]  # values that were pushed after what is called
+    while place >= 2:
+        place -= 2
+        name, number = opcode.opname[code[place]], code[place + 1]
+        if name in _BETWEEN or name in ("KW_NAMES", "PUSH_NULL"):
+            continue
+        if place >= 2 and opcode.opname[code[place - 2]] == "EXTENDED_ARG":
+            number |= code[place - 1] << 8
+        if code[place] in opcode.hasjrel or code[place] in opcode.hasjabs:
+            return True
+        if waiting <= 0:
+            if name not in ("LOAD_NAME", "LOAD_GLOBAL"):
+                return False
+            return frame.f_code.co_names[number >> 1 if name == "LOAD_GLOBAL" else number] in functions
+        waiting -= _pushed(code[place], number)
+    return True
+
+
+def _pushed(instruction: int, number: int) -> int:
+    try:
+        return opcode.stack_effect(instruction, number)
+    except ValueError:  # one that takes no number
+        return opcode.stack_effect(instruction)
 
 
 def _last_arguments(frame: FrameType) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -143,6 +144,33 @@ def test_lines_that_convert_and_lines_that_ask_are_told_apart_however_often_they
         assert ask_anything(lambda a, name: hasattr(a, name), "__array_interface__")[1]["shape"] == DATA.shape
     assert set(kinds) == {(numpy.ndarray, numpy.ndarray, True, True)}
     assert numpy.asarray(x).base is not None
+
+
+def test_a_function_that_asks_for_attributes_keeps_no_array_that_it_has_let_go() -> None:
+    x = lazy()
+
+    def convert(code: str) -> Any:
+        array = lazyarray.evaluate(x * 2.0)
+        assert getattr(array, "shape", ()) == DATA.shape
+        made = numpy.asarray(array, code)  # asks the array for what the line above might have asked for
+        gone = weakref.ref(array)
+        array = None
+        return made, gone() is None
+
+    for _ in range(3):
+        made, let_go = convert("f8")
+        assert let_go
+        numpy.testing.assert_array_equal(made, DATA * 2.0)
+
+
+@pytest.mark.parametrize("name", ["__array_interface__", "__array_struct__"])
+def test_calls_that_ask_are_found_whatever_their_arguments_are(name: str) -> None:
+    held, none = {"x": [lazy()]}, object()
+    for choice in (True, False):
+        found = hasattr(held["x"][0] if choice else none, name)
+        assert found is choice
+        assert (getattr(held["x"][0], name if choice else name[:], None) is not None) is True
+        assert (getattr(none, str(name), 1 if choice else 2) in (1, 2)) is True
 
 
 def test_the_interfaces_are_described_as_numpys() -> None:
