@@ -5,18 +5,24 @@ lines that the user wrote. Installed packages and the standard library keep NumP
 """
 
 import ast
+import functools
 import importlib
 import importlib.util
 import os
 import sys
 import sysconfig
 import warnings
+import zlib
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 SWAPPED = "numpy"
 INSTALLED_FOLDERS = frozenset({"site-packages", "dist-packages"})
@@ -110,17 +116,35 @@ def compile_swapped(source: bytes, filename: str, target: str, optimize: int = -
     return code
 
 
+def bytecode_file(plain: str, target: str) -> str:
+    """Where the bytecode of a swapped module is kept: beside `plain`, which is Python's own file for the module.
+
+    The name tells the target, and of which text of this module the rewriting is.
+    """
+    stem, suffix = os.path.splitext(plain)
+    return f"{stem}.{target}-{_rewriting():08x}{suffix}"
+
+
+@functools.cache
+def _rewriting() -> int:
+    with open(__file__, "rb") as file:
+        return zlib.crc32(file.read())
+
+
 class SwapLoader(SourceFileLoader):
-    """Loads a source file with its imports swapped."""
+    """Loads a source file with its imports swapped, from bytecode of its own where that is not older."""
 
     def __init__(self, fullname: str, path: str, target: str) -> None:
         super().__init__(fullname, path)
         self.target = target
 
-    def path_stats(self, path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> dict[str, float]:
-        # Without a modification time the loader neither reads nor writes bytecode: the .pyc beside the file
-        # is plain Python's, which this run must not use and that run must not get from here.
-        raise OSError("swapped modules have no bytecode file")
+    def get_data(self, path: str) -> bytes:
+        """The source, or for the path of Python's own bytecode that of the swapped module."""
+        return super().get_data(path if path == self.path else bytecode_file(path, self.target))
+
+    def set_data(self, path: str, data: "ReadableBuffer", *, _mode: int = 0o666) -> None:
+        """Keeps bytecode, where it may be written."""
+        super().set_data(bytecode_file(path, self.target), data, _mode=_mode)
 
     def source_to_code(  # type: ignore[override]
         self, data: bytes, path: str, *, _optimize: int = -1

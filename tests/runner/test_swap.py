@@ -164,6 +164,26 @@ def test_bytecode_of_plain_python_is_neither_used_nor_replaced(run_python: RunPy
         assert run_python("script.py", swapped=swapped).stdout == expected
 
 
+def test_bytecode_of_swapped_modules_is_kept_until_they_change(run_python: RunPython, program_folder: Path) -> None:
+    script = """
+    from lazyarray.runner import swap
+    made, compiled = [], swap.compile_swapped
+    swap.compile_swapped = lambda *args: made.append(args[1]) or compiled(*args)
+    import beside
+    print(beside.np.__name__, beside.value, len(made))
+    """
+    write(program_folder, script=script, beside="import numpy as np\nvalue = 1")
+    for times in (1, 0, 0):
+        assert run_python("script.py").stdout == f"swaptarget 1 {times}\n"
+    (kept,) = (program_folder / "__pycache__").glob("beside.*.swaptarget-*.pyc")
+    write(program_folder, beside="import numpy as np\nvalue = 22")
+    for times in (1, 0):
+        assert run_python("script.py").stdout == f"swaptarget 22 {times}\n"
+    kept.write_bytes(b"no bytecode")
+    assert run_python("script.py").stdout == "swaptarget 22 1\n"
+    assert run_python("script.py", swapped=False).stdout == "numpy 22 0\n"
+
+
 def test_source_encoding_and_future_imports_hold(run_python: RunPython, program_folder: Path) -> None:
     source = "# coding: latin-1\n'''doc é'''\nfrom __future__ import annotations\nimport numpy as np\n"
     source += "def f(x: undefined): ...\nprint(ascii(__doc__), f.__annotations__, np.marker)\n"
