@@ -116,15 +116,6 @@ def compile_swapped(source: bytes, filename: str, target: str, optimize: int = -
     return code
 
 
-def bytecode_file(plain: str, target: str) -> str:
-    """Where the bytecode of a swapped module is kept: beside `plain`, which is Python's own file for the module.
-
-    The name tells the target, and of which text of this module the rewriting is.
-    """
-    stem, suffix = os.path.splitext(plain)
-    return f"{stem}.{target}-{_rewriting():08x}{suffix}"
-
-
 @functools.cache
 def _rewriting() -> int:
     with open(__file__, "rb") as file:
@@ -139,12 +130,22 @@ class SwapLoader(SourceFileLoader):
         self.target = target
 
     def get_data(self, path: str) -> bytes:
-        """The source, or for the path of Python's own bytecode that of the swapped module."""
-        return super().get_data(path if path == self.path else bytecode_file(path, self.target))
+        """What is in a file: for that of Python's own bytecode, the bytecode of the swapped module."""
+        return super().get_data(self.own_file(path))
 
     def set_data(self, path: str, data: "ReadableBuffer", *, _mode: int = 0o666) -> None:
         """Keeps bytecode, where it may be written."""
-        super().set_data(bytecode_file(path, self.target), data, _mode=_mode)
+        super().set_data(self.own_file(path), data, _mode=_mode)
+
+    def own_file(self, path: str) -> str:
+        """Where the swapped module's bytecode is, for Python's own file of bytecode, beside it; else the path.
+
+        The name tells the target, and of which text of this file the rewriting is.
+        """
+        if path != importlib.util.cache_from_source(self.path):
+            return path
+        stem, suffix = os.path.splitext(path)
+        return f"{stem}.{self.target}-{_rewriting():08x}{suffix}"
 
     def source_to_code(  # type: ignore[override]
         self, data: bytes, path: str, *, _optimize: int = -1

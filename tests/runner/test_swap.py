@@ -184,6 +184,16 @@ def test_bytecode_of_swapped_modules_is_kept_until_they_change(run_python: RunPy
     assert run_python("script.py", swapped=False).stdout == "numpy 22 0\n"
 
 
+def test_packages_read_their_own_files(run_python: RunPython, program_folder: Path) -> None:
+    (program_folder / "package").mkdir()
+    write(program_folder / "package", __init__="import numpy as np", inner="import numpy")
+    (program_folder / "package" / "table.txt").write_text("1 2 3")
+    read = "import pkgutil; print(pkgutil.get_data('package', 'table.txt'), pkgutil.get_data('package', 'inner.py'))"
+    write(program_folder, script=f"import package, package.inner\n{read}\nprint(package.np.__name__)")
+    for _ in range(2):
+        assert run_python("script.py").stdout == "b'1 2 3' b'import numpy'\nswaptarget\n"
+
+
 def test_source_encoding_and_future_imports_hold(run_python: RunPython, program_folder: Path) -> None:
     source = "# coding: latin-1\n'''doc é'''\nfrom __future__ import annotations\nimport numpy as np\n"
     source += "def f(x: undefined): ...\nprint(ascii(__doc__), f.__annotations__, np.marker)\n"
