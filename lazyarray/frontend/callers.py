@@ -5,7 +5,7 @@ from __future__ import annotations
 import opcode
 import os
 import sys
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -28,10 +28,27 @@ def caller() -> FrameType:
 
 def instruction_of(frame: FrameType) -> str:
     """The name of the instruction that a frame is at."""
+    return opcode.opname[frame.f_code.co_code[_place_of(frame)]]
+
+
+def _place_of(frame: FrameType) -> int:
+    """Where in its code the instruction is that a frame is at."""
     code, place = frame.f_code.co_code, frame.f_lasti
     while opcode.opname[code[place]] == "CACHE":  # where Python 3.12 has specialised the instruction
         place -= 2
-    return opcode.opname[code[place]]
+    return place
+
+
+def _number_at(code: bytes, place: int) -> int:
+    """The number of an instruction, with the higher bits that one before it may have."""
+    extended = place >= 2 and opcode.opname[code[place - 2]] == "EXTENDED_ARG"
+    return code[place + 1] | code[place - 1] << 8 if extended else code[place + 1]
+
+
+def _variable(code: CodeType, place: int) -> str:
+    """The name that a LOAD_NAME or LOAD_GLOBAL is of."""
+    number = _number_at(code.co_code, place)
+    return code.co_names[number >> 1 if opcode.opname[code.co_code[place]] == "LOAD_GLOBAL" else number]
 
 
 def asks_for(frame: FrameType, name: str) -> bool:
@@ -57,9 +74,7 @@ def asks_nothing(frame: FrameType) -> bool:
         return False
     if at not in ("CALL", "PRECALL") or not {"hasattr", "getattr"}.intersection(frame.f_code.co_names):
         return True
-    place = frame.f_lasti
-    while opcode.opname[code[place]] == "CACHE":
-        place -= 2
+    place = _place_of(frame)
     few = code[place + 1] < 2
     while place >= 2 and opcode.opname[code[place]] in (at, *_BETWEEN):
         place -= 2
@@ -71,24 +86,18 @@ def _may_call(frame: FrameType, functions: tuple[str, ...]) -> bool:
 
     What pushed the arguments is walked over by what instructions push and pop; what has branches may be of any.
     """
-    code, place = frame.f_code.co_code, frame.f_lasti
-    while opcode.opname[code[place]] == "CACHE":
-        place -= 2
+    code, place = frame.f_code.co_code, _place_of(frame)
     waiting = code[place + 1]  # values that were pushed after what is called
     while place >= 2:
         place -= 2
-        name, number = opcode.opname[code[place]], code[place + 1]
+        name = opcode.opname[code[place]]
         if name in _BETWEEN or name in ("KW_NAMES", "PUSH_NULL"):
             continue
-        if place >= 2 and opcode.opname[code[place - 2]] == "EXTENDED_ARG":
-            number |= code[place - 1] << 8
         if code[place] in opcode.hasjrel or code[place] in opcode.hasjabs:
             return True
         if waiting <= 0:
-            if name not in ("LOAD_NAME", "LOAD_GLOBAL"):
-                return False
-            return frame.f_code.co_names[number >> 1 if name == "LOAD_GLOBAL" else number] in functions
-        waiting -= _pushed(code[place], number)
+            return name in ("LOAD_NAME", "LOAD_GLOBAL") and _variable(frame.f_code, place) in functions
+        waiting -= _pushed(code[place], _number_at(code, place))
     return True
 
 
@@ -105,11 +114,9 @@ def _last_arguments(frame: FrameType) -> list[Any]:
     found: list[Any] = []
     while place >= 2 and len(found) < 2:
         place -= 2
-        name, number = opcode.opname[code.co_code[place]], code.co_code[place + 1]
+        name, number = opcode.opname[code.co_code[place]], _number_at(code.co_code, place)
         if name in _BETWEEN:
             continue
-        if place >= 2 and opcode.opname[code.co_code[place - 2]] == "EXTENDED_ARG":
-            number |= code.co_code[place - 1] << 8
         if name.startswith("LOAD_CONST"):
             found.append(code.co_consts[number])
         elif name.startswith("LOAD_FAST"):
@@ -118,7 +125,7 @@ def _last_arguments(frame: FrameType) -> list[Any]:
                 known = local < len(code.co_varnames)
                 found.append(frame.f_locals.get(code.co_varnames[local]) if known else None)
         elif name in ("LOAD_NAME", "LOAD_GLOBAL"):
-            variable = code.co_names[number >> 1 if name == "LOAD_GLOBAL" else number]
+            variable = _variable(code, place)
             found.append(frame.f_locals.get(variable, frame.f_globals.get(variable)))
         else:
             found.append(None)

@@ -477,31 +477,9 @@ def test_sums_of_values_of_another_order_have_one_order() -> None:
     assert totals == {float((ordered.copy("C") * 3.0).sum())}
 
 
-def test_operations_take_the_memory_of_operands_that_nothing_else_needs(monkeypatch: Any) -> None:
-    taken = []
-    over = first.map_over
-
-    def watched(entry: Any, args: list[Any]) -> Any:
-        given = [arg.ctypes.data for arg in args]
-        found = over(entry, args)
-        taken.append(found.ctypes.data in given)
-        return found
-
-    monkeypatch.setattr(first, "map_over", watched)
-    theirs = numpy.linspace(-2.0, 3.0, 100_000)
-    other = theirs[::-1].copy()
-    x, y = np.array(theirs), np.array(other)
-    kept = x + y
-    result = np.evaluate((x * 2.0 + y) * (kept - x) - y, kept)[0]
-    assert taken == [False, False, True, False, True, True]
-    sums = theirs + other
-    numpy.testing.assert_array_equal(numpy.asarray(result), (theirs * 2.0 + other) * (sums - theirs) - other)
-    for array, value in ((kept, sums), (x, theirs), (y, other)):
-        numpy.testing.assert_array_equal(numpy.asarray(array), value)
-
-
-def test_squares_sizes_roots_and_masks_take_their_operands_memory(monkeypatch: Any) -> None:
-    taken = []
+def watch_memory(monkeypatch: Any) -> list[tuple[str, bool]]:
+    """Of each operation that may take an operand's memory, from now on: its name, and whether it did."""
+    taken: list[tuple[str, bool]] = []
     over = first.map_over
 
     def watched(entry: Any, args: list[Any]) -> Any:
@@ -511,6 +489,25 @@ def test_squares_sizes_roots_and_masks_take_their_operands_memory(monkeypatch: A
         return found
 
     monkeypatch.setattr(first, "map_over", watched)
+    return taken
+
+
+def test_operations_take_the_memory_of_operands_that_nothing_else_needs(monkeypatch: Any) -> None:
+    taken = watch_memory(monkeypatch)
+    theirs = numpy.linspace(-2.0, 3.0, 100_000)
+    other = theirs[::-1].copy()
+    x, y = np.array(theirs), np.array(other)
+    kept = x + y
+    result = np.evaluate((x * 2.0 + y) * (kept - x) - y, kept)[0]
+    assert [over for _, over in taken] == [False, False, True, False, True, True]
+    sums = theirs + other
+    numpy.testing.assert_array_equal(numpy.asarray(result), (theirs * 2.0 + other) * (sums - theirs) - other)
+    for array, value in ((kept, sums), (x, theirs), (y, other)):
+        numpy.testing.assert_array_equal(numpy.asarray(array), value)
+
+
+def test_squares_sizes_roots_and_masks_take_their_operands_memory(monkeypatch: Any) -> None:
+    taken = watch_memory(monkeypatch)
     theirs = numpy.linspace(-2.0, 3.0, 100_000)
     x = np.array(theirs)
     result = np.evaluate(np.sqrt(np.abs((x - 1.0) ** 2)), (x > 0.0) & ~(x > 1.0))
