@@ -142,8 +142,8 @@ class SwapLoader(SourceFileLoader):
 
         The name tells the target, and of which text of this file the rewriting is.
         """
-        if path != importlib.util.cache_from_source(self.path):
-            return path
+        if sys.implementation.cache_tag is None or path != importlib.util.cache_from_source(self.path):
+            return path  # without a tag there is no bytecode
         stem, suffix = os.path.splitext(path)
         return f"{stem}.{self.target}-{_rewriting():08x}{suffix}"
 

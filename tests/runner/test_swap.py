@@ -1,6 +1,7 @@
 """Holds what the runner swaps: each form of import, in the program's files and nowhere else."""
 
 import ast
+import sys
 import textwrap
 from pathlib import Path
 
@@ -192,6 +193,15 @@ def test_packages_read_their_own_files(run_python: RunPython, program_folder: Pa
     write(program_folder, script=f"import package, package.inner\n{read}\nprint(package.np.__name__)")
     for _ in range(2):
         assert run_python("script.py").stdout == "b'1 2 3' b'import numpy'\nswaptarget\n"
+
+
+def test_modules_load_where_python_keeps_no_bytecode(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("import numpy as np")
+    monkeypatch.setattr(sys.implementation, "cache_tag", None)
+    code = swap.SwapLoader("beside", str(tmp_path / "beside.py"), "lazyarray").get_code("beside")
+    assert code is not None
+    assert code.co_names == ("lazyarray", "np")
+    assert [file.name for file in tmp_path.iterdir()] == ["beside.py"]
 
 
 def test_source_encoding_and_future_imports_hold(run_python: RunPython, program_folder: Path) -> None:
